@@ -6,8 +6,8 @@ READY := $(VENV)/.ready
 DIST ?= dist
 # What tests start again and again is compiled once, whatever the image says.
 export PYTHONDONTWRITEBYTECODE :=
-# Most tests wait most of the time: twice as many as there are CPUs of a small machine.
-JOBS ?= 4
+# Most tests wait most of the time: three times as many as there are CPUs of a small machine.
+JOBS ?= 6
 WORKERS = --dist worksteal --tx "$(JOBS)*popen//python=tests/alone.sh $(BIN)/python"
 
 .PHONY: run test test-without-tools check bench statistics statistics-mutations screenshots faults simulate simulate-mutations chaos fuzz torch-test wheelhouse install-test clean
@@ -26,10 +26,13 @@ SAME_WITHOUT_TOOLS := auto_repeats campaign_access campaign_local collecting cop
 	nccl_tests_profile notify other_users pause podman precheck_runs prices program_of_the_tests \
 	readme remote_in_a_job remote_shells retry run_telemetry second_engine slow_ranks transports \
 	unbegun_campaigns workloads_cpu_smoke
+# What these ask of the server that stands in for sshd, the campaigns over ssh ask as well; they too
+# run by: make test-without-tools LIKE_OVER_SSH=
+LIKE_OVER_SSH := cancel command_line hangs keeper packed_campaigns precheck silent_host
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, Slurm …
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
-		tests/integration $(SAME_WITHOUT_TOOLS:%=--ignore=tests/integration/test_%.py) \
+		tests/integration $(patsubst %,--ignore=tests/integration/test_%.py,$(SAME_WITHOUT_TOOLS) $(LIKE_OVER_SSH)) \
 		-k "not local] and (not remote_runs or ssh or loopback)" $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.
@@ -64,7 +67,8 @@ fuzz: $(READY)  ## Properties on examples that nobody has seen, 10,000 bursts of
 	for round in $$(seq $(or $(ROUNDS),5)); do DLPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest \
 		$(WORKERS) -q -m hypothesis $(PYTEST_ARGS) || exit 1; done
 	DLPERF_BURSTS=10000 DLPERF_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest $(WORKERS) --timeout 3600 -q \
-		tests/console/test_bursts.py tests/console/test_hints.py $(PYTEST_ARGS)
+		tests/console/test_bursts.py tests/console/test_hints.py \
+		tests/console/test_hostile_terminal.py $(PYTEST_ARGS)
 
 torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYTHON=/path/python3.
 	$(BIN)/python -m pytest -m torch

@@ -63,6 +63,11 @@ class Cluster:
         """Nothing that is measured here was measured."""
         return self._simulated is not None
 
+    @property
+    def simulated_speed(self) -> float | None:
+        """Simulated seconds per second; None of hosts that are real, or were recorded."""
+        return None if self._simulated is None else self._simulated.time.speed
+
     @cached_property
     def pool(self) -> TransportPool | SimulatedCluster:
         if self._simulated is not None:

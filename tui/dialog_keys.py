@@ -181,6 +181,7 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=4,
             ),
             Key("t", "threshold", "Threshold", "the change that counts, 2% at first", footer=6),
+            Key("e", "write", "Write", "write it to a file: markdown, CSV or JSON", footer=6),
             Key("y", "copy", "Copy", "copy all of it to the clipboard, as markdown", footer=7),
             Key("escape", "leave", "Close", "back to the campaigns", footer=5, said="Esc"),
             Key("enter", "open", "Repeats", "every repeat of the case in that campaign", footer=8),

@@ -87,24 +87,24 @@ NOT_IN_A_REPLAY = ("campaigns", "page('matrix')")
 """A replay shows one campaign, and starts none."""
 
 _REPLAY = (
-    Key("full_stop", "play", "Play", "stand still, or go on", -3, said="."),
-    Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", 20, said=">"),
-    Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", 21, said="<"),
-    Key("0", "restart", "Again", "from the beginning", 22),
+    Key("full_stop", "play", "Play", "stand still, or go on", -6, said="."),
+    Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", -3, said=">"),
+    Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", -2, said="<"),
+    Key("0", "restart", "Start", "from the beginning", -1),
     Key(
         "right_square_bracket",
         "turn(1)",
         "Next",
         "to where the next run begins or ends",
-        -2,
+        -5,
         said="]",
     ),
     Key(
         "left_square_bracket",
         "turn(-1)",
-        "Last",
-        "back to where the last run began or ended",
-        -1,
+        "Before",
+        "back to where the run before that began or ended",
+        -4,
         said="[",
     ),
     Key("right_curly_bracket", "skip(30)", "+30s", "half a minute ahead", 23, said="}"),
@@ -117,6 +117,8 @@ PANELS: Mapping[str, Panel] = {
         "Everywhere",
         "This is a replay: what was recorded, as it came. Nothing is asked of a host.",
         (*_REPLAY, *(key for key in _EVERYWHERE if key.action not in NOT_IN_A_REPLAY)),
+        "Replay",
+        _REPLAY,
     ),
     "table": Panel(
         "Table",
@@ -159,7 +161,8 @@ PANELS: Mapping[str, Panel] = {
         "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
         "A faint figure was measured before, by the same settings, on the same GPU model where "
-        "that is known. "
+        "that is known; the letter is its grade. [·] and ? wait for a host to answer. "
+        "Of profiles, [s] needs settings first, and a dot has no case that can run here. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
         "What takes a minute at most starts with Enter at once when the checks on the hosts find "
         "nothing; anything else is shown before it starts.",
@@ -172,7 +175,7 @@ PANELS: Mapping[str, Panel] = {
                 "scaling",
                 "Scale",
                 "weak scaling, a batch per device; strong, one shared by all; or both",
-                footer=5,
+                footer=6,
             ),
             Key(
                 "e",
@@ -199,14 +202,14 @@ PANELS: Mapping[str, Panel] = {
                 "parameters",
                 "Values",
                 "choose which parameter values are columns",
-                footer=11,
+                footer=5,
             ),
             Key(
                 "s",
                 "settings",
                 "Settings",
                 "paths, images and other settings of the profile",
-                footer=12,
+                footer=5,
             ),
             Key("o", "hosts", "Hosts", "choose which hosts may be used", footer=13),
             Key(
@@ -237,6 +240,13 @@ PANELS: Mapping[str, Panel] = {
                 "Undo",
                 "take back the last change of the profile's marks; again: the one before",
                 footer=10,
+            ),
+            Key(
+                "i",
+                "about",
+                "About",
+                "what a run of the case is, its past results, and published figures",
+                footer=5,
             ),
             Key("slash", "filter", "Find", "find a profile", said="/", footer=17),
             Key(
@@ -272,7 +282,7 @@ PANELS: Mapping[str, Panel] = {
         "throughput as it happens, what its GPUs do meanwhile, its log, and why it failed where it "
         "did. Window: the readings that count, by the profile's rule; what lies before is warm-up. "
         "p95: 95% of its steps took no longer; CV: how far they scatter, the standard deviation "
-        "over the mean.",
+        "over the mean. Rows stand in the order in which the runs were planned.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=1),
             Key(
@@ -282,6 +292,14 @@ PANELS: Mapping[str, Panel] = {
                 "end the run under the cursor, on every host; skip it, before it has begun",
                 footer=2,
             ),
+            Key(
+                "x",
+                "trouble(1)",
+                "Next trouble",
+                "to the next run that has failed, is silent or otherwise in trouble",
+                footer=2,
+            ),
+            Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=6),
             Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),
             Key("p", "pause", "Pause", "leave the run out until p is pressed again", footer=8),
@@ -301,6 +319,13 @@ PANELS: Mapping[str, Panel] = {
                 "Schedule",
                 "hosts over time: which run was, is and is expected to be where, and when",
                 footer=9,
+            ),
+            Key(
+                "W",
+                "window",
+                "Window",
+                "the chart of the readings that count alone, on an axis that they fill; again: all",
+                footer=6,
             ),
             Key("L", "next_log", "Next log", "the log of the run's next host", footer=8),
             Key(

@@ -29,9 +29,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
+    """``own``: those of the keys that it is there for; help has them first, under ``own_title``."""
+
     title: str
     about: str
     keys: tuple[Key, ...]
+    own_title: str = ""
+    own: tuple[Key, ...] = ()
 
 
 _CHARACTERS = frozenset(

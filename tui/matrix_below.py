@@ -1,21 +1,32 @@
 """What stands below the grid where a terminal is tall: the grids of the other profiles that take
-part, then everything that was measured of the case under the cursor."""
+part, then what is known of the case under the cursor: what runs, what was measured before, and what
+others published."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from math import inf
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from backends.campaign.plan.cost_estimate import RunTime
 from backends.results.past_result import PastResult
 from profiles.counted import counted
+from profiles.durations import format_duration
+from profiles.errors import ProfileError
+from profiles.format.case import Case
+from profiles.format.launch_section import LAUNCHERS
+from profiles.format.template import fill_known
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, Rows
-from tui.matrix_past import result_words
+from tui.matrix_past import past_cells
+from tui.matrix_request import Asked
+from tui.plan_words import estimate_source
 from tui.text import number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText
@@ -23,8 +34,8 @@ from tui.widgets.grid_text import Figures, GridText
 if TYPE_CHECKING:
     from profiles.references.reference_tables import Reference
 
-MOST_PUBLISHED = 9
-"""Lines; the likest come first, and all of them change with the row of the cursor."""
+MOST_COMMAND = 3
+"""Lines of a command."""
 GAP = 3
 """Columns between two grids, lines between two rows of them."""
 
@@ -79,22 +90,83 @@ def _beside(row: list[Text], used: int, block: list[Text]) -> list[Text]:
     return joined
 
 
+def case_lines(
+    part: Marks, case: Case, asked: Asked, now: float, width: int, height: int
+) -> list[Text]:
+    """All that is known of a case, as far as there is room: the past has half of what the command
+    leaves, and what published figures do not need."""
+    lines = run_lines(part, case, asked.past(part).times.get(case.key), width)[:height]
+    same, rows = asked.past(part).of(case).same, asked.published(part, case)
+    left = height - len(lines)
+    most = max(left // 2, left - len(rows) - 2) if rows else left
+    lines += past_lines(case.label, same, now, width, most)
+    left = height - len(lines)
+    return lines + published_lines(rows, case.batch_size, part, asked.devices(part), width, left)
+
+
+def run_lines(part: Marks, case: Case, time: RunTime | None, width: int) -> list[Text]:
+    """What a run of the case is: its size, its command, how long it takes and may take. What is
+    chosen when it starts stays in braces."""
+    try:
+        launch = part.profile.launch_for(case)
+    except ProfileError:  # it says so itself where it is planned
+        return []
+    device = "GPU" if part.profile.devices == "gpu" else "device"
+    size = f"{counted(case.nodes, 'host')} × {counted(case.gpus_per_node, device)}"
+    if case.batch_size is not None:
+        size += f", batch {case.batch_size} on each, {case.batch_size * case.gpus} in all"
+    settings = part.profile.settings_with(part.settings)
+    values = {**{name: value for name, value in settings.items() if value}, **case.values()}
+    words = [f"{size}; {launch.launcher}: {LAUNCHERS[launch.launcher]}"]
+    command = wrap(_one_line(fill_known(launch.command, values)), max(20, width - 2))
+    if len(command) > MOST_COMMAND:
+        command[MOST_COMMAND - 1 :] = [shorten(" ".join(command[MOST_COMMAND - 1 :]), width - 2)]
+    words += command
+    if launch.container is not None:
+        container = launch.container
+        words.append(f"in {container.runtime}: {_one_line(fill_known(container.image, values))}")
+    limits = f"ended after {launch.timeout}, or {launch.stall_timeout} without a reading"
+    if time is not None:
+        source = estimate_source(int(time.measured), 1)
+        limits = f"≈{format_duration(time.seconds)} {source}; {limits}"
+    words.append(limits)
+    return _listed(f"{case.label}: what a run is", words, len(words), width, len(words) + 2)
+
+
 def past_lines(
     label: str, same: Sequence[PastResult], now: float, width: int, height: int
 ) -> list[Text]:
-    """The newest first; the rest is counted."""
-    words = (result_words(one, now, width - 1) for one in same)
+    """The newest first, in columns; the rest is counted."""
+    shown = _shown(len(same), height)
+    cells = [past_cells(one, now) for one in same[:shown]]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    words = (
+        "  ".join(set_cell_size(text, wide) for text, wide in zip(row, widths, strict=True))
+        for row in cells
+    )
     return _listed(f"{label} before", words, len(same), width, height)
 
 
 def published_lines(
-    rows: Sequence[Reference], batch: int | None, width: int, height: int
+    rows: Sequence[Reference],
+    batch: int | None,
+    part: Marks,
+    devices: Collection[str],
+    width: int,
+    height: int,
 ) -> list[Text]:
     """What others measured, and on what; ``batch``: of the case, where that goes without saying.
-    The nearest batch size comes first."""
-    words = (_published(row, batch) for row in sorted(rows, key=lambda row: _apart(row, batch)))
+    The nearest batch size comes first, then the GPU model of today's hosts, ``devices``, then the
+    profile's own framework."""
+    framework = part.profile.framework
+
+    def order(row: Reference) -> tuple[float, bool, bool]:
+        there = any(row.gpu.name in name for name in devices)
+        return _apart(row, batch), not there, not row.framework.startswith(framework)
+
+    words = (_published(row, batch) for row in sorted(rows, key=order))
     title = "published: same workload, precision and number of GPUs"
-    return _listed(title, words, len(rows), width, min(height, MOST_PUBLISHED))
+    return _listed(title, words, len(rows), width, height)
 
 
 def _apart(row: Reference, batch: int | None) -> float:
@@ -107,20 +179,29 @@ def _apart(row: Reference, batch: int | None) -> float:
 def _published(row: Reference, batch: int | None) -> str:
     size = f", b{row.batch_size}" if row.batch_size not in (None, batch) else ""
     year = f", {row.date[:4]}" if row.date else ""
-    what = f"{number(row.value)} {row.unit}{size}, {row.framework}, {row.gpu.name}"
-    return f"{what}: {row.system}{year}"
+    what = f"{row.gpu.name}: {number(row.value)} {row.unit}{size}, {row.framework}"
+    return plain(f"{what}, {row.system}{year}")
+
+
+def _one_line(command: str) -> str:
+    return plain(" ".join(command.split()))
 
 
 def _listed(title: str, words: Iterable[str], total: int, width: int, height: int) -> list[Text]:
     """Of ``total`` lines those that have room; no more of ``words`` are made."""
-    if height < 2 or not total:
+    if height < 3 or not total:
         return []
     lines = [Text(shorten(f" {title}", width), f"bold {TEXT}", end="")]
-    shown = total if total < height else height - 2
-    lines += [Text(shorten(f" {plain(one)}", width), MUTED, end="") for one in islice(words, shown)]
+    shown = _shown(total, height)
+    lines += [Text(shorten(f" {one}", width), MUTED, end="") for one in islice(words, shown)]
     if more := total - shown:
         lines.append(Text(f" +{more} more", MUTED, end=""))
     return [*lines, Text(end="")]
+
+
+def _shown(total: int, height: int) -> int:
+    """How many of them have room below a title and above an empty line, or how many more."""
+    return total if total < height - 1 else max(0, height - 3)
 
 
 def below_text(lines: Sequence[Text], width: int, height: int) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from time import localtime, strftime
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -86,11 +87,13 @@ def known_devices(hosts: Iterable[HostSnapshot], *, on_cpus: bool) -> frozenset[
 
 
 def figure(past: PastOfCase) -> str:
-    """For a cell: ``384``, ``7392``, ``26.6k``, ``2.05M``, ``✗`` of one that failed since; empty
-    without a result."""
+    """For a cell: ``384 D``, ``7392 B``, ``26.6k A``, with its grade where it has one; ``✗`` of one
+    that failed since; empty without a result."""
     if past.failed is not None:
         return FAILED
-    return "" if past.newest is None else brief(past.newest.throughput)
+    if (newest := past.newest) is None:
+        return ""
+    return f"{brief(newest.throughput)} {newest.grade or ''}".rstrip()
 
 
 def brief(value: float) -> str:
@@ -157,6 +160,21 @@ def result_words(found: PastResult, now: float, room: int) -> str:
     where = f"{whole}: {plain(found.campaign)}"
     longer = f"{where}, on {plain(found.devices)}" if found.devices else where
     return longer if cell_len(longer) <= room else where
+
+
+def past_cells(found: PastResult, now: float) -> tuple[str, ...]:
+    """The same in full, in columns: with its 95% interval, its day, and what it was measured on."""
+    narrow = "±–" if found.half_width is None else f"±{found.half_width * 100:.2g}%"
+    return (
+        f"{number(found.throughput)} {plain(found.unit)}",
+        narrow,
+        f"n={found.repeats}",
+        "" if found.grade is None else f"grade {found.grade}",
+        f"{strftime('%Y-%m-%d', localtime(found.at))}, {ago(max(0.0, now - found.at))}",
+        "imported" if found.imported else "",
+        plain(found.campaign),
+        plain(found.devices),
+    )
 
 
 def failure_words(found: PastFailure, now: float, room: int) -> str:

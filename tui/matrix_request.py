@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
+from profiles.case_tag import parse_tag
 from profiles.durations import format_duration
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.case import GLOBAL_BATCH, Case
+from profiles.format.case_matrix import infeasible
 from profiles.format.host_capacity import HostCapacity
 from profiles.format.site_settings import needs_value
 from tui.matrix_marks import (
@@ -36,11 +39,22 @@ from tui.session import Session
 if TYPE_CHECKING:
     from backends.campaign.folder.past_index import Found
     from profiles.format.presets import Preset
+    from profiles.format.profile import Profile
     from profiles.references.reference_tables import Reference
 
 _NONE_FOUND: Found = {}
 FIRST_LOOK_GPUS = 2
 """On a machine of its own only so small cases are marked by themselves: a minute at most."""
+
+
+class Able(Enum):
+    """Whether a profile can run on the hosts that may be used, in one of its own cases at least;
+    ``SETTINGS``: once those are given that it needs."""
+
+    RUNS = auto()
+    ASKING = auto()
+    SETTINGS = auto()
+    NOT_HERE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,7 @@ class Asked:
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
         self._cells: dict[str, tuple[Marks, object, Rows]] = {}
         self._past: dict[str, _KnownPast] = {}
+        self._able: dict[str, tuple[_KnownHosts, Mapping[str, str], Able]] = {}
         self._hosts: _KnownHosts | None = None
         self._states: _KnownStates | None = None
         self.past_reading = PastReading(session)
@@ -157,6 +172,18 @@ class Asked:
         """The marks of a profile that was looked at before."""
         return self._marks.get(name)
 
+    def able_to_run(self, name: str) -> Able:
+        """Of any profile; found again only when its settings or the hosts change."""
+        profile = self._session.workspace.catalog.get(name)
+        part, hosts = self._marks.get(name), self._known_hosts()
+        settings = {} if part is None else part.settings
+        known = self._able.get(name)
+        if known is None or known[0] is not hosts or known[1] != settings:
+            lacks = missing_settings([Marks(profile, (), {}, settings=settings)]) is not None
+            able = _able(profile, hosts.able, lacks=lacks)
+            known = self._able[name] = (hosts, settings, able)
+        return known[2]
+
     def cells(self, part: Marks) -> Rows:
         """As the hosts allow; the same object while that is the same."""
         able = self.able
@@ -169,7 +196,7 @@ class Asked:
         """What was measured before of its cells, as far as it was read; the same object while that
         is the same."""
         found = self._found
-        devices = self._known_devices(on_cpus=part.profile.on_cpus)
+        devices = self.devices(part)
         known = self._past.get(part.profile.name)
         if known is None or not known.is_of(part, found, devices):
             simulated = self._session.simulated
@@ -193,6 +220,10 @@ class Asked:
         if on_cpus not in known.devices:
             known.devices[on_cpus] = known_devices(known.hosts, on_cpus=on_cpus)
         return known.devices[on_cpus]
+
+    def devices(self, part: Marks) -> frozenset[str]:
+        """What its runs would compute on, of the hosts that have answered."""
+        return self._known_devices(on_cpus=part.profile.on_cpus)
 
     def states_for(self, plan: Plan) -> Mapping[str, str]:
         """:func:`tui.plan_words.host_states` of the hosts that may be used."""
@@ -321,6 +352,20 @@ class Asked:
         if self.plan is None or not self.plan.cases:
             raise DlperfError("nothing is marked", remedy="mark a case with space")
         return self.plan
+
+
+def _able(
+    profile: Profile,
+    hosts: tuple[Sequence[HostCapacity], Sequence[HostCapacity]],
+    *,
+    lacks: bool,
+) -> Able:
+    values = {name: parameter.default for name, parameter in profile.parameters.items()}
+    cases = [Case(profile.name, *parse_tag(tag), values) for tag in profile.matrix.cases]
+    known, awaited = hosts
+    if any(infeasible(profile, case, known) is None for case in cases):
+        return Able.SETTINGS if lacks else Able.RUNS
+    return Able.ASKING if awaited else Able.NOT_HERE
 
 
 def selection(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from textual import work
 
+from backends.replay.replay_clock import SPEEDS
 from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
@@ -120,4 +121,29 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         named = f"{action}({', '.join(map(repr, parameters))})" if parameters else action
-        return named not in NOT_IN_A_REPLAY and super().check_action(action, parameters)
+        if named in NOT_IN_A_REPLAY:
+            return False
+        clock = self._replay.replay_clock
+        moments = clock(), self._replay.moment  # what is shown may have stayed behind
+        begun, ends = max(moments) > clock.begin, min(moments) >= clock.end
+        return {
+            "turn(1)": not ends,
+            "turn(-1)": begun,
+            "skip(30)": not ends,
+            "skip(-30)": begun,
+            "restart": begun,
+            "faster(1)": clock.speed < SPEEDS[-1],
+            "faster(-1)": clock.speed > SPEEDS[0],
+        }.get(named, True) and super().check_action(action, parameters)
+
+    def never(self, action: str) -> str:
+        return ""
+
+    def not_now(self, action: str) -> str:
+        clock = self._replay.replay_clock
+        if action == "faster":
+            most = "slow" if clock.speed <= SPEEDS[0] else "fast"
+            return f"×{clock.speed:g} is as {most} as it goes"
+        if action in ("campaigns", "page"):
+            return "not in a replay, which shows one campaign"
+        return "this is its end" if clock.over else "this is its beginning"

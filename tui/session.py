@@ -62,9 +62,12 @@ class Session:
         """The hosts are made up, and go with the console."""
         return self.workspace.cluster.simulated
 
-    def shows_simulated(self, viewed: CampaignSnapshot | None) -> bool:
-        """Something that is in sight was not measured."""
-        return self.simulated or (viewed is not None and viewed.simulated)
+    def simulated_word(self, viewed: CampaignSnapshot | None) -> str:
+        """``SIMULATED`` where something in sight was not measured, and how fast the time of hosts
+        passes that are made up now; empty where all was."""
+        if (speed := self.workspace.cluster.simulated_speed) is not None:
+            return f"SIMULATED ×{speed:g}"
+        return "SIMULATED" * (self.simulated or (viewed is not None and viewed.simulated))
 
     @property
     def live(self) -> CampaignSnapshot | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -165,6 +165,14 @@ def problem(error: DlperfError) -> Text:
 def problem_line(error: DlperfError) -> str:
     """The same on one line, where there is no room for another."""
     return f"✗ {plain(error)}"
+
+
+def fitting(parts: Sequence[str], width: int, separator: str = "  ") -> str:
+    """As many of the first parts as have room beside each other; the first one in any case."""
+    kept = list(parts)
+    while len(kept) > 1 and cell_len(separator.join(kept)) > width:
+        kept.pop()
+    return shorten(separator.join(kept), width)
 
 
 def shorten(text: str, width: int) -> str:

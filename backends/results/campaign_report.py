@@ -17,7 +17,7 @@ from backends.results.grade_words import finding_lines, grade_counts, grade_reas
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.numbers import NOTHING, percent, trimmed
+from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
@@ -284,24 +284,26 @@ def _spread_cells(case: CaseResult) -> tuple[str, ...]:
     if spread is None:
         return (count_cell(case), *([NOTHING] * 6), *judged)
     low_high = spread.interval
-    interval = f"{trimmed(low_high.low)} … {trimmed(low_high.high)}" if low_high else NOTHING
+    interval = f"{fixed(low_high.low)} … {fixed(low_high.high)}" if low_high else NOTHING
     return (
         count_cell(case),
-        trimmed(spread.median),
+        fixed(spread.median),
         interval,
-        trimmed(spread.mean),
-        *([trimmed(spread.minimum), trimmed(spread.maximum)] if spread.n > 1 else [NOTHING] * 2),
+        fixed(spread.mean),
+        *([fixed(spread.minimum), fixed(spread.maximum)] if spread.n > 1 else [NOTHING] * 2),
         cv_cell(case),
         *judged,
     )
 
 
 def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
+    told: dict[str, list[str]] = {}
+    for group in groups:
+        for case in group.cases:
+            for line in finding_lines(case, group, lang):
+                told.setdefault(line, []).append(_case_name(case, groups))
     lines = [
-        f"- {_case_name(case, groups)}: {md_text(line)}"
-        for group in groups
-        for case in group.cases
-        for line in finding_lines(case, group, lang)
+        f"- {', '.join(dict.fromkeys(names))}: {md_text(line)}" for line, names in told.items()
     ]
     graded = any(case.grade for group in groups for case in group.cases)
     return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)

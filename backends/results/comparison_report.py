@@ -15,11 +15,11 @@ from backends.results.comparison import ComparedCase, Comparison, Ground, Verdic
 from backends.results.escaping import md_text, one_line
 from backends.results.findings import Concern
 from backends.results.layouts.cells import count_cell, range_cell
-from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
+from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import differing, differing_words
 from backends.results.provenance import provenance
 from backends.results.ratios import Method
-from backends.results.render import Column, Table, render_markdown
+from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 
 _SIDES = ("baseline", "candidate")
+_WELCH = (
+    "w: ratio of the geometric means and its interval, Welch's; a ratio of medians has one from "
+    "six repeats on"
+)
 _GROUNDS: Mapping[Ground, str] = {
     Ground.BEYOND: "the means differ by {change}, 95% {low} to {high}",
     Ground.WITHIN: "the means differ by {change}, 95% {low} to {high}, all within {threshold}",
@@ -208,7 +212,7 @@ def comparison_table(comparison: Comparison) -> Table:
             *[case.unit] * units,
             *_side(case.baseline),
             *_side(case.candidate),
-            fixed(case.ratio, 3),
+            ratio_cell(case),
             range_cell(case.interval, lambda value: fixed(value, 3)),
             str(case.verdict),
             reason(case, comparison.threshold),
@@ -226,8 +230,15 @@ def comparison_table(comparison: Comparison) -> Table:
         ),
         rows=tuple(rows),
         caption=_caption(comparison),
-        notes=(EN.mark_welch,) if Method.WELCH in methods else (),
+        notes=(_WELCH,) if Method.WELCH in methods else (),
     )
+
+
+def ratio_cell(case: ComparedCase) -> str:
+    """The ratio that the interval beside it is of: of the medians where that has one, of the
+    geometric means where it is Welch's."""
+    of_means = case.interval is not None and case.interval.method is Method.WELCH
+    return fixed(case.evidence.ratio if of_means and case.evidence else case.ratio, 3)
 
 
 def reason(case: ComparedCase, threshold: float) -> str:
@@ -269,7 +280,7 @@ def _sides(case: ComparedCase) -> Iterable[CaseResult]:
 def _side(case: CaseResult | None) -> tuple[str, str]:
     if case is None:
         return NOTHING, NOTHING
-    return trimmed(_median(case)), count_cell(case)
+    return fixed(_median(case)), count_cell(case)
 
 
 def _median(case: CaseResult | None) -> float | None:
@@ -327,6 +338,30 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
             for case in comparison.cases
         ],
     }
+
+
+def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
+    """A row per case with every digit, and of which two campaigns it is."""
+    names = ("unit", "baseline", "candidate", "ratio")
+    last = ("verdict", "reason", "repeats_needed")
+    headings = (
+        *("baseline_campaign", "candidate_campaign", "profile", "case", "parameters", *names),
+        *("ratio_low", "ratio_high", "estimate", "estimate_low", "estimate_high", *last),
+    )
+    rows = []
+    for comparison in comparisons:
+        documents = comparison_document(comparison)["cases"]
+        for case, told in zip(comparison.cases, documents, strict=True):
+            values = (
+                *(told[name] for name in names),
+                *(told["ratio_interval"] or (None, None)),
+                told["estimate"],
+                *(told["estimate_interval"] or (None, None)),
+                *(told[name] for name in last),
+            )
+            first = (*comparison.names, case.profile, case.case, parameters_compared(case))
+            rows.append((*first, *("" if value is None else str(value) for value in values)))
+    return render_csv([Table("", tuple(map(Column, headings)), tuple(rows))])
 
 
 def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:

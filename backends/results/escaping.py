@@ -19,8 +19,11 @@ _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # snake_case means nothin
 # "root@vm" is neither an e-mail address, which has a dot behind, nor a mention, which is a word's
 # beginning.
 _AUTOLINK = re.compile(r"(?i)(:)(//)|(www)(\.)|((?<![^\W_])@|@(?=\S*\.))")
-# Would begin a list or a heading; "12.5" would not.
-_LINE_START = re.compile(r"^(\d*)((?<=\d)[.)](?=\s|$)|(?<!\d)[#+=-])")
+# Would begin a list or a heading, or is all of a rule or of a line under a heading or a table's
+# head; "12.5", "#nightly" and "-x" would not.
+_LINE_START = re.compile(
+    r"^(\d*)((?<=\d)[.)](?=\s|$)|(?<!\d)(?:#(?=#{0,5}(?:\s|$))|[+-](?=\s|$)|[=:-](?=[=:\s-]*$)))"
+)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 _FORMULA = tuple("=+-@＝＋－＠")
 

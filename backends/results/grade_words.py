@@ -8,7 +8,7 @@ from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.grade import known_within, not_looked_at, rules_of, slower_than
-from backends.results.numbers import percent, rounded, scatter, signed_percent, significant, trimmed
+from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
@@ -175,7 +175,7 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         for position in spread.outliers:
             run = case.measured_runs[position]
             off = signed_percent((run.measured or 0.0) / spread.median - 1)
-            value = trimmed(run.measured)
+            value = fixed(run.measured)
             yield (
                 f"repeat {run.repeat} is an outlier: {value}, {off} from the median; it counts",
                 f"第 {run.repeat} 次重复为离群值：{value}，偏离中位数 {off}，仍计入统计",
@@ -272,8 +272,8 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
     if concern is Concern.NEGATIVE_SCALING:
         faster = slower_than(case, group.cases)
         called = devices_text([group]), devices_text([group], "zh")
-        name, value = (faster.case, trimmed(faster.throughput)) if faster else ("", "")
-        mine = trimmed(case.throughput)
+        name, value = (faster.case, fixed(faster.throughput)) if faster else ("", "")
+        mine = fixed(case.throughput)
         return (
             f"negative scaling: {mine} is less than the {value} of {name} with fewer {called[0]}",
             f"负扩展：{mine} 低于{called[1]}更少的 {name} 的 {value}",

@@ -53,6 +53,7 @@ class PastResult(Past):
     ----------
     throughput: global samples/s in ``unit``, the median of ``repeats`` successful runs.
     half_width: relative, of the 95% interval; None for fewer than three repeats.
+    speedup: over the base of its campaign; None without one, and of the base itself.
     run_s: how long a run took, the median; None where nobody knows.
     """
 
@@ -62,6 +63,7 @@ class PastResult(Past):
     half_width: float | None
     grade: Grade | None
     run_s: float | None
+    speedup: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,13 @@ class PastFailure(Past):
     """None of its runs succeeded; ``reason``: of the last that failed."""
 
     reason: str
+
+
+def fastest(results: Iterable[Past]) -> PastResult | None:
+    """Of the highest throughput in the unit of the first; None where nothing was measured."""
+    measured = [past for past in results if isinstance(past, PastResult)]
+    alike = (past for past in measured if past.unit == measured[0].unit)
+    return max(alike, key=lambda past: past.throughput, default=None)
 
 
 @dataclass(frozen=True, slots=True)

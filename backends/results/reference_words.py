@@ -15,17 +15,26 @@ def held_line(held: Held, lang: Lang = "en") -> str:
     w = words(lang)
     there = held.reference
     if held.ratio is None:
-        differs = w.held_between.join(filter(None, (_difference(d, held, w) for d in held.differs)))
+        differing = (_difference(one, held, w) for one in _foremost(held))
+        differs = w.held_between.join(filter(None, differing))
         return w.held_not.format(figure=figure_text(there, lang), differs=differs)
     said = w.held_time if there.metric is Measured.TIME_TO_TRAIN else w.held_at
     figure = figure_text(there, lang)
     return said.format(percent=percent(held.ratio, 0), figure=figure, how=_how(there, w))
 
 
+def _foremost(held: Held) -> list[Difference]:
+    """Another GPU model explains more than all else."""
+    return sorted(held.differs, key=lambda one: one is not Difference.GPU)
+
+
 def figure_text(there: Reference, lang: Lang = "en") -> str:
-    """``MLPerf v4.0 DGX H100, 57,281.5 images/s``"""
+    """``DLPerf, 8 × Tesla V100-SXM2-16GB, 2,942.321 images/s``: never without what it was on."""
     value = trimmed(there.value, 3, thousands=True)
-    return f"{there.system}{pick(lang, ', ', '，')}{value} {there.unit}"
+    model = there.gpu.name.partition(" ")[2] or there.gpu.name
+    named = f"{there.gpus} × {model.split()[0]}" in there.system
+    device = [] if named else [f"{there.gpus} × {there.gpu.name}"]
+    return pick(lang, ", ", "，").join([there.system, *device, f"{value} {there.unit}"])
 
 
 def _how(there: Reference, w: Words) -> str:

@@ -130,7 +130,7 @@ class Catalog:
         for path, problem in self._problems.items():
             if path.stem == name_or_path:
                 raise problem
-        near = difflib.get_close_matches(name_or_path, self._profiles, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name_or_path, self._profiles, n=3, cutoff=0.6)
         raise ProfileError(
             f"no profile is called {name_or_path!r}",
             remedy=f"did you mean {' or '.join(near)}?"

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from profiles.format.field_types import Command, Condition, Duration, Expected, Model, Name
-from profiles.format.template import fill_numbers
+from profiles.format.template import fill_known
 from profiles.schema_mistakes import Key
 
 LAUNCHERS = {
@@ -125,7 +125,7 @@ class Launch(Model):
         """This launch with the placeholders that ``numbers`` names filled in."""
 
         def fill(text: str) -> str:
-            return fill_numbers(text, numbers)
+            return fill_known(text, numbers)
 
         changes: dict[str, object] = {
             "computed": {},

@@ -35,17 +35,17 @@ def render_text(template: str, values: Mapping[str, Scalar | Sequence[str]]) -> 
     return _PLACEHOLDER.sub(fill, template)
 
 
-def fill_numbers(template: str, numbers: Mapping[str, int | float]) -> str:
-    """Fill the placeholders that ``numbers`` names; all others, and ``{{``, stay as they are.
+def fill_known(template: str, values: Mapping[str, Scalar]) -> str:
+    """Fill the placeholders that ``values`` names; all others, and ``{{``, stay as they are.
 
     Fractions are written as printf's ``%g`` does, with 6 significant digits.
     """
 
     def fill(match: re.Match[str]) -> str:
-        number = numbers.get(match.group(1) or "")
-        if number is None:
+        value = values.get(match.group(1) or "")
+        if value is None:
             return match.group()
-        return str(number) if isinstance(number, int) else f"{number:g}"
+        return f"{value:g}" if isinstance(value, float) else _text(value)
 
     return _PLACEHOLDER.sub(fill, template)
 

@@ -486,6 +486,7 @@ class FakeWorkspace:
         self.campaigns_dir = campaigns_dir
         self.login_host = login_host
         self.simulated = simulated
+        self.simulated_speed: float | None = None
         self._answers = tuple(v100_hosts() if hosts is None else hosts)
         self._hosts = unprobed(self._answers)
         self.inventory = Inventory(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -7,13 +8,18 @@ import pytest
 
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.lock import CampaignLockedError
+from backends.inventory.host_entry import Inventory
+from backends.results.numbers import readable
+from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, ONEFLOW, SMALL, console, screen_text, shows, until
+from tests.console.conftest import HUGE, LARGE, ONEFLOW, SMALL, console, screen_text, shows, until
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
+from tui.app import DlperfApp
 from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.campaign_text import campaign_rows, summary_words
 from tui.screens.dialogs import Choice
 from tui.theme import BAD, GOOD, WARN
+from tui.widgets.keyed_table import KeyedTable
 
 
 async def prepared(workspace: FakeWorkspace, state: str, name: str = "left") -> FakeController:
@@ -154,10 +160,9 @@ def test_what_failed_or_was_cancelled_is_not_green_because_it_is_finished(
 ) -> None:
     lost = FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed, cancelled=cancelled)
     (row,) = campaign_rows([lost], START)
-    _mark, state, _name, _runs, failures, ended, _measures, _said, _begun = row.cells
-    assert str(state) == (f"{symbol} {failed} failed" if failed else f"{symbol} finished")
-    assert str(failures) == ("", "1", "2")[failed]
-    assert str(ended) == ("", "1", "2")[cancelled]
+    state = row.cells[1]
+    told = [f"{failed} failed"] * bool(failed) + [f"{cancelled} cancelled"] * bool(cancelled)
+    assert str(state) == f"{symbol} {', '.join(told) or 'finished'}"
     assert str(state.style) == colour
     said = summary_words(lost, START).plain
     assert (f"{failed} failed" in said) is bool(failed)
@@ -187,6 +192,77 @@ async def test_campaigns_of_one_day_are_told_apart(
         assert shows(app, "cpu-smoke 1n1g")
         await pilot.press("j")
         await until(pilot, partial(shows, app, "cpu-smoke 1n2g · 2 of 2 runs ended · begun 20"))
+
+
+@pytest.mark.parametrize("state", ["unfinished", "live"])
+def test_what_failed_in_one_that_goes_on_is_told_beside_its_state(
+    tmp_path: Path, state: str
+) -> None:
+    (row,) = campaign_rows([FakeSummary("a", tmp_path, state, 2, 9, failed=1)], START)
+    assert str(row.cells[1]).endswith(f" 1 failed, {state}")
+
+
+def test_a_name_that_says_simulated_says_it_once(tmp_path: Path) -> None:
+    for name in ("a", "2026-11-23-SIMULATED-demo"):
+        (row,) = campaign_rows([FakeSummary(name, tmp_path, "finished", 2, 2, simulated=True)], 0.0)
+        assert row.cells[2].plain.count("SIMULATED") == 1
+
+
+async def test_space_marks_and_stays_as_on_the_matrix(workspace: FakeWorkspace) -> None:
+    for number in range(3):
+        path = Path(f"/c/{number}")
+        workspace.summaries.append(FakeSummary(f"c{number}", path, "finished", 2, 2))
+    async with console(workspace) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("j", "space")
+        await until(pilot, partial(shows, app, "1 marked"))
+        assert app.screen.query_one(KeyedTable).current_key == "/c/1"
+        await pilot.press("space")
+        await until(pilot, lambda: "marked" not in screen_text(app).replace("are marked", ""))
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE])
+async def test_a_list_has_the_fastest_case_of_each_as_its_results_have_it(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    workspace = Workspace(Inventory(()), None, EXAMPLES)
+    workspace.past.read()
+    summaries = workspace.campaigns()
+    async with console(FakeWorkspace(EXAMPLES), size) as (app, pilot):
+        fake = app.session.workspace
+        fake.summaries += summaries  # type: ignore[attr-defined]
+        await pilot.press("O")
+        for summary in summaries:
+            told = json.loads((summary.path / "results.json").read_text())["results"]
+            best = max(told, key=lambda case: case["throughput"] or 0.0)
+            figure = f"{best['case']} {readable(best['throughput'])} {best['unit']}"
+            base = best["case"] == best["base"] or best["speedup"] is None
+            speedup = "–" if base else f"{best['speedup']:.2f}"
+            words = [figure, *([] if base else [speedup]), best["grade"]]
+            await until(pilot, partial(in_one_line, app, [summary.name, *words]))
+    await workspace.close()
+
+
+def in_one_line(app: DlperfApp, words: list[str]) -> bool:
+    return any(all(word in line for word in words) for line in screen_text(app).splitlines())
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_figures_have_no_columns_where_nothing_was_measured(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    workspace.summaries.append(FakeSummary("c", Path("/c"), "unfinished", 0, 2))
+    async with console(workspace, size) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await pilot.press("escape", "O")
+        await until(pilot, partial(shows, app, "◌ unfinished"))
+        columns = app.screen.query_one(KeyedTable).ordered_columns
+        shown = {str(column.label) for column in columns} - {""}
+        assert shown <= {"State", "Campaign", "Runs", "Measures", "Begun"}
 
 
 @pytest.mark.parametrize("state", ["unfinished", "live", "finished"])

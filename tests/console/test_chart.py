@@ -24,6 +24,7 @@ from profiles.throughput.steady import Disturbance, Shape
 from tui.text import number
 from tui.theme import ACCENT, MUTED
 from tui.widgets.chart import (
+    AXIS_ROWS,
     Line,
     Plot,
     _curve,
@@ -33,9 +34,9 @@ from tui.widgets.chart import (
     finite,
     legend,
 )
-from tui.widgets.chart_scale import nice_step, value_scale
+from tui.widgets.chart_scale import AXIS_ABOVE_0, nice_step, value_scale
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
-from tui.widgets.throughput_plot import throughput_plot, time_ticks
+from tui.widgets.throughput_plot import throughput_plot, time_ticks, window_plot
 
 CONSOLE = Console(width=80, color_system="truecolor")
 
@@ -104,6 +105,30 @@ def test_a_long_curve_says_its_last_value_whatever_is_drawn_of_it() -> None:
     [line] = throughput_plot([series("a", points)], "a", width=40, window=RunWindow()).lines
     assert len(line.points) <= 80
     assert line.note == number(points[-1][1])
+
+
+@given(
+    st.lists(st.floats(1.0, 1e6), min_size=1, max_size=60),
+    st.floats(1.0, 1e6),
+    st.sampled_from(["median", "trimmed_mean", "elapsed", "summary", ""]),
+)
+@settings(max_examples=60)
+def test_once_a_run_is_measured_the_chart_tells_its_figure_and_never_the_last_reading(
+    values: list[float], measured: float, statistic: str
+) -> None:
+    read = series("a", [(float(i), value) for i, value in enumerate(values)])
+    over = replace(read, end=100.0, measured=measured, statistic=statistic)
+    failed = replace(read, end=100.0)
+    notes = [
+        throughput_plot([one], "a", width=80, window=RunWindow()).lines[0].note
+        for one in (read, over, failed)
+    ]
+    figure, how = notes[1].split(" ", 1)
+    assert figure == number(measured)
+    assert how, "it has a name"
+    assert "_" not in how
+    last = number(values[-1])
+    assert (notes[0], notes[2]) == (last, f"{last} at last"), "and the list has the first"
 
 
 def test_few_points_are_left_alone() -> None:
@@ -531,3 +556,44 @@ def test_the_chart_of_a_silent_run_goes_on_to_now() -> None:
     plot = throughput_plot([series("a", points)], "a", width=80, window=RunWindow(), until_s=600.0)
     assert plot.x_limits == (0.0, 600.0)
     assert plot.lines[0].points[-1] == points[-1], "nothing is made up behind the last reading"
+
+
+@given(
+    st.lists(st.floats(50.0, 1e5), min_size=4, max_size=80),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    st.integers(8, 30),
+)
+@settings(max_examples=60)
+def test_the_chart_of_a_window_has_what_counts_alone_and_fills_its_axis(
+    values: list[float], before: int, behind: int, height: int
+) -> None:
+    warm, after = [(float(i), 1e6) for i in range(before)], before + len(values)
+    inside = [(float(before + i), value) for i, value in enumerate(values)]
+    rest = [(float(after + i), 1.0) for i in range(behind)]
+    window = RunWindow(
+        warmup=before,
+        used=len(values),
+        start_s=inside[0][0] if before else None,
+        end_s=inside[-1][0] if behind else None,
+        disturbed=((Disturbance(Shape.STEP, -0.1, 0.05, 0), (after + 5.0, 1.0)),),
+    )
+    plot = window_plot(series("a", [*warm, *inside, *rest], warmup=before), width=60, window=window)
+    (line,) = plot.lines
+    assert {*line.points} <= {*inside}
+    assert {min(values), max(values)} <= {y for _, y in line.points}
+    assert plot.x_limits[0] == inside[0][0]
+    assert inside[-1][0] <= plot.x_limits[1] < inside[-1][0] + 0.03 * len(inside)
+    assert all(plot.x_limits[0] <= x <= plot.x_limits[1] for x, _ in plot.x_ticks)
+    span = max(values) - min(values)
+    assert plot.top - plot.bottom == pytest.approx(max(span, 0.02 * max(values)))
+    assert AXIS_ABOVE_0 in plot.legend
+    if span > 0.02 * max(values):
+        rows = [row for row in picture(plot, 70, height).splitlines() if re.search("[⠁-⣿]", row)]
+        assert len(rows) >= (height - AXIS_ROWS) // 2, "a change of a few percents can be seen"
+
+
+def test_of_a_window_with_one_reading_there_is_no_curve() -> None:
+    one = series("a", [(0.0, 5.0), (1.0, 6.0)], warmup=1)
+    plot = window_plot(one, width=60, window=RunWindow(warmup=1, start_s=1.0))
+    assert (plot.lines, plot.empty) == ((), "no two readings that count yet")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import json
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +23,7 @@ from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
 from backends.hosts.fingerprint import fingerprint_text
 from backends.results.comparison import compare
-from backends.results.comparison_report import comparison_document, comparison_markdown
+from backends.results.comparison_report import comparison_document, comparison_markdown, reason
 from profiles.errors import DlperfError
 from tests.console.conftest import (
     HUGE,
@@ -33,6 +35,7 @@ from tests.console.conftest import (
     settled,
     shows,
     until,
+    words,
 )
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import BURSTS, SEED, key_event
@@ -43,9 +46,9 @@ from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_screen import Compare
 from tui.screens.compare_text import environments_text
-from tui.screens.dialogs import Prompt
+from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
-from tui.text import problem_line
+from tui.text import number, problem_line
 from tui.widgets.chart import Chart
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import Quantity
@@ -108,7 +111,7 @@ async def open_compare(app: DlperfApp, pilot: Pilot[str], marks: int) -> Compare
     await pilot.press("O")
     await until(pilot, lambda: isinstance(app.screen, CampaignList))
     await until(pilot, partial(shows, app, "✓ finished"))
-    await pilot.press(*["space"] * marks, "c")
+    await pilot.press(*["space", "j"] * marks, "c")
     await until(pilot, lambda: isinstance(app.screen, Compare))
     assert isinstance(app.screen, Compare)
     await until(pilot, partial(shows, app, "threshold"))
@@ -126,7 +129,7 @@ async def test_two_marked_campaigns_are_compared_and_esc_leads_back_to_their_mar
         assert isinstance(app.screen, CampaignList), "nothing is marked"
         await pilot.press("down", "space")
         assert shows(app, "Campaigns · 1 marked")
-        await pilot.press("space", "c")
+        await pilot.press("down", "space", "c")
         await until(pilot, partial(shows, app, "Against 1 a-before"))
         row = next(line for line in screen_text(app).splitlines() if "1n8g" in line)
         assert "0.950" in row
@@ -134,7 +137,7 @@ async def test_two_marked_campaigns_are_compared_and_esc_leads_back_to_their_mar
         await pilot.press("escape")
         await until(pilot, partial(shows, app, "Campaigns · 2 marked"))
         assert screen_text(app).count("[x]") == 2
-        await pilot.press("k", "space")
+        await pilot.press("space")
         assert shows(app, "Campaigns · 1 marked")
 
 
@@ -280,7 +283,7 @@ async def test_a_campaign_that_cannot_be_read_is_told_in_place(workspace: FakeWo
         workspace.load = unreadable  # type: ignore[method-assign]
         await pilot.press("O")
         await until(pilot, partial(shows, app, "✓ finished"))
-        await pilot.press("space", "space", "c")
+        await pilot.press("space", "j", "space", "c")
         await until(pilot, partial(shows, app, "the journal is damaged"))
         await until(pilot, partial(shows, app, "mend it"))
         del workspace.load  # type: ignore[method-assign]
@@ -386,7 +389,7 @@ async def test_while_they_are_read_the_screen_says_so_and_can_be_left(
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O")
         await until(pilot, partial(shows, app, "✓ finished"))
-        await pilot.press("space", "space", "c")
+        await pilot.press("space", "j", "space", "c")
         await until(pilot, partial(shows, app, "reading the campaigns"))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
@@ -446,7 +449,7 @@ async def test_simulated_campaigns_say_so(workspace: FakeWorkspace) -> None:
     async with console(workspace, HUGE) as (app, pilot):
         await open_compare(app, pilot, 2)
         assert shows(app, "Compare · 2 campaigns · SIMULATED")
-        assert shows(app, "2 SIMULATED: ")
+        assert shows(app, "SIMULATED: ")
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
@@ -577,3 +580,98 @@ def test_alike_is_said_only_where_all_is_known_of_all(
     assert ("software and GPU settings alike" in headline) == (not unknown and not differing)
     assert (f"{len(unknown)} not known of all" in headline) == bool(unknown)
     assert ("difference" in headline) == bool(differing)
+
+
+def flat(text: str) -> str:
+    """What is read, wherever lines and frames break it."""
+    return " ".join(text.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+@pytest.mark.parametrize("marks", [2, 3])
+async def test_no_figure_no_reason_and_nothing_that_all_share_is_cut(
+    workspace: FakeWorkspace, size: tuple[int, int], marks: int
+) -> None:
+    for days, name in enumerate(("a-before", "b-driver", "c-again")):
+        await measured(workspace, name, speed=400 * (1 + 0.03 * days), days=days)
+    workspace.summaries.reverse()
+    workspace.probed.clear()
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, marks)
+        found = screen._found
+        assert found is not None
+        assert ("#" in [str(c.label) for c in screen.query_one(KeyedTable).columns.values()]) == (
+            marks > 2
+        )
+        for _place, case in found.cases():
+            await pilot.pause()
+            shown = flat(screen_text(app))
+            for side in (case.baseline, case.candidate):
+                assert side is not None
+                assert side.spread is not None
+                assert number(side.spread.median) in shown
+            assert f"{case.profile}, {shared(screen)}".rstrip(", ") in shown
+            where = "#verdict > *" if "verdict" in screen._in_sight() else "#below-compared"
+            assert reason(case, found.threshold) in flat(words(screen.query_one(where)))
+            await pilot.press("down")
+
+
+def shared(screen: Compare) -> str:
+    return f"all {screen._labels.shared}" if screen._labels.shared else ""
+
+
+@pytest.mark.parametrize("marks", [2, 3])
+async def test_what_is_said_of_a_pair_names_it_where_there_are_several(
+    workspace: FakeWorkspace, marks: int
+) -> None:
+    await three(workspace)
+    async with console(workspace, HUGE) as (app, pilot):
+        screen = await open_compare(app, pilot, marks)
+        said = screen._said_of_campaigns.plain
+        lines = [line for line in said.splitlines() if "beyond what chance does" in line]
+        assert lines
+        assert all(line.startswith("No case") == (marks == 2) for line in lines)
+        assert all((" against 1: No case" in line) == (marks > 2) for line in lines)
+
+
+@pytest.mark.parametrize("suffix", [".md", ".csv", ".json"])
+async def test_e_writes_what_the_command_prints(
+    workspace: FakeWorkspace, tmp_path: Path, suffix: str
+) -> None:
+    await three(workspace)
+    target = tmp_path / f"mine{suffix}"
+    async with console(workspace, LARGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 3)
+        for attempt in range(2):
+            await pilot.press("e")
+            await until(pilot, lambda: isinstance(app.screen, Prompt))
+            app.screen.query_one(Input).value = str(target)
+            await pilot.press("enter")
+            if attempt:
+                await until(pilot, lambda: isinstance(app.screen, Choice))
+                await pilot.press("n")
+            await until(pilot, target.exists)
+            await until(pilot, lambda: isinstance(app.screen, Compare))
+        found = screen._found
+        assert found is not None
+        compared = [
+            replace(other.comparison, names=("a-before", found.sides[other.place].name))
+            for other in found.others
+            if other.comparison is not None
+        ]
+        text = target.read_text(encoding="utf-8")
+        documents = [comparison_document(one) for one in compared]
+        if suffix == ".md":
+            assert all(comparison_markdown(one) in text for one in compared)
+        elif suffix == ".json":
+            assert json.loads(text) == documents
+        else:
+            rows = list(csv.DictReader(text.splitlines()))
+            cases = [(one, case) for one in documents for case in one["cases"]]
+            assert len(rows) == len(cases)
+            for row, (document, case) in zip(rows, cases, strict=True):
+                assert row["candidate_campaign"] == document["candidate_campaign"]
+                for name in ("baseline", "candidate", "ratio"):
+                    assert float(row[name]) == case[name]
+                assert [float(row["ratio_low"]), float(row["ratio_high"])] == case["ratio_interval"]
+                assert (row["case"], row["verdict"]) == (case["case"], case["verdict"])

@@ -169,7 +169,8 @@ async def test_no_screen_and_no_dialog_is_without_the_word(tmp_path: Path) -> No
             seen.add(type(app.screen).__name__)
 
         async def all_keys(page: str, digit: str) -> None:
-            for key in (*PANELS["app"].keys, *PANELS[page].keys):
+            everywhere = PANELS["app"].keys if page == "runs" else ()
+            for key in (*everywhere, *PANELS[page].keys):
                 if key.action in LEAVES or key.action.startswith("page"):
                     continue
                 await pilot.press(digit)
@@ -253,6 +254,17 @@ async def test_who_measures_is_asked_for_nothing_from_simulated_hosts() -> None:
         await session.ask(Verb.CANCEL)
 
 
+@pytest.mark.parametrize("speed", [1.0, 10.0, 60.0])
+@pytest.mark.parametrize("size", [SMALL, HUGE])
+async def test_how_fast_time_flies_stands_beside_the_word_on_every_page(
+    tmp_path: Path, speed: float, size: tuple[int, int]
+) -> None:
+    async with demo(tmp_path, size, speed) as (app, pilot):
+        for page in "1234":
+            await pilot.press(page)
+            await until(app, lambda: shows(app, f" SIMULATED ×{speed:g} "))
+
+
 async def test_a_measured_campaign_shows_no_such_word(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         for digit in "1234":
@@ -282,7 +294,7 @@ def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
     plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 7))
     campaign = workspace.controller(plan).snapshot()
     hosts = workspace.snapshots()
-    line = header_text(width, "login01.site", hosts, campaign, simulated=simulated)
+    line = header_text(width, "login01.site", hosts, campaign, simulated="SIMULATED" * simulated)
     assert line.cell_len == width
     assert line.plain.endswith(f"{campaign.summary} ")
     assert ("SIMULATED" in line.plain) is simulated

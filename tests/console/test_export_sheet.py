@@ -26,6 +26,7 @@ from tests.console.conftest import (
     shows,
     type_ahead,
     until,
+    words,
 )
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import choose, export, open_export, open_results
@@ -190,7 +191,7 @@ async def test_two_exports_at_a_time_both_tell_their_end(
                     pilot,
                     lambda name=name: any(name in one.message for one in app._notifications),
                 )
-            await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+            await until(pilot, lambda: isinstance(app.screen, ExportSheet))
 
 
 async def test_keys_faster_than_the_layouts_are_made_leave_one_at_work_and_show_the_last(
@@ -291,3 +292,75 @@ async def test_the_table_is_there_once_and_every_key_that_chooses_stands_before_
         await pilot.press("f", "L")
         await until(pilot, partial(shows, app, "L Language  en [zh]"))
         assert not shows(app, "written as md")
+
+
+OWN = {"dlperf-json": "json", "report": "md"}
+"""What layouts without tables are shown as."""
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
+async def test_the_frame_says_which_columns_are_in_sight_and_with_which_keys_the_others_come(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace, repeats=7)
+        await open_results(workspace, app, pilot, 3000)
+        sheet = await open_export(app, pilot)
+        lines = sheet.query_one(TextLines)
+        for layout in sheet._layouts:
+            await choose(sheet, pilot, layout, OWN.get(layout, "table"))
+            await pilot.pause()
+            widest, width = lines.virtual_size.width, lines.size.width
+            first = 0
+            while True:
+                title = str(lines.border_title)
+                said = f"columns {first + 1} to {min(first + width, widest)} of {widest}: ← →"
+                assert (said in title) == (widest > width), (layout, title)
+                assert ("columns" in title) == (widest > width)
+                await pilot.press("right")
+                await pilot.pause()
+                if lines.scroll_offset.x == first:
+                    break
+                first = lines.scroll_offset.x
+            assert first + width >= widest
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
+async def test_the_file_and_what_becomes_of_one_that_is_there_are_told_before_the_key(
+    workspace: FakeWorkspace, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        controller.path.mkdir(exist_ok=True)
+        sheet = await open_export(app, pilot)
+        for layout in sheet._layouts:
+            await choose(sheet, pilot, layout, OWN.get(layout, "table"))
+            proposed = str(export_sheet._proposed(controller.path, sheet._wanted))
+            there = Path(proposed).exists()
+            for exists in (there, True):
+                Path(proposed).touch()
+                said = "".join(words(sheet.query_one("#choices")).split())
+                assert "".join(proposed.split()) in said
+                assert ("anewfile" in said) == (not exists)
+                by_itself = layout == "report"
+                assert ("itselfkeepsituptodate" in said) == (exists and by_itself), said
+                assert ("asksbeforeitwritesoverit" in said) == (exists and not by_itself)
+                await pilot.press("L", "L")
+                await until(pilot, lambda: sheet._written is not None)
+                await until(pilot, lambda: sheet._exists)
+
+
+async def test_what_was_written_stays_in_sight_and_the_sheet_is_there_for_the_next(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        for name in ("first.md", "second.md"):
+            await export(app, pilot, tmp_path / name, "pivot")
+            await until(pilot, lambda: isinstance(app.screen, ExportSheet))
+            await until(pilot, lambda name=name: app.screen._last == tmp_path / name)
+            await pilot.press("f")
+            said = "".join(words(app.screen.query_one("#choices")).split())
+            assert f"Written{tmp_path / name}" in said

@@ -76,6 +76,7 @@ ALL_KEYS = "DLPERF_BURSTS" in os.environ
 SHARES = 4
 """Of so many states that vary another one, one presses a key."""
 
+MARKED = ("O", "g", "space", "j", "space")
 STATES = (
     State("hosts", "hosts"),
     State("hosts filtered", "hosts", ("/",), own=()),
@@ -111,10 +112,10 @@ STATES = (
     State("no campaigns", "matrix", ("O",)),
     State("campaigns", "matrix", ("O",), past=1, own=()),
     State("campaigns, filter", "matrix", ("O", "/"), past=1, own=()),
-    State("campaigns, marked", "matrix", ("O", "g", "space", "space"), past=2),
-    State("compare", "matrix", ("O", "g", "space", "space", "c"), past=2),
-    State("compare, filter", "matrix", ("O", "g", "space", "space", "c", "/"), past=2, own=()),
-    State("threshold", "matrix", ("O", "g", "space", "space", "c", "t"), past=2),
+    State("campaigns, marked", "matrix", MARKED, past=2, own=("compare",)),
+    State("compare", "matrix", (*MARKED, "c"), past=2),
+    State("compare, filter", "matrix", (*MARKED, "c", "/"), past=2, own=()),
+    State("threshold", "matrix", (*MARKED, "c", "t"), past=2),
     State("no runs", "runs"),
     State("runs", "runs", at=30),
     State("runs, one failed", "runs", ("j", "k", "home", "j"), at=60, own=("retry",)),
@@ -373,6 +374,9 @@ def test_hints_are_whole_each_beside_the_next_and_help_is_the_last(
         ends[line] = column + len(f" {key_name(key)} {key.label} ")
     assert all(line < lines and end <= width for line, end in ends.items())
     assert shown[-1][2].action == "help"
+    room = width - ends[max(ends)]
+    left_out = [key for key in keys.values() if key not in [one for _, _, one in shown]]
+    assert all(len(f" {key_name(key)} {key.label} ") > room for key in left_out), "room to spare"
     if width >= 200 and lines == 2 and len(panels) < 2:
         assert len(shown) == len(keys)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -40,11 +41,12 @@ from tests.console.test_matrix import current, open_matrix
 from tests.support.past_campaigns import RUN_S, past_campaign
 from tui import matrix_marks
 from tui.app import DlperfApp
-from tui.matrix_below import published_lines
+from tui.matrix_below import published_lines, run_lines
+from tui.matrix_marks import new_marks
 from tui.matrix_past import brief
 from tui.matrix_request import Asked
 from tui.past_reading import AGAIN_S
-from tui.screens.dialogs import Choice
+from tui.screens.dialogs import Choice, Reading
 from tui.screens.matrix_page import MatrixPage
 from tui.widgets.grid import MatrixGrid
 
@@ -106,8 +108,8 @@ async def test_past_results_stand_in_the_cells_and_whole_under_the_grid(
     measured(workspace, values)
     async with console(workspace, size) as (app, pilot):
         await read(app, pilot)
-        assert "7392" in row(app, "1n1g")
-        assert "11.5k" in row(app, "1n2g") or size == SMALL
+        assert "7392 D" in row(app, "1n1g")
+        assert "11.5k D" in row(app, "1n2g")
         assert "7,392.0 samples/s, n=3, grade" in screen_text(app)
         assert "2d ago" in screen_text(app)
         assert "0012-v100" in screen_text(app) or size == SMALL
@@ -166,7 +168,7 @@ async def test_a_case_that_failed_is_told_from_one_that_was_never_run_until_it_s
     measured(workspace, {smoke("1n1g"): [None, None]}, "fell", at=START - 7200)
     async with console(workspace, size) as (app, pilot):
         page = await read(app, pilot)
-        assert "[x] ✗" in row(app, "1n1g")
+        assert re.search(r"\[x\] +✗ ", row(app, "1n1g"))
         assert "✗" not in row(app, "1n2g") + row(app, "1n4g")
         assert "✗ out of memory, 2h ago: fell" in screen_text(app)
         await pilot.press("f")
@@ -472,7 +474,8 @@ async def test_below_the_grid_stands_all_that_the_case_measured_the_newest_first
         page = await read(app, pilot)
         lines = words(page.query_one("#below")).splitlines()
         at = lines.index(next(line for line in lines if "1n1g b32 before" in line))
-        assert "1,001.0 samples/s, n=1, grade D, 1d ago: c01" in lines[at + 1]
+        found = ("1,001.0 samples/s", "±–", "n=1", "grade D", "1d ago", "c01")
+        assert all(word in lines[at + 1] for word in found)
         shown = len([line for line in lines if "samples/s" in line])
         assert f"+{30 - shown} more" in lines[at + 1 + shown]
         height = page.query_one("#below").size.height
@@ -498,7 +501,7 @@ async def test_published_figures_of_the_case_stand_below_the_grid(workspace: Fak
     )
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("2")
-        own = "383.8 images/s, OneFlow 0.1.8, Tesla V100-SXM2-16GB: DLPerf, 2020"
+        own = "Tesla V100-SXM2-16GB: 383.8 images/s, OneFlow 0.1.8, DLPerf, 2020"
         await until(pilot, partial(shows, app, own))
         await pilot.press(*"jjjj")
         await until(pilot, partial(shows, app, "5,839.1 images/s, OneFlow 0.1.8"))
@@ -508,7 +511,8 @@ async def test_published_figures_of_the_case_stand_below_the_grid(workspace: Fak
 @given(batch=st.sampled_from([16, 64, 128, 256, 1024]))
 def test_of_published_figures_the_nearest_batch_size_comes_first(batch: int) -> None:
     rows = bundled_references()
-    lines = published_lines(rows, batch, 400, 10_000)[1:-1]
+    part = new_marks(SMOKE.profile)
+    lines = published_lines(rows, batch, part, (), 400, 10_000)[1:-1]
     told = [re.search(r", b(\d+),", line.plain) for line in lines]
     sizes = [row.batch_size for row in rows]
     near = [max(batch, n) / min(batch, n) for n in sizes if n and n != batch]
@@ -517,3 +521,71 @@ def test_of_published_figures_the_nearest_batch_size_comes_first(batch: int) -> 
     assert len(set(near)) > 1
     first = lines[: sizes.count(batch)]
     assert not any(re.search(r", b\d+,", line.plain) for line in first), "those of its own size"
+
+
+@pytest.mark.parametrize("gpu", ["Tesla V100-SXM2-16GB", "Tesla V100-SXM2-32GB"])
+def test_of_published_figures_as_near_those_of_the_gpu_here_come_first(gpu: str) -> None:
+    rows = [row for row in bundled_references() if row.gpu.name.startswith("Tesla V100")]
+    part = new_marks(Catalog.load((), None).get("oneflow-resnet50"))
+    for batch in {row.batch_size for row in rows if row.batch_size}:
+        lines = published_lines(rows, batch, part, [gpu], 400, 10_000)[1:-1]
+        there = [gpu in line.plain for line in lines if not re.search(r", b\d+,", line.plain)]
+        assert there == sorted(there, reverse=True)
+        own = ["OneFlow" in line.plain for line in lines[: sum(there)]]
+        assert own == sorted(own, reverse=True)
+
+
+@pytest.mark.parametrize("name", Catalog.load((), None).names)
+def test_what_a_run_is_has_the_values_of_its_case_at_any_width(name: str) -> None:
+    profile = Catalog.load((), None).get(name)
+    part = new_marks(profile)
+    for case in (cell.case for row in part.cells(()) for cell in row):
+        for width in (44, 76, 150):
+            lines = [line.plain for line in run_lines(part, case, None, width)]
+            assert all(len(line) <= width for line in lines)
+            assert not any(f"{{{value}}}" in " ".join(lines) for value in case.values())
+        assert f"{case.nodes} host" in lines[1]
+        assert case.batch_size is None or f"{case.batch_size * case.gpus} in all" in lines[1]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_a_key_opens_all_that_is_known_of_the_case(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    """Every published figure, and every past one with its interval, grade, day and campaign."""
+    for number in range(30):
+        measured(workspace, {smoke("1n1g"): [700.0, 701.0, 702.0]}, f"c{number:02}")
+    async with console(workspace, size) as (app, pilot):
+        page = await read(app, pilot)
+        assert page.focused_marks is not None
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        seen = ""
+        for _ in range(12):
+            seen += " ".join(screen_text(app).replace("│", " ").split())
+            await pilot.press("pagedown")
+        assert all(f"c{number:02}" in seen for number in range(30))
+        assert "±0.35%" in seen
+        assert "grade" in seen
+        assert "python3 cpu_smoke.py --nodes 1" in seen
+        assert "more" not in seen
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is page)
+
+
+async def test_profiles_say_whether_they_can_run_here(workspace: FakeWorkspace) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await until(pilot, partial(shows, app, "[s] oneflow-resnet50"))
+        assert shows(app, "[s] needs settings")
+        part = page._asked.marks("oneflow-resnet50")
+        page._asked.put(replace(part, settings=dict.fromkeys(part.profile.settings, "/x")))
+        tick(app)
+        await until(pilot, partial(shows, app, "[ ] oneflow-resnet50"))
+        assert not shows(app, "[s]")
+        workspace._hosts = tuple(
+            replace(h, facts=h.facts and h.facts.without_gpus()) for h in workspace._hosts
+        )
+        tick(app)
+        await until(pilot, partial(shows, app, "· oneflow-resnet50"))
+        assert shows(app, "· cannot run here")

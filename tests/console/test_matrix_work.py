@@ -115,9 +115,9 @@ def test_only_what_has_room_is_put_into_words(
     index = PastIndex(tmp_path)
     index.read()
     ((one,),) = index.found.values()
-    calls = counted(monkeypatch, (matrix_below, "result_words"))
+    calls = counted(monkeypatch, (matrix_below, "past_cells"))
     lines = past_lines("1n1g", [one] * 5000, one.at, 80, 12)
-    assert len(lines) == 13
-    assert lines[-2].plain == " +4990 more"
-    assert calls["result_words"] == 10
-    assert matrix_past.result_words(one, one.at, 79) in lines[1].plain
+    assert len(lines) == 12
+    assert lines[-2].plain == " +4991 more"
+    assert calls["past_cells"] == 9
+    assert all(text in lines[1].plain for text in matrix_past.past_cells(one, one.at)[:5])

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import random
+import re
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,10 +21,12 @@ from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, tick, until
+from tests.console.test_keys import drawn
 from tui.cli.program import main
 from tui.replaying import ReplayApp
+from tui.screens.help import focused_panels, help_text
 from tui.session import Session
-from tui.widgets.keybar import offered
+from tui.widgets.keybar import KeyBar, offered
 from tui.widgets.keyed_table import KeyedTable
 
 RECORDED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
@@ -72,6 +75,7 @@ async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
             await until(pilot, lambda: "0/6 runs" in screen_text(app))
             watch.now += 1000.0
             await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+            assert "read-only" not in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
@@ -260,8 +264,79 @@ async def test_a_recorded_host_is_what_it_was_at_that_moment_and_not_ready_today
         assert "580.159.04" in shown, "the driver, as it was recorded"
 
 
+def done_by(app: ReplayApp, act: Callable[[], None]) -> bool:
+    """Whether something of the clock is another for it, which is put back."""
+    clock = clock_of(app)
+    before = clock.plays, clock.speed, clock()
+    act()
+    after = clock.plays, clock.speed, clock()
+    clock.plays, clock.speed = before[:2]
+    clock.seek(before[2])
+    return after != before
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+@pytest.mark.parametrize("speed", [SPEEDS[0], 10.0, SPEEDS[-1]])
+async def test_a_key_of_its_own_is_offered_where_it_does_something_and_there_alone(
+    size: tuple[int, int], speed: float
+) -> None:
+    async with replay(size, speed) as (app, pilot, _):
+        clock = clock_of(app)
+        clock.toggle()
+        acts: dict[str, Callable[[], None]] = {
+            "faster(1)": lambda: app.action_faster(1),
+            "faster(-1)": lambda: app.action_faster(-1),
+            "turn(1)": lambda: app.action_turn(1),
+            "turn(-1)": lambda: app.action_turn(-1),
+            "skip(30)": lambda: app.action_skip(30),
+            "skip(-30)": lambda: app.action_skip(-30),
+        }
+        for moment in (clock.begin, (clock.begin + clock.end) / 2, clock.end):
+            clock.seek(moment)
+            await until(pilot, lambda: arrived(app))
+            offers = {key.action for key in offered(app.screen)}
+            does = {name for name, act in acts.items() if done_by(app, act)}
+            assert offers & set(acts) == does
+            assert ("restart" in offers) == (moment > clock.begin)
+            tick(app)
+            shown = {key.action for key in app.screen.query_one(KeyBar).chosen()}
+            hidden = {"skip(30)", "skip(-30)"} if size != HUGE else set()
+            assert shown >= (offers & {*acts, "restart", "play"}) - hidden
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: "Next: this is its end" in screen_text(app))
+
+
+AS_IF_NOW = re.compile(r"\bago\b|\bnow\b|ETA (?!then)\d")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+@pytest.mark.parametrize("keys", ["1", "3", "3s", "3v", "3vv", "4"])
+async def test_nothing_is_told_as_if_it_were_so_now(size: tuple[int, int], keys: str) -> None:
+    async with replay(size) as (app, pilot, _):
+        clock = clock_of(app)
+        clock.toggle()
+        for tenth in range(10):
+            clock.seek(clock.begin + 0.1 * tenth * (clock.end - clock.begin))
+            await until(pilot, lambda: arrived(app))
+            viewed = app.session.viewed
+            if viewed is not None and any(run.state.active and run.eta_s for run in viewed.runs):
+                break
+        else:
+            raise AssertionError("no run is ever at work")
+        await pilot.press(*keys)
+        await until(pilot, lambda: "REPLAY" in screen_text(app))
+        tick(app)
+        await pilot.pause()
+        if keys[0] == "3":
+            await until(pilot, lambda: "ETA then" in screen_text(app))
+        shown = screen_text(app)
+        assert not AS_IF_NOW.search(shown), shown
+
+
 async def test_there_is_no_matrix_in_a_replay_and_its_own_keys_stand_together() -> None:
-    async with replay(HUGE) as (app, pilot, _):
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 1.0
+        await until(pilot, lambda: "×10 10s of" in screen_text(app))
         for key in ("1", "3", "4"):
             await pilot.press(key, "2")
             assert app.current_mode != "matrix"
@@ -276,6 +351,14 @@ async def test_help_says_that_it_is_a_replay() -> None:
     async with replay() as (app, pilot, _):
         await pilot.press("question_mark")
         await until(pilot, lambda: "This is a replay" in screen_text(app))
+        await pilot.press("escape")
+        lines = drawn(help_text(focused_panels(app.screen)), 400).splitlines()
+        assert lines[0].startswith("This is a replay")
+        titles = [line for line in lines if line.isalpha()]
+        assert titles[0] == "Replay"
+        keys = [line.split()[0] for line in lines if line.startswith("  ")]
+        assert keys[:3] == [".", ">", "<"]
+        assert keys.count("0") == 1, "each once"
 
 
 async def test_it_ends_and_leaves_nothing() -> None:

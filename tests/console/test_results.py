@@ -246,7 +246,7 @@ async def test_an_export_asks_before_it_writes_over_another_file(
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("y")
         await until(pilot, lambda: "29.67" in mine.read_text(encoding="utf-8"))
-        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+        await until(pilot, lambda: isinstance(app.screen, ExportSheet))
 
 
 async def test_an_export_shows_all_of_its_path_and_asks_before_it_makes_directories(

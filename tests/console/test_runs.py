@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
@@ -14,17 +15,31 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import take
-from tests.console.conftest import LARGE, begin, console, screen_text, shows, tick, until, words
+from tests.console.conftest import (
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+    words,
+)
 from tests.console.fakes import FakeWorkspace
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
+from tui.screens.possible_changes import is_text
 from tui.screens.run_details import details_text
-from tui.screens.run_text import RunRows, run_columns, summary
+from tui.screens.run_text import RunRows, in_trouble, named_series, run_columns, summary
 from tui.screens.runs_page import RunsPage
+from tui.theme import BAD, WARN
 from tui.widgets.chart import Chart
+from tui.widgets.chart_scale import AXIS_ABOVE_0
 from tui.widgets.details import Details
+from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
@@ -567,3 +582,124 @@ async def test_a_campaign_that_is_over_says_where_its_results_are(workspace: Fak
         await until(pilot, lambda: "4 shows the results" in screen_text(app))
         await pilot.press("4")
         await until(pilot, lambda: "Results ·" in screen_text(app))
+
+
+@pytest.mark.parametrize("kept", ["", "node", "#2", "1n1g"])
+async def test_x_goes_round_the_runs_in_trouble_that_the_list_shows_and_X_the_other_way(
+    workspace: FakeWorkspace, kept: str
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error", "2n8g": "out of GPU memory"}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=2)
+        page = await open_runs(app, pilot)
+        for _ in range(9):
+            await pass_time(workspace, app, pilot, 30)
+        assert page.viewed is not None
+        table = page.query_one(KeyedTable)
+        table.filter_rows(kept)
+        await pilot.press("home")
+        await pass_time(workspace, app, pilot, 1)
+        shown = table.shown_keys
+        wanted = [r.run_id for r in page.viewed.runs if r.state is RunState.FAILED]
+        wanted = [key for key in wanted if key in shown]
+        assert bool(wanted) is (kept != "1n1g")
+        assert ("x Next trouble" in screen_text(app)) is (wanted not in ([], [shown[0]]))
+        for key in ("x", "X"):
+            start = table.current_key
+            seen = []
+            for _ in wanted:
+                await pilot.press(key)
+                await pilot.pause()
+                seen.append(table.current_key)
+            at = shown.index(str(start))
+            ring = [*shown[at + 1 :], *shown[: at + 1]]
+            ring = ring if key == "x" else [*reversed(ring[:-1]), ring[-1]]
+            assert seen == [one for one in ring if one in wanted]
+        if not wanted:
+            await pilot.press("x")
+            refused = "no other run in the list is in trouble"
+            await until(pilot, partial(shows, app, refused))
+
+
+def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:
+    state = fold(
+        [planned("r-0001-a1"), assigned("r-0001-a1"), ev.RunLaunched(t=2.0, run_id="r-0001-a1")]
+    )
+    shown = take(state, Path("c"), now=3.0)
+    plain = replace(shown.runs[0], doing="", state_text="running")
+    told = {
+        "it runs": plain,
+        "it does something": replace(plain, state_text="running, warming up", doing="warming up"),
+        "it is fetched": replace(plain, state_text="collecting", collecting=True),
+        "it was skipped": replace(plain, state=RunState.CANCELLED),
+        "it waits": replace(plain, state=RunState.PLANNED, state_text="waiting for node3"),
+        "silent": replace(plain, state_text="running, no reading for 3m", silent_s=180.0),
+        "out of reach": replace(plain, state_text="node1: connection lost 12s ago, retrying"),
+        "outlived": replace(plain, state_text="running longer than ≈2m", outlived=True),
+        "failed": replace(plain, state=RunState.FAILED, reason="NCCL error"),
+    }
+    good = {case for case, run in told.items() if case.startswith("it ")}
+    assert {case for case, run in told.items() if not in_trouble(run)} == good
+    for case, run in told.items():
+        row = RunRows()(replace(shown, runs=(run,)))[0]
+        colours = {str(span.style) for text in row.cells[1:] for span in text.spans}
+        colours |= {str(text.style) for text in row.cells[1:]}
+        assert bool(colours & {WARN, BAD}) is (case not in good), case
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+async def test_W_shows_the_window_alone_and_again_all_of_the_run(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace, ("1n8g",))
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 1)
+        await pilot.press("W")
+        await until(pilot, partial(shows, app, "W Window: no reading yet"))
+        await pass_time(workspace, app, pilot, 20)
+        await pass_time(workspace, app, pilot, 40)
+        await pilot.press("home", "v", "W")  # from whatever stood there
+        chart = page.query_one(Chart)
+        await until(pilot, lambda: "in the window" in str(chart.border_title))
+        assert chart.axis[1][0] > 0, "the time before it is not there"
+        assert AXIS_ABOVE_0 in words(chart)
+        assert ("W", "Whole run") in {(k.keys, k.label) for k in offered(page)}
+        await pilot.press("W")
+        await until(pilot, lambda: "over time" in str(chart.border_title))
+        assert chart.axis[1][0] == 0
+        assert AXIS_ABOVE_0 not in words(chart)
+
+
+async def test_where_several_profiles_run_titles_and_curves_name_that_of_each(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        viewed = controller.snapshot()
+        assert viewed.series
+        first, *rest = viewed.runs
+        mixed = replace(viewed, runs=(replace(first, profile="other"), *rest))
+        for shown, named in ((viewed, False), (mixed, True)):
+            for run in shown.runs:
+                called = RunRows().called(shown, run)
+                assert called.startswith(f"{run.profile} ") is named
+            for one in named_series(shown, shown.series):
+                assert one.label.startswith(shown.state.runs[one.run_id].profile) is named
+            page.panels._drawn = None  # a campaign has its profiles from the first
+            page.panels.show(shown, shown.runs[1], RunRows().called(shown, shown.runs[1]))
+            log, chart = page.query_one(LogPanel), page.query_one(Chart)
+            profile = shown.runs[1].profile
+            await until(pilot, lambda: (profile in str(log.border_title)) is named)  # noqa: B023
+            assert (f"1 {profile}" in words(chart)) is named
+
+
+@pytest.mark.parametrize("state", RunState)
+def test_the_state_of_a_run_is_said_in_a_sentence(state: RunState) -> None:
+    said = is_text(state)
+    assert said.split()[1] == str(state)
+    assert said.split()[0] == {"succeeded": "has", "failed": "has", "cancelled": "was"}.get(
+        str(state), "is"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -18,6 +19,7 @@ from tui.widgets.distribution import INTERVAL, MEDIAN, OUTLIER, distribution_lin
 from tui.widgets.scaling_plot import (
     Quantity,
     curve,
+    curves_beside,
     measured,
     published_as,
     published_throughputs,
@@ -184,3 +186,25 @@ def test_what_costs_no_grade_is_no_flag_and_what_costs_most_comes_first() -> Non
     assert flags(tight.cases[0]).plain == "–"
     wild = group_of(**{"1n1g": [100.0, 100.1, 99.9, 100.0, 160.0, 100.0]})
     assert flags(wild.cases[0]).plain == "✗ CV above 5%, outlier"
+
+
+@pytest.mark.parametrize("quantity", Quantity)
+def test_what_has_a_unit_is_drawn_beside_nothing_of_another(quantity: Quantity) -> None:
+    images = group_of(**{"1n1g": [100.0], "1n8g": [780.0]})
+    tokens = replace(images, unit="tokens/s")
+    named = [("a", images), ("b", tokens), ("c", images)]
+    drawn = curves_beside(images, named, quantity)
+    assert [name for name, _ in drawn] == ["a", "b", "c"], "each keeps its number"
+    assert bool(drawn[1][1]) == (quantity is not Quantity.PER_DEVICE)
+    assert drawn[0][1] == drawn[2][1] == curve(images, quantity)
+
+
+@given(SPEEDS, SPEEDS)
+@settings(max_examples=30, deadline=None)
+def test_bars_say_what_they_are_95_percent_of(one: list[float], eight: list[float]) -> None:
+    group = group_of(**{"1n1g": one, "1n8g": eight})
+    for quantity in (Quantity.SPEEDUP, Quantity.EFFICIENCY):
+        points = curve(group, quantity)
+        plot = scaling_plot([("a", points)], width=80, quantity=quantity)
+        having = any(point.interval is not None for point in points)
+        assert any(said.endswith(f"95% of {quantity}") for said in plot.legend) == having

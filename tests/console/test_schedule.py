@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
+from profiles.durations import format_duration
 from tests.console.conftest import HUGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
@@ -113,9 +114,22 @@ def test_what_has_no_place_is_counted_and_the_cursor_is_told_when() -> None:
     text = Schedule().lines(viewed, at_work, 100, now, HOSTS).plain
     assert "not shown: 1 run paused" in text
     assert f"{at_work.label} is on h[1-2] from 1m00s to 2m00s" in text
-    late = take(viewed.state, Path("c"), now=now + 300)
-    text = Schedule().lines(late, late.runs[1], 100, now + 300, HOSTS).plain
-    assert "since 1m00s, for longer than was expected" in text
+
+
+@given(st.integers(61, 9_000))
+@settings(max_examples=20)
+def test_a_run_that_outlives_its_estimate_is_told_by_how_long_it_has_been_at_work(
+    late_s: int,
+) -> None:
+    viewed, now = campaign([1, 2, 1], 1, 1)
+    late = take(viewed.state, Path("c"), now=now + late_s)
+    run = late.runs[1]
+    assert run.outlived
+    began = late.state.runs[run.run_id].started_at or 0.0
+    text = shown_for(late, run, now + late_s)
+    lasting = format_duration(now + late_s - began)
+    assert f"{run.label} has been on h[1-2] for {lasting}, longer than was expected" in text
+    assert "since" not in text
 
 
 def test_a_run_that_starts_has_its_bar_from_then_on_fainter_than_one_at_work() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.campaign.folder.run_telemetry import RunTelemetry
-from backends.hosts.live_telemetry import Figure, LiveTelemetry
+from backends.hosts.live_telemetry import GPU_FIGURES, Figure, LiveTelemetry
 from tests.console.conftest import (
     LARGE,
     SMALL,
@@ -34,7 +34,16 @@ from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
-from tui.widgets.meters import LABEL_WIDTH, Source, each_gpu, means, sparkline, value_text
+from tui.widgets.meters import (
+    LABEL_WIDTH,
+    WORDS,
+    Source,
+    each_gpu,
+    means,
+    scale,
+    sparkline,
+    value_text,
+)
 from tui.widgets.telemetry_panel import TelemetryPanel
 
 HUGE = (200, 60)
@@ -94,11 +103,11 @@ async def test_figures_stand_under_the_chart_on_its_axis(
         await until(pilot, lambda: "mean of 8 GPUs" in screen_text(app))
         lines = words(panel).splitlines()
         assert [line.split()[:2] for line in lines] == [
-            ["util", "96%"],
-            ["power", "294W"],
-            ["clock", "1530MHz"],
-            ["mem", "12.0GiB"],
-            ["temp", "61°C"],
+            ["util", "96/100%"],
+            ["power", "294/300W"],
+            ["clock", "1530/1530MHz"],
+            ["mem", "12.0/15.8GiB"],
+            ["temp", "61/100°C"],
         ]
         chart = app.screen.query_one(Chart)
         left, (_, end) = chart.axis
@@ -111,6 +120,7 @@ async def test_figures_stand_under_the_chart_on_its_axis(
         assert 8.8 < at_s < 10.2, "the sample of the tenth second stands for the one before it"
         await pilot.press("m")
         assert "utilisation of each" in screen_text(app)
+        assert "lines: from 0 to 100%" in screen_text(app)
         assert [row.split()[:2] for row in words(panel).splitlines()[:2]] == [
             ["GPU0", "96%"],
             ["GPU1", "96%"],
@@ -155,8 +165,8 @@ async def test_a_host_without_gpus_shows_its_cpus(workspace: FakeWorkspace) -> N
         panel = await open_runs(app, pilot, workspace, text)
         await until(pilot, lambda: "of its host" in screen_text(app))
         assert [line.split()[:2] for line in words(panel).splitlines()] == [
-            ["CPU", "50%"],
-            ["load", "7.5"],
+            ["CPU", "50/100%"],
+            ["load", "7.5/48.0"],
         ]
         assert "GPU" not in words(panel)
 
@@ -167,7 +177,7 @@ async def test_where_space_is_short_v_leads_to_it(workspace: FakeWorkspace) -> N
         assert not panel.display
         await pilot.press("v")
         await until(pilot, lambda: panel.display and words(panel).startswith("util"))
-        assert "61°C" in words(panel)
+        assert "61/100°C" in words(panel)
 
 
 def test_a_clock_that_is_ahead_is_taken_off() -> None:
@@ -193,7 +203,7 @@ def test_of_a_run_that_has_ended_the_mean_of_what_counts_is_said_whatever_came_l
     for lines in (means, partial(each_gpu, figure=Figure.UTILIZATION)):
         source = [Source("n", live, (0,))]
         line = lines(source, span=(START, START + 40), columns=20, counted=counted)[0]
-        assert line.plain.split()[1] == f"{mean:.0f}%"
+        assert line.plain.split()[1].removesuffix("/100%").removesuffix("%") == f"{mean:.0f}"
 
 
 async def test_a_run_that_has_ended_shows_what_its_gpus_did_in_the_window(
@@ -207,10 +217,15 @@ async def test_a_run_that_has_ended_shows_what_its_gpus_did_in_the_window(
             tick(app)
         assert controller.snapshot().finished
         tell(controller, "node1", gpu_lines(range(8), 40) + gpu_lines(range(8), 9, START + 41))
-        await until(pilot, partial(shows, app, "mean of 8 GPUs, in the window"))
+        await until(pilot, partial(shows, app, "mean of 8 GPUs"))
+        await until(
+            pilot, partial(shows, app, "figures: in the window · lines: the run, from 0 to")
+        )
         panel = app.screen.query_one(TelemetryPanel)
         await until(pilot, lambda: words(panel))
-        assert words(panel).split()[1] not in ("0%", "–")
+        assert words(panel).split()[1] not in ("0/100%", "–")
+        await pilot.press("W")
+        await until(pilot, partial(shows, app, "figures: in the window · lines: the chart's time"))
 
 
 def test_what_is_not_known_is_a_dash_and_a_gap() -> None:
@@ -224,6 +239,29 @@ def test_what_is_not_known_is_a_dash_and_a_gap() -> None:
 def test_sparklines_go_from_nothing_to_the_top() -> None:
     assert sparkline([0, 50, 100, None, 1000, -5], 100.0) == "▁▅█ █▁"
     assert sparkline([0.0, 0.0], 0.0) == "▁▁"
+
+
+@given(st.sampled_from(GPU_FIGURES), st.integers(0, 99_999), st.floats(0, 1e5), st.booleans())
+def test_what_a_full_line_stands_for_is_said_behind_the_figure_and_the_line_keeps_to_it(
+    figure: Figure, value: int, limit: float, known: bool
+) -> None:
+    live = LiveTelemetry()
+    sample = dict.fromkeys(GPU_FIGURES, 0) | {figure: value}
+    fields = (Figure.MEMORY, Figure.UTILIZATION, Figure.POWER, Figure.CLOCK, Figure.TEMPERATURE)
+    told = ", ".join(str(sample[one]) for one in fields)
+    stamp = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(START))
+    live.feed(f"{HEADER}{stamp}, 0, {told}\nhost, {START:.0f}, 48, 3.5, 0, 0, 0\n".encode())
+    source = Source("n", live, (0,), limits={figure: limit} if known else {})
+    last, top = live.last(figure, 0), live.top(figure, 0)
+    assert last == value
+    full = max(WORDS[figure].least_top, top, limit if known else 0.0)
+    rows = means([source], (START - 1, START + 1), 4, label=40)
+    said = next(row.plain.split()[1] for row in rows if row.plain.startswith(WORDS[figure].name))
+    assert scale([source], figure) == value_text(figure, full)
+    if full > 0:
+        number, _, behind = said.partition("/")
+        assert behind == value_text(figure, full)
+        assert number + WORDS[figure].unit == value_text(figure, last)
 
 
 def test_gpus_of_several_hosts_are_told_apart(tmp_path: Path) -> None:

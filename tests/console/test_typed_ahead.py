@@ -168,10 +168,10 @@ async def test_campaigns_are_marked_by_keys_that_were_typed_at_the_list(
     workspace.summaries = [FakeSummary(path.name, path, "finished", 1, 1) for path in paths]
     async with console(workspace, LARGE) as (app, pilot):
         if ahead:
-            await type_ahead(app, pilot, "O", "space", "space")
+            await type_ahead(app, pilot, "O", "space", "j", "space")
         else:
             await pilot.press("O")
-            await type_ahead(app, pilot, "space", "space")
+            await type_ahead(app, pilot, "space", "j", "space")
         dialog = app.screen
         assert isinstance(dialog, CampaignList)
         assert list(dialog._marked) == ([] if ahead else paths[:2])

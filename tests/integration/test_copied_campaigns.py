@@ -97,6 +97,7 @@ async def test_a_copy_reports_and_runs_nothing(bench: Bench, tmp_path: Path) -> 
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_a_copy_that_is_adopted_goes_on_and_the_original_does_not(
     bench: Bench, tmp_path: Path
 ) -> None:

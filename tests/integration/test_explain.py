@@ -100,6 +100,7 @@ def check(result: dict[str, Any], plant: str, seconds: float) -> None:
         assert (shares["straggler_rank"], shares["straggler_host"]) == (1, "here")
 
 
+@pytest.mark.faults
 def test_planted_causes_are_found_in_their_size(tmp_path: Path) -> None:
     plants = f"plant={','.join(CAUSES)}"
     found = explained(tmp_path, "cpu-smoke", "--set", plants, "seconds=2")

@@ -95,6 +95,7 @@ async def test_what_hid_may_go_on_writing_to_the_log(bench: Bench, tmp_path: Pat
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_a_cancelled_run_that_hid_something_is_unverified(
     bench: Bench, tmp_path: Path
 ) -> None:

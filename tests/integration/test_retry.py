@@ -67,6 +67,7 @@ async def test_what_failed_is_tried_again_to_its_end(bench: Bench) -> None:
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> None:
     controller = await bench.start(lines=1000, every=0.01, repeats=2)
     await until_running(controller)

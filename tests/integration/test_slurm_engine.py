@@ -377,6 +377,7 @@ def queued_and_nobody_there(shell: Bench, slurm: SlurmCluster, allocation: str) 
     slurm.stop_controller()
 
 
+@pytest.mark.faults
 def test_a_cancellation_says_that_it_waits_for_the_controller(
     shell: Bench, slurm: SlurmCluster
 ) -> None:

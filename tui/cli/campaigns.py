@@ -12,11 +12,12 @@ from backends.campaign.folder.find_campaign import campaign_directory
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags, read_about
 from backends.results.numbers import bytes_text
+from backends.results.past_result import fastest
 from backends.use_cases import Workspace
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError, ProfileError, SelectionError
 from tui.cli.arguments import Parser, add_common
-from tui.cli.shared.campaign_remarks import summary_document
+from tui.cli.shared.campaign_remarks import fastest_document, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows
 from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import OK, WRONG
@@ -99,15 +100,22 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         if arguments.tag is None or arguments.tag in campaign.about.tags
     ]
     sizes = [size_of(campaign.path) for campaign in campaigns]
+    workspace.past.read()
+    by_campaign = workspace.past.by_campaign
+    figures = [fastest(by_campaign.get(campaign.path, ())) for campaign in campaigns]
     if arguments.json:
         print_json(
             [
-                {**summary_document(campaign), "size_bytes": size}
-                for campaign, size in zip(campaigns, sizes, strict=True)
+                {
+                    **summary_document(campaign),
+                    "size_bytes": size,
+                    "fastest": None if figure is None else fastest_document(figure),
+                }
+                for campaign, size, figure in zip(campaigns, sizes, figures, strict=True)
             ]
         )
     elif campaigns:
-        print_rows(campaign_rows(campaigns, sizes))
+        print_rows(campaign_rows(campaigns, sizes, figures))
         say(f"{_many(campaigns)}, {bytes_text(sum(sizes))} in {workspace.campaigns_dir}")
     else:
         tagged = "" if arguments.tag is None else f" with the tag {arguments.tag}"

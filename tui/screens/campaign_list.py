@@ -17,10 +17,13 @@ from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
 from tui.messages import Problem
+from tui.past_reading import PastReading
 from tui.row_order import RowOrder
 from tui.screens.campaign_text import (
     BY_AGE,
     COLUMNS,
+    NO_RESULTS,
+    Results,
     called,
     campaign_rows,
     remove_question,
@@ -35,6 +38,8 @@ from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, current_key
 
+LOOK_S = 0.5
+"""They are read one after the other."""
 READING = "reading the campaigns …"
 CHANGES = ("resume", "keep", "tag", "note", "remove")
 
@@ -49,6 +54,7 @@ class CampaignList(Dialog[str]):
     are marked are compared on top of it."""
 
     PANEL = "campaigns"
+    READS_RESULTS = True
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "filter", "sort", "reverse"}  # start nothing
     WORDS = (
@@ -70,6 +76,8 @@ class CampaignList(Dialog[str]):
         self._summaries = summaries
         self._marked: dict[Path, None] = {}
         self._order = BY_AGE
+        self._past = PastReading(session)
+        self._results: Results = NO_RESULTS
         self._listed = Sight(self, self.paint)  # since when these campaigns are shown
 
     def compose(self) -> ComposeResult:
@@ -83,6 +91,23 @@ class CampaignList(Dialog[str]):
         self.query_one(KeyedTable).focus()
         self._fill()
         self._listed.changed()
+        if self.READS_RESULTS:
+            self.set_interval(LOOK_S, self._show_results)
+
+    def on_unmount(self) -> None:
+        self._past.stop()
+
+    @work(group="campaign-results", description="read what the campaigns measured")
+    async def read_results(self) -> None:
+        await self._past.read()
+        self._show_results()
+
+    def _show_results(self) -> None:
+        index = self._past.index
+        if index is not None and index.by_campaign is not self._results and self.here:
+            self._results = index.by_campaign
+            self._fill()
+            self._say_chosen()
 
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
         """They have been read."""
@@ -93,11 +118,13 @@ class CampaignList(Dialog[str]):
             self._fill()
             self._listed.changed()
             self.sight.renew()
+            if self.READS_RESULTS:
+                self.read_results()
 
     def _fill(self) -> None:
         panel = self.query_one(TablePanel)
         listed = self._order.of(self._summaries or ())
-        panel.table.refill(campaign_rows(listed, self._now, self._marked))
+        panel.table.refill(campaign_rows(listed, self._now, self._marked, self._results))
         marks = f" · {len(self._marked)} marked" if self._marked else ""
         panel.retitle(f"Campaigns{marks}", "" if self._order == BY_AGE else self._order.words)
         none = "No campaigns yet; mark cases on page 2 and start them"
@@ -106,12 +133,15 @@ class CampaignList(Dialog[str]):
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:
         self.sight.changed()
+        self._say_chosen()
+        self.refresh_bindings()
+
+    def _say_chosen(self) -> None:
         chosen = self._chosen()
-        words = Text() if chosen is None else summary_words(chosen, self._now)
+        words = Text() if chosen is None else summary_words(chosen, self._now, self._results)
         if chosen is not None and (tags := tag_words(chosen)):
             words = Text.assemble((tags, ACCENT), " ", words)
         self.query_one(".chosen", Static).update(words)
-        self.refresh_bindings()
 
     def _chosen(self) -> CampaignSummary | None:
         key = current_key(self)
@@ -150,14 +180,12 @@ class CampaignList(Dialog[str]):
         self.query_one(TablePanel).start_filter()
 
     def action_mark(self) -> None:
-        """And go to the next row, where there is one."""
         if (chosen := self._chosen()) is not None:
             if chosen.path in self._marked:
                 del self._marked[chosen.path]
             else:
                 self._marked[chosen.path] = None
             self._fill()
-            self.query_one(KeyedTable).action_cursor_down()
             self.refresh_bindings()
 
     def action_compare(self) -> None:
@@ -257,6 +285,7 @@ class Unfinished(CampaignList):
     """On start: what to do with campaigns that were left before their end."""
 
     PANEL = "unfinished"
+    READS_RESULTS = False  # while the console begins
     BINDINGS = bindings("unfinished")
     WORDS = (
         "Nobody goes on with these. Resuming re-attaches to runs that are still going, collects "

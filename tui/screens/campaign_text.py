@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from backends.results.numbers import bytes_text
+from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
 from tui.backend_protocols import CampaignSummary
+from tui.campaign_words import figure_words, state_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
@@ -24,15 +26,21 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     Column("mark", "", 3),
-    Column("state", "State", 12),
+    Column("state", "State", 14, most=28),
     Column("name", "Campaign", None, ends=True),
     Column("runs", "Runs", 7, right=True),
-    Column("failed", "Failed", 6, right=True, from_width=72),
-    Column("cancelled", "Cancelled", 9, right=True, from_width=96),
-    Column("measures", "Measures", 18, from_width=84, most=52),
-    Column("said", "Tags and note", 14, from_width=100, most=72),
+    Column("figure", "Fastest case", 27, from_width=104, if_any=True),
+    Column("speedup", "Speedup", 7, from_width=104, right=True, if_any=True),
+    Column("grade", "Grade", 5, from_width=104, if_any=True),
+    Column("device", "Device", 16, from_width=130, if_any=True),
+    Column("measures", "Measures", 18, from_width=150, most=52),
+    Column("said", "Remarks", 14, from_width=124, most=72, if_any=True),
     Column("begun", "Begun", 10, right=True),
 )
+
+SIMULATED = "SIMULATED"
+Results = Mapping[Path, Sequence[Past]]
+NO_RESULTS: Results = {}
 
 _ORDER = ("live", "unfinished", "finished")
 SORTS: Mapping[str, Callable[[CampaignSummary], Any]] = {  # Any: what can be put in order
@@ -63,31 +71,32 @@ def _state(summary: CampaignSummary) -> tuple[str, str]:
     return _STATES.get(summary.state, ("·", MUTED))
 
 
-def _said(summary: CampaignSummary) -> str:
-    """Its state; of what is over how many runs failed, which has no column in a narrow list."""
-    over = summary.state == "finished"
-    return f"{summary.failed} failed" if over and summary.failed else summary.state
-
-
 def campaign_rows(
-    summaries: Sequence[CampaignSummary], now: float, marked: Container[Path] = ()
+    summaries: Sequence[CampaignSummary],
+    now: float,
+    marked: Container[Path] = (),
+    results: Results = NO_RESULTS,
 ) -> list[Row]:
-    """``now``: seconds since the epoch, from which ages are counted."""
+    """``now``: seconds since the epoch, from which ages are counted. ``results``: by directory,
+    what each measured."""
     rows = []
     for summary in summaries:
         symbol, colour = _state(summary)
-        name = plain(summary.name) + (" · SIMULATED" if summary.simulated else "")
+        name = called_simulated(summary)
+        figure, speedup, grade, device = map(plain, figure_words(fastest_of(summary, results)))
         said = " ".join(filter(None, (tag_words(summary), plain(summary.about.note))))
         rows.append(
             Row(
                 str(summary.path),
                 (
                     cell("[x]" if summary.path in marked else "", ACCENT),
-                    cell(f"{symbol} {_said(summary)}", colour),
+                    cell(f"{symbol} {state_words(summary)}", colour),
                     cell(name, "bold"),
                     cell(f"{summary.done}/{summary.total}", right=True),
-                    cell(str(summary.failed or ""), BAD, right=True),
-                    cell(str(summary.cancelled or ""), MUTED, right=True),
+                    cell(figure),
+                    cell(speedup, right=True),
+                    cell(grade),
+                    cell(device, MUTED),
                     cell(summary.measures),
                     cell(said, MUTED),
                     cell(_age(summary, now), MUTED, right=True),
@@ -95,6 +104,16 @@ def campaign_rows(
             )
         )
     return rows
+
+
+def called_simulated(summary: CampaignSummary) -> str:
+    """Its name, which says so of one that was not measured."""
+    name = plain(summary.name)
+    return name if not summary.simulated or SIMULATED in name else f"{name} · {SIMULATED}"
+
+
+def fastest_of(summary: CampaignSummary, results: Results) -> PastResult | None:
+    return fastest(results.get(summary.path, ()))
 
 
 def tag_words(summary: CampaignSummary) -> str:
@@ -105,9 +124,18 @@ def _age(summary: CampaignSummary, now: float) -> str:
     return "–" if summary.created_at is None else ago(now - summary.created_at)
 
 
-def summary_words(summary: CampaignSummary, now: float) -> Text:
-    """What tells the campaign under the cursor from others of its day, on one line or two."""
-    parts = [summary.measures or "no run is known", f"{summary.done} of {summary.total} runs ended"]
+def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
+    """What tells the campaign under the cursor from others of its day, on two lines or three."""
+    parts = [summary.problem] if summary.problem else []
+    if (best := fastest_of(summary, results)) is not None:
+        figure, speedup, grade, device = figure_words(best)
+        parts += [f"fastest {figure}"]
+        parts += [f"speedup {speedup}"] if best.speedup is not None else []
+        parts += [f"grade {grade}"] if best.grade is not None else []
+        parts += [device] if best.devices else []
+    parts += [summary.about.note] if summary.about.note else []
+    parts += [summary.measures or "no run is known"]
+    parts += [f"{summary.done} of {summary.total} runs ended"]
     if summary.failed:
         parts.append(f"{summary.failed} failed")
     if summary.cancelled:
@@ -115,7 +143,6 @@ def summary_words(summary: CampaignSummary, now: float) -> Text:
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
         parts.append(f"begun {begun}, {_age(summary, now)}")
-    parts += filter(None, (summary.problem, summary.about.note))
     return Text(" · ".join(map(plain, parts)), MUTED)
 
 

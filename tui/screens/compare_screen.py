@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.widgets import Static
 
 from backends.results.compared_labels import compared_label
 from backends.results.comparison import ComparedCase
@@ -19,28 +21,29 @@ from profiles.format.case_labels import CaseLabels
 from tui.backend_protocols import CampaignSummary
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
-from tui.messages import Problem
+from tui.messages import Problem, Said
 from tui.screens.across_dialog import AcrossList
+from tui.screens.compare_file import copied_text, file_of
 from tui.screens.compare_text import (
     COLUMNS,
+    below_rows,
     campaigns_panel,
+    columns_of,
     compared_rows,
-    copied_text,
     in_side,
     labels_of,
-    not_compared,
     row_key,
-    shared_words,
     tally,
     verdict_panel,
 )
 from tui.screens.dialogs import Dialog, Prompt
+from tui.screens.named_file import destination, meant, whole, write_named
 from tui.screens.repeats import Repeats
 from tui.session import Session
 from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against, varying_parameters
 from tui.text import plain, problem_line, shorten
-from tui.theme import WARN
 from tui.threshold import parse_threshold
+from tui.typed_ahead import typed_ahead
 from tui.widgets.case_bars import case_bars, is_curve
 from tui.widgets.chart import AXIS_ROWS, Chart
 from tui.widgets.details import Details
@@ -95,6 +98,7 @@ class Compare(Dialog[None]):
     def compose(self) -> ComposeResult:
         with self.box(whole=True):
             yield TablePanel(KeyedTable(COLUMNS), "Cases", id="compared")
+            yield Static(id="below-compared", markup=False)
             with Horizontal(id="compare-lower"):
                 yield Chart(id="curves")
                 yield Details("Verdict", id="verdict")
@@ -146,18 +150,18 @@ class Compare(Dialog[None]):
         if not self.here:
             return
         found, panel = self._found, self.query_one(TablePanel)
-        rows = [] if found is None else compared_rows(found, self._labels)
+        huge = self.has_class("-huge")
+        rows = [] if found is None else compared_rows(found, self._labels, reasons=huge)
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
-        panel.table.refill(rows)
+        panel.table.refill(rows, None if found is None else columns_of(found))
         if found is not None:
             room = max(16, self.app.size.width - 60)
             name = shorten(plain(found.sides[found.baseline].name), room)
-            left_out = Text(shorten(not_compared(found), self.app.size.width - 4), WARN)
-            below = left_out or shorten(shared_words(self._labels), self.app.size.width - 4)
-            panel.retitle(f"Against {found.baseline + 1} {name} · {tally(found)}", below)
+            panel.retitle(f"Against {found.baseline + 1} {name} · {tally(found)}")
         panel.say_when_empty(self._why_empty())
         self._show_selected()
+        self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
         self.sight.renew()
         self.refresh_bindings()
 
@@ -199,6 +203,10 @@ class Compare(Dialog[None]):
             self.query_one(f"#{view}").display = view in shown and found is not None
         if found is None:
             return
+        reason = selected[1] if selected and "verdict" not in shown else None
+        below = below_rows(found, self._labels, reason)
+        self.query_one("#below-compared", Static).update(below)
+        self.query_one("#below-compared").display = bool(below)
         if "campaigns" in shown:
             self.query_one("#campaigns", Details).show("Campaigns", self._said_of_campaigns)
         details = self.query_one("#verdict", Details)
@@ -245,7 +253,7 @@ class Compare(Dialog[None]):
 
     def on_resize(self) -> None:
         super().on_resize()
-        self.call_after_refresh(self._show_selected)
+        self.call_after_refresh(self._fill)
 
     # Keys --------------------------------------------------------------------------------------
 
@@ -309,6 +317,44 @@ class Compare(Dialog[None]):
     def action_copy(self) -> None:
         if self._found is not None:
             self.app.notify(hand_over(self.app, copied_text(self._found)), markup=False)
+
+    def action_write(self) -> None:
+        if self._found is None:
+            return
+
+        def answered(answer: str | None) -> None:
+            if answer:
+                self._ask_and_write(answer)
+
+        value = str(self._session.workspace.campaigns_dir / "comparison.md")
+        words = "Write the comparison to this file; .csv and .json have every digit:"
+        self.app.push_screen(
+            Prompt("Write", words, value=value, lasting=True, meaning=whole, check=meant), answered
+        )
+
+    @work(exclusive=True, group="write", description="ask before writing over a file")
+    async def _ask_and_write(self, answer: str) -> None:
+        with typed_ahead(self).held():
+            path, question = await asyncio.to_thread(destination, answer, "Write")
+
+            def answered(said: str | None) -> None:
+                if said == "yes" and self._found is not None:
+                    self.app.run_worker(
+                        self._write(self._found, path), group="write", description="write it"
+                    )
+
+            if question is None:
+                answered("yes")
+            else:
+                self.app.push_screen(question, answered)
+
+    async def _write(self, found: SideBySide, path: Path) -> None:
+        try:
+            await asyncio.to_thread(write_named, path, file_of(found, path))
+        except DlperfError as error:
+            self.app.post_message(Problem(error))
+        else:
+            self.app.post_message(Said(f"written to {path}"))
 
     def action_threshold(self) -> None:
         if self._found is None:

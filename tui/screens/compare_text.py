@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from rich.text import Text
 
@@ -16,8 +15,8 @@ from backends.results.compared_labels import compared_label, compared_labels, wh
 from backends.results.comparison import ComparedCase, Ground, Verdict
 from backends.results.comparison_report import (
     cautions,
-    comparison_markdown,
     comparison_words,
+    ratio_cell,
     reason,
 )
 from backends.results.grade_words import finding_lines
@@ -41,12 +40,11 @@ from tui.widgets.keyed_table import Column, Row
 COLUMNS = (
     Column("case", "Case", 14, most=48),
     Column("with", "#", 2, right=True),
-    Column("baseline", "Baseline", 8, right=True),
-    Column("n", "n", 3, right=True, from_width=96),
-    Column("candidate", "Candidate", 9, right=True),
-    Column("m", "n", 3, right=True, from_width=96),
+    Column("baseline", "Baseline", 9, right=True, most=16),
+    Column("candidate", "Candidate", 9, right=True, most=16),
+    Column("n", "n", 3, right=True, most=9),
     Column("ratio", "Ratio", 5, right=True),
-    Column("interval", "95% interval", 15, right=True),
+    Column("interval", "95% interval", 13, right=True),
     Column("verdict", "Verdict", None),
 )
 
@@ -62,6 +60,15 @@ ON_ONE_SIDE = (Ground.NOT_IN_BASELINE, Ground.NOT_IN_CANDIDATE)
 COUNTED = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
+def columns_of(found: SideBySide) -> tuple[Column, ...]:
+    """Which campaign a row is of is said where it could be another."""
+    return tuple(one for one in COLUMNS if one.key != "with" or _held_by_number(found))
+
+
+def _held_by_number(found: SideBySide) -> bool:
+    return len(found.others) > 1
+
+
 def row_key(place: int, case: ComparedCase) -> str:
     label = Case(case.profile, 1, 1, dict(case.parameters)).key
     return f"{place} {case.case} {label} {case.differs}"
@@ -71,43 +78,65 @@ def labels_of(found: SideBySide) -> CaseLabels:
     return compared_labels(case for _, case in found.cases())
 
 
-def shared_words(labels: CaseLabels) -> str:
-    """What is said once of all rows: ``all compile=on``."""
-    return f"all {labels.shared}" if labels.shared else ""
+def below_rows(found: SideBySide, labels: CaseLabels, selected: ComparedCase | None = None) -> Text:
+    """What the selected verdict rests on, what is so of all rows, and what is in none of them."""
+    said = [(_reason(selected, found) if selected else "", "")]
+    profiles = {case.profile for _, case in found.cases()}
+    shared = [*profiles] if len(profiles) == 1 else []
+    shared += [f"all {labels.shared}"] if labels.shared else []
+    said += [(plain(", ".join(shared)), MUTED), (not_compared(found), WARN)]
+    return Text("\n").join(Text(words, colour) for words, colour in said if words)
 
 
-def compared_rows(found: SideBySide, labels: CaseLabels) -> list[Row]:
+def compared_rows(found: SideBySide, labels: CaseLabels, *, reasons: bool = False) -> list[Row]:
+    """``reasons``: there is room for them behind the verdicts."""
     pairs = found.cases()
     several = len({case.profile for _, case in pairs}) > 1
-    return [_row(place, case, found, labels, several=several) for place, case in pairs]
+    return [
+        _row(place, case, found, labels, several=several, reasons=reasons) for place, case in pairs
+    ]
 
 
 def _row(
-    place: int, case: ComparedCase, found: SideBySide, labels: CaseLabels, *, several: bool
+    place: int,
+    case: ComparedCase,
+    found: SideBySide,
+    labels: CaseLabels,
+    *,
+    several: bool,
+    reasons: bool,
 ) -> Row:
     label = cell(compared_label(case, labels), "bold")
     if several:
         label = join([label, (f" {plain(case.profile)}", MUTED)])
+    which = [cell(place + 1, series_colour(place), right=True)] if _held_by_number(found) else []
+    verdict = [verdict_text(case, place, found)]
+    interval = range_cell(case.interval, lambda value: fixed(value, 3)).replace(" … ", "…")
     return Row(
         row_key(place, case),
         (
             label,
-            cell(place + 1, series_colour(place), right=True),
-            *_side_cells(case.baseline),
-            *_side_cells(case.candidate),
-            cell(fixed(case.ratio, 3), "bold" if case.ratio else MUTED, right=True),
-            cell(range_cell(case.interval, lambda value: fixed(value, 3)), right=True),
-            join([verdict_text(case, place, found), (f"  {_reason(case, found)}", MUTED)]),
+            *which,
+            _median_cell(case.baseline),
+            _median_cell(case.candidate),
+            cell(_counts(case), right=True),
+            cell(ratio_cell(case), "bold" if case.ratio else MUTED, right=True),
+            cell(interval, right=True),
+            join([*verdict, (f"  {_reason(case, found)}", MUTED)] if reasons else verdict),
         ),
         find=f"{case.profile} {whole_label(case)}",
     )
 
 
-def _side_cells(case: CaseResult | None) -> tuple[Text, Text]:
-    if case is None:
-        return cell("–", MUTED, right=True), cell("–", MUTED, right=True)
-    median = case.spread.median if case.spread else None
-    return cell(number(median), right=True), cell(count_cell(case), right=True)
+def _median_cell(case: CaseResult | None) -> Text:
+    median = case.spread.median if case and case.spread else None
+    return cell(number(median), MUTED if median is None else "", right=True)
+
+
+def _counts(case: ComparedCase) -> str:
+    """Repeats on both sides: ``3``, or ``3, 7`` where these are not as many."""
+    counts = ["–" if side is None else count_cell(side) for side in (case.baseline, case.candidate)]
+    return ", ".join(dict.fromkeys(counts))
 
 
 def verdict_text(case: ComparedCase, place: int, found: SideBySide) -> Text:
@@ -148,24 +177,11 @@ def not_compared(found: SideBySide) -> str:
     )
 
 
-def copied_text(found: SideBySide) -> str:
-    """All of it as markdown, as ``dlperf-tui compare`` prints each comparison."""
-    names = [side.name for side in found.sides]
-    told = []
-    for other in found.others:
-        if other.comparison is not None:
-            both = (names[found.baseline], names[other.place])
-            told.append(comparison_markdown(replace(other.comparison, names=both)))
-        elif other.problem is not None:
-            told.append(f"{names[other.place]}: {other.problem}\n")
-    return "\n".join(told)
-
-
 def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int) -> Text:
     """A case: the verdict and what it rests on, then its repeats in every campaign."""
     text = Text(end="")
     text.append(plain(whole_label(case)), "bold").append(f"  {plain(case.profile)}\n", MUTED)
-    text.append(f"{place + 1} against {found.baseline + 1}: ", MUTED).append(fixed(case.ratio, 3))
+    text.append(f"{place + 1} against {found.baseline + 1}: ", MUTED).append(ratio_cell(case))
     interval = range_cell(case.interval, lambda value: fixed(value, 3))
     text.append(f" ({interval})  ").append_text(verdict_text(case, place, found)).append("\n")
     if said := _reason(case, found):
@@ -305,7 +321,10 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
             lines = [(line, WARN) for line in cautions(other.comparison)]
             lines += [(line, "") for line in comparison_words(other.comparison)[1]]
             for line, colour in lines:
-                text.append("\n").append(f"{other.place + 1} ", series_colour(other.place))
+                text.append("\n")
+                if _held_by_number(found):
+                    held = f"{other.place + 1} against {found.baseline + 1}: "
+                    text.append(held, series_colour(other.place))
                 text.append(f"{plain(line)}", colour)
     return text
 

@@ -281,12 +281,13 @@ class Reading(Dialog[None]):
     PANEL = "help"
     BINDINGS = bindings("help")
 
-    def __init__(self, title: str, text: RenderableType) -> None:
+    def __init__(self, title: str, text: RenderableType, *, wide: bool = False) -> None:
         super().__init__(title)
         self._text = text
+        self._wide = wide
 
     def compose(self) -> ComposeResult:
-        with self.box(), Pages():
+        with self.box(wide=self._wide), Pages():
             shown = Static(markup=False)
             shown.update(RenderedOnce(shown, self._text))
             yield shown

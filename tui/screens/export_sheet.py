@@ -33,12 +33,12 @@ from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
-from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
+from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
+from tui.screens.named_file import destination, meant, whole
 from tui.text import plain, problem
-from tui.theme import MUTED
+from tui.theme import GOOD, MUTED, WARN
 from tui.typed_ahead import typed_ahead
-from tui.widgets.filter_table import set_frame
 from tui.widgets.text_lines import TextLines
 
 REPORT, TABLE = "report", "table"
@@ -49,11 +49,13 @@ REPORT_HAS = "environment, tables, figures, what to distrust"
 @dataclass(frozen=True, slots=True)
 class LaidOut:
     """``text``: of the file, None where there is nothing to write. ``shown``: it, or its tables
-    aligned, or why there is none. ``columns``: what it can be sorted by."""
+    aligned, or why there is none. ``columns``: what it can be sorted by. ``exists``: the file that
+    is proposed for it."""
 
     text: str | None
     shown: Text
     columns: tuple[Column, ...] = ()
+    exists: bool = False
 
 
 class ExportSheet(Dialog[None]):
@@ -75,6 +77,8 @@ class ExportSheet(Dialog[None]):
         self._order = AS_IT_IS
         self._columns: tuple[Column, ...] = ()
         self._written: str | None = None
+        self._exists = False
+        self._last: Path | None = None  # that was written
         self._at_work = False
 
     def compose(self) -> ComposeResult:
@@ -143,10 +147,25 @@ class ExportSheet(Dialog[None]):
             .append("   ")
             .append_text(chosen_line("L ", "Language", LANGUAGES, self._lang)),
             named_line("s S p ", "Order").append(said, MUTED),
+            named_line("⏎     ", "File").append_text(self._file_words()),
         ]
+        if self._last is not None:
+            lines.append(named_line("      ", "Written").append(plain(str(self._last)), GOOD))
         self.query_one("#choices", Static).update(Text("\n").join(lines))
         about = LAYOUTS[self._laid_out_by].help if self._laid_out_by else REPORT_HAS
-        set_frame(self.query_one("#laid-out"), about)
+        self.query_one("#laid-out", TextLines).entitle(about)
+
+    def _file_words(self) -> Text:
+        """What Enter proposes, and what would become of a file that is there."""
+        if self._written is None:
+            return Text("–", MUTED)
+        path = _proposed(self._viewed.path, self._wanted)
+        text = Text(plain(str(path)))
+        if not self._exists:
+            return text.append("  a new file", MUTED)
+        if _kept_up_to_date(self._viewed.path, self._wanted, path):
+            return text.append("  exists; the campaign itself keeps it up to date", MUTED)
+        return text.append("  exists; asks before it writes over it", WARN)
 
     @work(exclusive=True, group="preview", description="lay the results out")
     async def _lay_out(self) -> None:
@@ -161,12 +180,17 @@ class ExportSheet(Dialog[None]):
         if not self.here:
             return
         self._written, self._columns = laid_out.text, laid_out.columns
+        self._exists = laid_out.exists
         self.query_one("#laid-out", TextLines).show(laid_out.shown)
         self._show_choices()
         self.sight.changed()
         self.refresh_bindings()
 
     def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
+        exists = os.path.exists(_proposed(self._viewed.path, what))  # noqa: PTH110 (see below)
+        return replace(self._told(what, aligned), exists=exists)
+
+    def _told(self, what: Export, aligned: bool) -> LaidOut:
         try:
             text = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
         except DlperfError as error:
@@ -246,14 +270,14 @@ class ExportSheet(Dialog[None]):
         value = str(_proposed(self._viewed.path, what))
         words = "Write it to this file:"
         self.app.push_screen(
-            Prompt("Export", words, value=value, lasting=True, meaning=_whole, check=_meant),
+            Prompt("Export", words, value=value, lasting=True, meaning=whole, check=meant),
             answered,
         )
 
     @work(exclusive=True, group="export", description="ask before writing over a file")
     async def _export_to(self, what: Export, answer: str) -> None:
         with typed_ahead(self).held():
-            path, question = await asyncio.to_thread(_destination, answer)
+            path, question = await asyncio.to_thread(destination, answer, "Export")
 
             def answered(said: str | None) -> None:
                 if said == "yes":
@@ -274,7 +298,9 @@ class ExportSheet(Dialog[None]):
             self.app.post_message(Problem(error))
         else:
             self.app.post_message(Said(f"written to {path}"))
-            self.finish()
+            if self.here:
+                self._last = path
+                self._renew()
 
 
 def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:
@@ -285,54 +311,3 @@ def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:
 def _proposed(campaign: Path, what: Export) -> Path:
     lang = "" if what.options.lang == "en" else f".{what.options.lang}"
     return campaign / f"{what.layout or REPORT}{lang}.{what.format}"
-
-
-def _meant(text: str) -> Path:
-    """The file that was named, from the root on.
-
-    Raises
-    ------
-    DlperfError: no file can have that name.
-    """
-    if not text.strip():
-        raise DlperfError("no file is named", remedy="name one, or leave with Esc")
-    unlike = DlperfError(
-        "this cannot be the name of a file", remedy="name it from / on, in plain characters"
-    )
-    try:
-        path = Path(text).expanduser().absolute()
-        encoded = os.fsencode(path)
-    except RuntimeError as error:
-        user = Path(text).parts[0]
-        raise DlperfError(
-            f"no home directory is known for {user}", remedy=f"name the file, or write ./{user}"
-        ) from error
-    except (OSError, ValueError) as error:  # the directory that we are in may be gone, too
-        raise unlike from error
-    if b"\0" in encoded:
-        raise unlike
-    return path
-
-
-def _whole(text: str) -> str:
-    """Where it will be written, or why it cannot be."""
-    try:
-        return str(_meant(text))
-    except DlperfError as error:
-        return error.what
-
-
-def _destination(text: str) -> tuple[Path, Choice | None]:
-    """The path that was typed, and what is to be asked before anything is written there.
-
-    What cannot be looked at is not there for os.path, where Path raises: writing tells of it.
-    """
-    path = _meant(text)
-    if os.path.exists(path):  # noqa: PTH110 (see above)
-        over = Answer("y", "write over it", "yes", destroys=True)
-        answers = (over, Answer("n", "leave it", "no"))
-        return path, Choice("Export", f"{path} exists already.", answers)
-    if not os.path.exists(path.parent):  # noqa: PTH110
-        answers = (Answer("y", "make it", "yes"), Answer("n", "write nothing", "no"))
-        return path, Choice("Export", f"There is no directory {path.parent}.", answers)
-    return path, None

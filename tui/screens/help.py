@@ -40,20 +40,21 @@ def help_text(panels: Sequence[str], never: Callable[[str], object] = lambda _: 
     ``never``: whether an action is one that this console does not do at all; then its key is left
     out.
     """
-    about = [Text(f"{PANELS[name].about}\n") for name in panels if PANELS[name].about]
-    shown = {
-        name: [key for key in PANELS[name].keys if not never(key.action.partition("(")[0])]
-        for name in panels
-    }
-    names = [key_name(key) for keys in shown.values() for key in keys]
-    width = max(map(len, names), default=0)
-    parts: list[Text | Table] = list(about)
-    for number, name in enumerate(name for name in panels if shown[name]):
-        parts.append(Text(f"{chr(10) * bool(number)}{PANELS[name].title}", f"bold {MUTED}"))
-        keys = [
-            (Text(f"  {key_name(key):<{width}}", ACCENT), Text(key.help)) for key in shown[name]
-        ]
-        parts.append(_in_columns(keys))
+    found = [PANELS[name] for name in panels]
+    titled = [(one.own_title, list(one.own)) for one in found]
+    titled += [(one.title, [key for key in one.keys if key not in one.own]) for one in found]
+    shown = [
+        (title, there)
+        for title, keys in titled
+        if (there := [key for key in keys if not never(key.action.partition("(")[0])])
+    ]
+    width = max((len(key_name(key)) for _, keys in shown for key in keys), default=0)
+    above = sorted(found, key=lambda one: not one.own)
+    parts: list[Text | Table] = [Text(f"{one.about}\n") for one in above if one.about]
+    for number, (title, keys) in enumerate(shown):
+        parts.append(Text(f"{chr(10) * bool(number)}{title}", f"bold {MUTED}"))
+        lines = [(Text(f"  {key_name(key):<{width}}", ACCENT), Text(key.help)) for key in keys]
+        parts.append(_in_columns(lines))
     return Group(*parts)
 
 

@@ -20,7 +20,7 @@ from backends.hosts.preflight_finding import Finding
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
-from tui.matrix_below import OtherGrid, below_text, others_lines, past_lines, published_lines
+from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines
 from tui.matrix_history import MarksHistory, Repeats, restored_words
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
@@ -35,11 +35,13 @@ from tui.screens.matrix_text import (
     plan_footer,
     preset_remarks,
     preset_words,
+    profile_legend,
     profile_row,
     profile_text,
 )
 from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
+from tui.text import fitting
 from tui.theme import ACCENT, MUTED, WARN
 from tui.typed_ahead import Sight
 from tui.widgets.filter_table import TablePanel, set_frame
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 
 COLUMNS = (Column("name", "    Profile", None),)
 
+WHOLE = 1000
+"""Columns and lines for what is known of a case, where that is read by itself: none is cut."""
 PROBING = "asking the hosts what they have …"
 READING_PAST = "reading past results …"
 READING = "Reading the profiles …"
@@ -82,6 +86,7 @@ class MatrixPage(Page):
         self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
         self._listed: object = None  # what the profiles' rows show
+        self._legend: list[str] = []  # of their marks
         self._offered: object = None  # what there is to mark: profiles, and hosts to run them
         self._offer = Sight(self, self.paint)  # since when that is shown
         self._offer.since = -inf  # who goes here means what there is when it comes
@@ -132,9 +137,8 @@ class MatrixPage(Page):
         if self._asked.past_reading.due:
             self.read_past()
         problems = len(self.session.workspace.catalog.problems)
-        panel.retitle(
-            "Profiles", f"▲ {counted(problems, 'file')} with mistakes" if problems else ""
-        )
+        notes = [f"▲ {counted(problems, 'file')} with mistakes"] if problems else []
+        panel.retitle("Profiles", fitting([*notes, *self._legend], panel.size.width - 6))
         panel.say_when_empty(NO_PROFILE)
         self._show_grid()
         self._fill_if_read()
@@ -145,7 +149,8 @@ class MatrixPage(Page):
         listed = (names, hosts, parts)
         if listed != self._listed:
             self._listed = listed
-            rows = [profile_row(n, part, self._asked) for n, part in zip(names, parts, strict=True)]
+            rows = [profile_row(name, self._asked) for name in names]
+            self._legend = profile_legend(map(self._asked.able_to_run, names))
             table.refill(rows)
 
     @on(KeyedTable.Moved)
@@ -191,8 +196,7 @@ class MatrixPage(Page):
         """Where there is room: the other profiles that take part, and what the case measured."""
         below = self.query_one("#below", ShownText)
         tall = self.has_class("-tall")
-        lines = len(grid.cells) + 3  # headings, and a bar to scroll with
-        grid.styles.height = lines if tall else "1fr"
+        grid.styles.height = grid.lines if tall else "1fr"
         width, height = below.size
         if not tall or not height:
             return
@@ -206,12 +210,9 @@ class MatrixPage(Page):
             self._below_of, self._below = of, others_lines(others, width, height)
         shown = list(self._below)
         if (here := grid.current) is not None:
-            same = self._asked.past(part).of(here.case).same
             now = self.session.workspace.cluster.now()
-            shown += past_lines(here.case.label, same, now, width, height - len(shown))
-            rows = self._asked.published(part, here.case)
-            batch = here.case.batch_size
-            shown += published_lines(rows, batch, width, height - len(shown))
+            left = height - len(shown)
+            shown += case_lines(part, here.case, self._asked, now, width, left)
         below.show(below_text(shown, width, height))
 
     def _footer(self) -> Text:
@@ -354,6 +355,18 @@ class MatrixPage(Page):
 
     def action_settings(self) -> None:
         self._over(matrix_dialogs.edit_settings)
+
+    def action_about(self) -> None:
+        from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
+
+        part, here = self.focused_marks, self.query_one(MatrixGrid).current
+        if part is None or here is None:
+            return
+        now = self.session.workspace.cluster.now()
+        lines = case_lines(part, here.case, self._asked, now, WHOLE, WHOLE)
+        title = f"{part.profile.name} {here.case.label}"
+        text = Text("\n", end="").join(lines)
+        self.app.push_screen(Reading(title, text, wide=True))
 
     def action_hosts(self) -> None:
         matrix_dialogs.pick_hosts(self.app, self.session, self._asked.hosts, self._use_hosts)

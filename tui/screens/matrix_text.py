@@ -17,7 +17,7 @@ from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
-from tui.matrix_request import Asked
+from tui.matrix_request import Able, Asked, missing_settings
 from tui.plan_words import hosts_text, not_counted, price_text
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
@@ -61,6 +61,8 @@ def cell_text(
         text.append(f"; {remedy}" if remedy else "", MUTED)
     elif asked.explain and asked.unexplained:
         text.append(f"▲ nothing is explained: no [explain] in {', '.join(asked.unexplained)}", WARN)
+    elif (lacking := missing_settings([part])) is not None:
+        text.append(f"press s: {plain(lacking.what)}", WARN)
     elif part.settings:
         given = ", ".join(f"{k}={plain(v)}" for k, v in part.settings.items())
         text.append(f"settings: {given}", MUTED)
@@ -210,9 +212,28 @@ def profile_text(profile: Profile) -> Text:
     return text
 
 
-def profile_row(name: str, part: Marks | None, asked: Asked) -> Row:
-    """Of the list of profiles: its mark and its name; ``part``: None before it was looked at."""
+def profile_row(name: str, asked: Asked) -> Row:
+    """Of the list of profiles: its mark and its name."""
+    part = asked.known(name)
     marked = part is not None and bool(part.wanted and marked_cases(asked.cells(part)))
-    waiting = part is not None and bool(part.wanted) and not marked
-    mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
+    if marked:
+        mark = cell("[x]", GOOD)
+    elif part is not None and part.wanted:
+        mark = cell("[·]", MUTED)
+    else:
+        mark = cell(_PROFILE_MARKS[asked.able_to_run(name)][0], MUTED)
     return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))
+
+
+_PROFILE_MARKS = {
+    Able.RUNS: ("[ ]", ""),
+    Able.ASKING: ("[ ]", "[·] waits for hosts"),
+    Able.SETTINGS: ("[s]", "[s] needs settings"),
+    Able.NOT_HERE: (" · ", "· cannot run here"),
+}
+
+
+def profile_legend(able: Iterable[Able]) -> list[str]:
+    """What the marks of these say, those that pass first."""
+    there = set(able)
+    return [words for one, (_, words) in _PROFILE_MARKS.items() if one in there and words]

@@ -30,7 +30,7 @@ REPEAT_COLUMNS = (
     Column("throughput", "throughput", 10, right=True),
     Column("off", "vs median", 9, right=True),
     Column("hosts", "Hosts", 14, most=40),
-    Column("devices", "Devices", 7, from_width=100, most=24),
+    Column("devices", "Device #", 8, from_width=100, most=24),
     Column("began", "Began", 8, from_width=100),
     Column("note", "Note", None),
 )

@@ -65,7 +65,7 @@ SHORT = {
     Concern.UNSTEADY: "unsteady",
     Concern.PREFLIGHT: "preflight warned",
     Concern.THROTTLED: "throttled",
-    Concern.POWER_CAPPED: "at its power limit",
+    Concern.POWER_CAPPED: "power cap",
     Concern.DISTURBED: "disturbed",
     Concern.PACKED: "packed",
     Concern.NEGATIVE_SCALING: "slower than fewer devices",

@@ -41,8 +41,8 @@ from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import (
     Published,
     Quantity,
-    curve,
     curve_title,
+    curves_beside,
     measured,
     projected,
     published_as,
@@ -149,14 +149,12 @@ class ResultsPage(Page):
             set_frame(chart, f"{plain(group.unit)} of each case")
             return
         quantity = self._quantity
+        named = [(group_label(g, self._groups, self._labels), g) for g in self._groups]
         farther, theirs = self._beyond.get(id(group), (None, ()))
         points = farther.points if farther else ()
         chart.show(
             scaling_plot(
-                [
-                    (group_label(g, self._groups, self._labels), curve(g, quantity))
-                    for g in self._groups
-                ],
+                curves_beside(group, named, quantity),
                 projected(points[0], group, quantity) if points else None,
                 width=width,
                 quantity=quantity,

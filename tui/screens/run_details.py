@@ -50,10 +50,12 @@ def details_text(
     read_only: bool = False,
     hosts: Mapping[str, HostFacts] | None = None,
     now: str = "",
+    at: str = "now",
 ) -> Text:
     """State, reason with its evidence, what to do next; then figures, devices, commands.
 
-    ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment.
+    ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment,
+    which is called ``at``.
     """
     record = state.runs[run.run_id]
     text = Text(end="")
@@ -69,7 +71,7 @@ def details_text(
         text.append("→ ", ACCENT).append(f"{step}\n")
     text.append("\n")
     result = run_result(record, state)
-    current = [("now", now)] if now and run.state.active else []
+    current = [(at, now)] if now and run.state.active else []
     facts = (
         *_facts(run, record),
         *_attempts(record, state),

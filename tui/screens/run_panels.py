@@ -8,20 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
-from textual import work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
 from backends.campaign.record.run_window import RunWindow, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
 from backends.hosts.host_facts import HostFacts
+from profiles.errors import DlperfError
+from tui.screens.dialogs import Prompt
 from tui.screens.run_details import details_text
-from tui.screens.run_text import no_log, shown_series
+from tui.screens.run_text import named_series, no_log, shown_series
 from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
-from tui.text import plain
+from tui.text import plain, ranges
 from tui.theme import MUTED
 from tui.timeline_text import MOST_NAME
 from tui.widgets.chart import Chart
@@ -30,7 +33,7 @@ from tui.widgets.filter_table import set_frame
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import LABEL_WIDTH
 from tui.widgets.telemetry_panel import Counted, TelemetryPanel
-from tui.widgets.throughput_plot import jitter_text, throughput_plot
+from tui.widgets.throughput_plot import jitter_text, throughput_plot, window_plot
 
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
@@ -48,6 +51,8 @@ class RunPanels(Vertical):
         """What that was before the schedule."""
         self.alone = ""
         """The panel that has all the room; "": none."""
+        self.in_window = False
+        """The chart is of the run's window alone, where that is known."""
         self.tall = False
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel()
@@ -101,6 +106,32 @@ class RunPanels(Vertical):
         self._host += 1
 
     @property
+    def only_window(self) -> bool:
+        """The chart that is in sight is of the window alone."""
+        return self.in_window and self.chart.display
+
+    def toggle_window(self) -> None:
+        """A chart of the window alone, in sight; or one of all of the run."""
+        self.in_window = not self.only_window
+        self.view, self.alone = "chart", ""
+
+    def toggle_schedule(self) -> None:
+        """The schedule, or what was there before."""
+        if self.schedule.display:
+            self.view = self.view_before
+        else:
+            if self.view != "schedule":  # out of sight behind what is zoomed
+                self.view_before = self.view
+            self.view = "schedule"
+        self.alone = ""
+
+    def toggle_zoom(self, focused: Widget | None) -> None:
+        """The panel around the focus alone, or the list; or all."""
+        names = [node.id or "" for node in (focused.ancestors_with_self if focused else [])]
+        panels = (n for n in ("log", "details", "schedule") if n in names)
+        self.alone = "" if self.alone else next(panels, "runs-panel")
+
+    @property
     def next_view(self) -> str:
         """The next of what can be shown here."""
         metered = ("telemetry",) if self.meters.known else ()
@@ -137,22 +168,27 @@ class RunPanels(Vertical):
         if self._session.playing is not None:  # it may stand still before the second is over
             beat = viewed.revision, run.elapsed_s
         room = (chart.content_size, chart.display, meters.display)
-        drawn = (viewed.path, run.run_id, run.state, beat, room)
+        alone = self.in_window and has_window(viewed, run)
+        drawn = (viewed.path, run.run_id, run.state, beat, room, alone)
         if drawn == self._drawn:
             return
         self._drawn = drawn
         record = viewed.state.runs[run.run_id]
         own = chart_series(record)
         window = run_window(record, own.points)
-        series = shown_series(viewed, run)
-        until_s = 0.0 if run.silent_s is None else run.elapsed_s or 0.0
         width = chart.content_size.width
-        plot = throughput_plot(series, run.run_id, width=width, window=window, until_s=until_s)
+        if alone:
+            (shown,) = named_series(viewed, [own])
+            plot, over = window_plot(shown, width=width, window=window), _of_window(run, window)
+        else:
+            series, over = named_series(viewed, shown_series(viewed, run)), "over time"
+            until_s = 0.0 if run.silent_s is None else run.elapsed_s or 0.0
+            plot = throughput_plot(series, run.run_id, width=width, window=window, until_s=until_s)
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)
         said = jitter_text(window, at_work=run.state.active) if own.points else ""
-        set_frame(chart, f"{plain(run.unit)} over time", Text(said, MUTED))
+        set_frame(chart, f"{plain(run.unit)} {over}", Text(said, MUTED))
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             axis = chart.axis if plot.lines else (LABEL_WIDTH, waits)
@@ -178,7 +214,10 @@ class RunPanels(Vertical):
         told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed, now)
         if told != self._told:
             self._told = told
-            text = details_text(run, viewed.state, read_only=fixed, hosts=self._hosts, now=now)
+            at = "then" if viewed.replayed else "now"
+            text = details_text(
+                run, viewed.state, read_only=fixed, hosts=self._hosts, now=now, at=at
+            )
             self.details.show(plain(run.label), text)
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
@@ -195,6 +234,36 @@ class RunPanels(Vertical):
             self._hosts = {one.name: one.facts for one in found if one.facts is not None}
             self._told = None
 
+    @on(LogPanel.Asked)
+    def _ask_what_to_look_for(self, event: LogPanel.Asked) -> None:
+        log = self.log_panel
+        words = "Show the next line of the log that has these words:"
+
+        def answered(words: str | None) -> None:
+            if words:
+                log.search(words)
+
+        self.app.push_screen(Prompt("Search", words, value=event.before), answered)
+
+    @on(LogPanel.RankAsked)
+    def _ask_which_rank(self, event: LogPanel.RankAsked) -> None:
+        """One of those that print; nothing: all of them."""
+        log = self.log_panel
+
+        def known(text: str) -> int | None:
+            if not (number := text.strip()):
+                return None
+            if not number.isdecimal() or len(number) > 6 or int(number) not in event.ranks:
+                raise DlperfError(f"the log has ranks {ranges(event.ranks, ', ')}")
+            return int(number)
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                log.show_rank(known(text))
+
+        words = f"Show only the lines of a rank, one of {ranges(event.ranks, ', ')}; nothing: all"
+        self.app.push_screen(Prompt("Rank", words, check=known), answered)
+
     def _follow_telemetry(self, viewed: CampaignSnapshot, run: RunView, called: str) -> None:
         record = viewed.state.runs[run.run_id]
         self.meters.follow(
@@ -202,9 +271,28 @@ class RunPanels(Vertical):
             run.run_id,
             {host: record.devices_on(host) for host in run.hosts},
             record.started_at or 0.0,
-            {h.name: h.facts for h in self._session.hosts if h.facts is not None},
+            self._facts_of(viewed),
             called=called,
         )
+
+    def _facts_of(self, viewed: CampaignSnapshot) -> Mapping[str, HostFacts]:
+        """Of its hosts: as they are, where it is at work here, else as they were when it began."""
+        now = {h.name: h.facts for h in self._session.hosts if h.facts is not None}
+        if not viewed.read_only:
+            return now
+        self._read_hosts_of(viewed)
+        return {**now, **self._hosts}
+
+
+def has_window(viewed: CampaignSnapshot, run: RunView) -> bool:
+    """It has readings, and which of them count is told by now, as far as it ever is."""
+    return run.readings > 0 and (run.state.ended or viewed.state.runs[run.run_id].window_known)
+
+
+def _of_window(run: RunView, window: RunWindow) -> str:
+    if run.throughput is not None:
+        return "in the window"
+    return "after the warm-up" if window.warmup else "from the first reading on"
 
 
 def _counted(run: RunView, window: RunWindow, points: Sequence[tuple[float, float]]) -> Counted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -42,9 +43,12 @@ COLUMNS = (
 
 
 def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
-    """What stands over the rows: the unit of the figures."""
-    heading = throughput_heading(_units(viewed))
-    return tuple(replace(one, label=heading) if one.key == "rate" else one for one in COLUMNS)
+    """What stands over the rows: the unit of the figures, and when an ETA is one of then."""
+    columns = {one.key: one for one in COLUMNS}
+    columns["rate"] = replace(columns["rate"], label=throughput_heading(_units(viewed)))
+    if viewed is not None and viewed.replayed:
+        columns["eta"] = replace(columns["eta"], label="ETA then", width=8)
+    return tuple(columns.values())
 
 
 def _units(viewed: CampaignSnapshot | None) -> set[str]:
@@ -108,7 +112,9 @@ class RunRows:
 
     def called(self, viewed: CampaignSnapshot, run: RunView) -> str:
         """Beside the others, without what is said of all of them."""
-        return _called(run, self.labels(viewed))
+        several = len({one.profile for one in viewed.runs}) > 1
+        called = _called(run, self.labels(viewed))
+        return f"{run.profile} {called}" if several else called
 
     def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
         several = len({run.profile for run in viewed.runs}) > 1
@@ -136,8 +142,7 @@ def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row
         run.state, run.reason if run.state is RunState.FAILED else run.brief or run.state_text
     )
     silent = run.silent_s is not None
-    troubled = run.state.active and not run.doing
-    colour = BAD if run.state is RunState.FAILED else WARN if troubled else MUTED
+    colour = MUTED if not in_trouble(run) else BAD if run.state is RunState.FAILED else WARN
     there = bool(said) and run.progress is None and rate is None  # it has no figures to tell
     progress = (
         _kept_cell(said, colour)
@@ -163,6 +168,13 @@ def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row
         find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
         spread=PROGRESS if there else None,
     )
+
+
+def in_trouble(run: RunView) -> bool:
+    """It has failed, or it is at work and what is said of it is no good news."""
+    if run.state is RunState.FAILED:
+        return True
+    return run.state.active and not run.doing and bool(_said(run.state, run.state_text))
 
 
 def _said(state: RunState, words: str) -> str:
@@ -242,6 +254,14 @@ def rows_signature(viewed: CampaignSnapshot | None) -> object:
         if not run.state.ended and run.state_text != RunState.PLANNED
     )
     return (viewed.path, viewed.revision, viewed.read_only, viewed.kept_by, clocks)
+
+
+def named_series(viewed: CampaignSnapshot, series: Sequence[ChartSeries]) -> list[ChartSeries]:
+    """With their profiles, where those of the campaign are several."""
+    if len({run.profile for run in viewed.runs}) < 2:
+        return list(series)
+    profiles = {one.run_id: viewed.state.runs[one.run_id].profile for one in series}
+    return [replace(one, label=f"{profiles[one.run_id]} {one.label}") for one in series]
 
 
 def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:

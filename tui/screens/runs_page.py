@@ -20,7 +20,6 @@ from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.campaign_text import none_shown
-from tui.screens.dialogs import Prompt
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.screens.possible_changes import (
     CHANGES,
@@ -29,13 +28,14 @@ from tui.screens.possible_changes import (
     cancel_question,
     change,
     change_labels,
+    is_text,
     possible_changes,
     why_not,
 )
-from tui.screens.run_panels import RunPanels
-from tui.screens.run_text import RunRows, rows_signature, run_columns, summary
+from tui.screens.run_panels import RunPanels, has_window
+from tui.screens.run_text import RunRows, in_trouble, rows_signature, run_columns, summary
 from tui.session import Session
-from tui.text import plain, ranges
+from tui.text import plain
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
@@ -51,6 +51,8 @@ class _Able(NamedTuple):
     metered: bool = False
     labels: tuple[tuple[str, str], ...] = ()
     silent: bool = False
+    troubled: tuple[str, ...] = ()
+    window: bool = False
 
 
 class RunsPage(Page):
@@ -63,6 +65,7 @@ class RunsPage(Page):
         self._able = _Able()
         self._shown: object = None
         self._rows = RunRows()
+        self._troubled: frozenset[str] = frozenset()
         self._auto = True  # the cursor goes with what is at work, until it is moved by hand
         self._steered: str | None = None
         self._of = ""
@@ -91,6 +94,8 @@ class RunsPage(Page):
         if shown != self._shown:
             self._shown = shown
             panel.table.refill(self._rows(viewed) if viewed else [], run_columns(viewed))
+            runs = viewed.runs if viewed else ()
+            self._troubled = frozenset(run.run_id for run in runs if in_trouble(run))
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.labels(viewed).shared if viewed else ""
@@ -148,9 +153,28 @@ class RunsPage(Page):
             "view": self.panels.next_view.capitalize(),
             "schedule": "Back" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
+            "window": "Whole run" if self.panels.only_window else "Window",
         }
-        silent = run is not None and run.silent_s is not None
-        return _Able(changes, hosts, zoomed, self._auto, metered, tuple(labels.items()), silent)
+        return _Able(
+            changes=changes,
+            hosts=hosts,
+            zoomed=zoomed,
+            auto=self._auto,
+            metered=metered,
+            labels=tuple(labels.items()),
+            silent=run is not None and run.silent_s is not None,
+            troubled=self._others,
+            window=viewed is not None and run is not None and has_window(viewed, run),
+        )
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        """The runs in trouble that the list shows, from the one below the cursor on, round to the
+        one above it."""
+        keys, at = self.main_panel().table.shown_keys, self.main_panel().table.cursor_row
+        if not self._troubled:
+            return ()
+        return tuple(key for key in (*keys[at + 1 :], *keys[:at]) if key in self._troubled)
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -158,7 +182,7 @@ class RunsPage(Page):
 
     @property
     def urgent_now(self) -> Collection[str]:
-        return ("diagnose",) if self._able.silent else ()
+        return ("diagnose",) * self._able.silent + ("zoom",) * bool(self._able.zoomed)
 
     def never(self, action: str) -> str:
         if action not in CHANGES or not self.session.readonly:
@@ -174,8 +198,14 @@ class RunsPage(Page):
             return False
         if action in CHANGES:
             return action in changes
-        if action in ("next_log", "follow"):  # of a run that waits there is nothing to follow
-            return hosts is not None and hosts > (action == "next_log")
+        there = {  # of a run that waits there is nothing to follow
+            "next_log": hosts is not None and hosts > 1,
+            "follow": bool(hosts),
+            "trouble": bool(self._able.troubled),
+            "window": self._able.window,
+        }
+        if action in there:
+            return there[action]
         if action in ("view", "zoom", "copy", "open", "meters", "schedule"):
             apt = action != "meters" or self._able.metered
             apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
@@ -200,7 +230,7 @@ class RunsPage(Page):
         runs = self.viewed.runs if self.viewed is not None and self.viewed.path == of else ()
         now = next((run for run in runs if run.run_id == asked.run_id), asked)
         if asked.state.waits and now.state is not asked.state:
-            self.post_message(Said(f"{now.label} is {now.state} by now; nothing was changed"))
+            self.post_message(Said(f"{now.label} {is_text(now.state)} by now; nothing was changed"))
         else:
             self._change(Verb.CANCEL, [asked.run_id], of=of)
 
@@ -221,7 +251,11 @@ class RunsPage(Page):
         if (run := self.selected) is None:
             return
         if run.state not in RETRIABLE:
-            self.post_message(Said(f"{run.label} is {run.state}; only failed runs are retried"))
+            self.post_message(
+                Said(
+                    f"{run.label} {is_text(run.state)}; only failed and cancelled runs are retried"
+                )
+            )
             return
         self._change(Verb.RETRY, [run.run_id])
 
@@ -288,16 +322,15 @@ class RunsPage(Page):
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
+    def action_window(self) -> None:
+        """The chart of the window alone; again: of all of the run."""
+        self.panels.toggle_window()
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
+
     def action_schedule(self) -> None:
         """Hosts over time; again: what was there before."""
-        panels = self.panels
-        if panels.schedule.display:
-            panels.view = panels.view_before
-        else:
-            if panels.view != "schedule":  # out of sight behind what is zoomed
-                panels.view_before = panels.view
-            panels.view = "schedule"
-        panels.alone = ""
+        self.panels.toggle_schedule()
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
@@ -337,35 +370,9 @@ class RunsPage(Page):
         else:
             log.toggle_follow()
 
-    @on(LogPanel.Asked)
-    def _ask_what_to_look_for(self, event: LogPanel.Asked) -> None:
-        log = self.panels.log_panel
-        words = "Show the next line of the log that has these words:"
-
-        def answered(words: str | None) -> None:
-            if words:
-                log.search(words)
-
-        self.app.push_screen(Prompt("Search", words, value=event.before), answered)
-
-    @on(LogPanel.RankAsked)
-    def _ask_which_rank(self, event: LogPanel.RankAsked) -> None:
-        """One of those that print; nothing: all of them."""
-        log = self.panels.log_panel
-
-        def known(text: str) -> int | None:
-            if not (number := text.strip()):
-                return None
-            if not number.isdecimal() or len(number) > 6 or int(number) not in event.ranks:
-                raise DlperfError(f"the log has ranks {ranges(event.ranks, ', ')}")
-            return int(number)
-
-        def answered(text: str | None) -> None:
-            if text is not None:
-                log.show_rank(known(text))
-
-        words = f"Show only the lines of a rank, one of {ranges(event.ranks, ', ')}; nothing: all"
-        self.app.push_screen(Prompt("Rank", words, check=known), answered)
+    def action_trouble(self, step: int) -> None:
+        if others := self._others:
+            self.main_panel().table.select(others[0 if step > 0 else -1])
 
     def action_next_log(self) -> None:
         self.panels.next_host()
@@ -373,15 +380,7 @@ class RunsPage(Page):
 
     def action_zoom(self) -> None:
         """The focused panel alone; again: all."""
-        if self.panels.alone:
-            self.panels.alone = ""
-        else:
-            focused = self.focused
-            chain = focused.ancestors_with_self if focused else []
-            names = [node.id or "" for node in chain]
-            self.panels.alone = next(
-                (n for n in ("log", "details", "schedule") if n in names), "runs-panel"
-            )
+        self.panels.toggle_zoom(self.focused)
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 

@@ -69,7 +69,11 @@ class Schedule:
         ]
         columns = max(8, width - MOST_NAME - 1)
         at = None if over else now - began
-        lines = [_axis(columns, total, at), *host_lines(bars, width, total, now_s=at, fold=False)]
+        mark = "▼ then" if viewed.replayed else "▼ now"
+        lines = [
+            _axis(columns, total, at, mark),
+            *host_lines(bars, width, total, now_s=at, fold=False),
+        ]
         lines += [Text(words, MUTED) for words in _words(viewed, selected, slots, began, later)]
         return Text("\n", end="").join(lines)
 
@@ -132,10 +136,10 @@ def _bars(
         yield Bar(hosts, names, slot.start - began, end - began, _TO_COME, MUTED)
 
 
-def _axis(columns: int, total: float, now: float | None) -> Text:
-    """Times since the campaign began; where ``now`` is says so."""
+def _axis(columns: int, total: float, now: float | None, mark: str) -> Text:
+    """Times since the campaign began; ``mark`` stands where ``now`` is."""
     line = " " * columns
-    ticks = [] if now is None else [(now, "▼ now")]
+    ticks = [] if now is None else [(now, mark)]
     for at, words in (*ticks, *time_ticks(total, columns)):
         place = max(0, min(column_of(at, columns, total), columns - len(words)))
         if line[max(0, place - 1) : place + len(words) + 1].isspace():
@@ -160,11 +164,12 @@ def _words(
         where = fold_nodeset([name for name in slot.hosts if not name.isdigit()])
         on = f" on {plain(where)}" if where else ""
         begin = format_duration(max(0.0, slot.start - began))
-        words = f"{plain(selected.label)} is{'' if selected.state.active else ' expected'}{on}"
         yield ""
         if selected.outlived:
-            yield f"{words} since {begin}, for longer than was expected"
+            lasting = format_duration(selected.elapsed_s or 0.0)
+            yield f"{plain(selected.label)} has been{on} for {lasting}, longer than was expected"
         else:
+            words = f"{plain(selected.label)} is{'' if selected.state.active else ' expected'}{on}"
             until = f" to {format_duration(slot.end - began)}" if slot.end < inf else ""
             yield f"{words} from {begin}{until}, as far as runs tell"
     waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]

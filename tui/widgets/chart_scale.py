@@ -10,6 +10,7 @@ DOTS, MIDDLE = 4, 2
 """Dots in a row of braille, and which of them, from below, stands for the middle of a word."""
 SMALLEST_TOP = 1e-9
 GOOD_TICKS = 4
+AXIS_ABOVE_0 = "axis not from 0"
 
 
 def nice_step(span: float, steps: int) -> float:

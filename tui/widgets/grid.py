@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from rich.style import Style
 from rich.text import Text
@@ -57,23 +57,29 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         ``kinds``, ``figures``: see :class:`GridText`.
         """
         shown = GridText(tuple(labels), cells, tuple(kinds), figures, self.size.width)
-        if name == self._name and shown == self._grid:
+        other = name != self._name
+        if not other and shown == self._grid:
             return
-        if name != self._name:
+        if other:
             self._row, self._column = first_mark(cells)
             self.scroll_home(animate=False)
         self._name = name
         self._row = min(self._row, max(0, len(cells) - 1))
         self._column = min(self._column, max(0, len(labels) - 1))
         self._draw(shown)
+        if other:
+            self._into_sight()
 
     def _draw(self, grid: GridText) -> None:
         self._grid = grid
-        self.virtual_size = Size(grid.left[-1], len(grid.cells) + grid.head)
+        hidden = grid.left[grid.furthest] - TAG_WIDTH  # before the last ones, which have all room
+        width = hidden + grid.room if hidden else grid.left[-1]
+        self.virtual_size = Size(width, len(grid.cells) + grid.head)
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
         self._draw(replace(self._grid, room=event.size.width))
+        self._into_sight()
 
     def forget_cursor(self) -> None:
         """The grid is shown next as one never seen, with the cursor on its first mark."""
@@ -83,6 +89,11 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
     def cells(self) -> tuple[tuple[Cell, ...], ...]:
         """Rows of columns, as they are shown."""
         return self._grid.cells
+
+    @property
+    def lines(self) -> int:
+        """As many as it needs, with those of a bar to scroll with."""
+        return self._grid.head + len(self.cells) + 1 + (self._grid.furthest > 0)
 
     @property
     def current(self) -> Cell | None:
@@ -116,35 +127,40 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        scroll_x, scroll_y = self.scroll_offset
-        grid = self._grid
-        line = y + scroll_y - grid.head
+        grid, columns = self._grid, self._columns
+        line = y + round(self.scroll_y) - grid.head
         if y == 0 and grid.kinds:
-            text = grid.kinds_line()
+            text = grid.kinds_line(columns)
         elif y < grid.head:
-            text = grid.heading(self._column)
+            text = grid.heading(columns, self._column)[y - bool(grid.kinds)]
         elif line < len(grid.cells):
             raised = CURSOR if self.has_focus else RAISED
-            text = grid.line(line, (self._row, self._column), raised)
+            text = grid.line(line, columns, (self._row, self._column), raised)
         else:
             text = Text()
         strip = Strip(text.render(self.app.console), text.cell_len)
         base = self._base or self.rich_style
-        # The rows keep their names in sight.
-        name = strip.crop_extend(0, TAG_WIDTH, base)
-        left = TAG_WIDTH + scroll_x
-        cells = strip.crop_extend(left, left + max(0, self.size.width - TAG_WIDTH), base)
-        return Strip.join([name, cells]).apply_style(base)
+        return strip.crop_extend(0, self.size.width, base).apply_style(base)
+
+    @property
+    def _columns(self) -> range:
+        """Those in sight."""
+        grid = self._grid
+        return grid.columns(min(grid.furthest, bisect_left(grid.left, self.scroll_x + TAG_WIDTH)))
+
+    def _into_sight(self) -> None:
+        """The cell of the cursor, and its whole column."""
+        grid = self._grid
+        above = grid.head if self._row else 0
+        first = grid.first_for(self._column, self._columns.start) if grid.labels else 0
+        region = Region(round(self.scroll_x), self._row + above, 1, 1)
+        self.scroll_to_region(region, animate=False, force=True)
+        self.scroll_to(x=grid.left[first] - TAG_WIDTH, animate=False, force=True)
 
     def action_move(self, x: int, y: int) -> None:
         self._row = min(max(0, self._row + y), max(0, len(self.cells) - 1))
         self._column = min(max(0, self._column + x), max(0, len(self._grid.labels) - 1))
-        # As wide as the row's name, too, which covers what is scrolled beneath it.
-        edges, above = self._grid.left, self._grid.head if self._row else 0
-        left = edges[self._column] - TAG_WIDTH
-        right = edges[min(self._column + 1, len(edges) - 1)]
-        region = Region(left, self._row + above, right - left, 1)
-        self.scroll_to_region(region, animate=False, force=True)
+        self._into_sight()
         self.refresh()
         self.post_message(self.Moved())
 
@@ -167,8 +183,9 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor; on the cell under the cursor it marks."""
         row = event.y + round(self.scroll_y) - self._grid.head
-        x = event.x + (round(self.scroll_x) if event.x >= TAG_WIDTH else 0)
-        column = next((i for i, (a, b) in enumerate(pairwise(self._grid.left)) if a <= x < b), None)
+        columns, left = self._columns, self._grid.left
+        x = event.x + left[columns.start] - TAG_WIDTH
+        column = next((i for i in columns if left[i] <= x < left[i + 1]), None)
         if column is None or not 0 <= row < len(self.cells):
             return
         same = (row, column) == (self._row, self._column)

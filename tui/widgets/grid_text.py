@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby, zip_longest
 
 from rich.text import Text
 
@@ -13,15 +14,42 @@ from tui.matrix_marks import Cell
 from tui.matrix_past import FAILED
 from tui.text import plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT
+from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
 
 TAG_WIDTH = 8
+MORE_WIDTH = 7
+"""Columns that are kept for how many more there are to the right."""
 _NOWHERE = (-1, -1)
 _MARKS = {"marked": "[x]", "free": "[ ]", "impossible": " · "}
 _AWAITED = {"marked": "[·]", "free": " ? "}
 _COLOURS = {"marked": GOOD, "free": TEXT, "impossible": MUTED}
 
 Figures = tuple[tuple[str, ...], ...]
-"""What each place measured before, or that it failed, row by row; empty where neither is known."""
+"""What each place measured before with its grade, ``6872 B``, or that it failed, row by row; empty
+where neither is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """``stacked``: headings are as many lines as words. ``gap``: columns before a figure,
+    ``around``: those that it costs more."""
+
+    stacked: bool
+    graded: bool
+    gap: int
+    around: int
+
+    def figure(self, told: str) -> str:
+        return told if self.graded else told.partition(" ")[0]
+
+
+_LAYOUTS = (
+    _Layout(stacked=False, graded=True, gap=1, around=3),
+    _Layout(stacked=False, graded=True, gap=0, around=2),
+    _Layout(stacked=True, graded=True, gap=0, around=2),
+    _Layout(stacked=True, graded=False, gap=0, around=2),
+)
+"""The first ones look best."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +63,25 @@ class GridText:
     figures: Figures = ()
     room: int = 0
 
+    @cached_property
+    def _headings(self) -> tuple[tuple[str, ...], ...]:
+        """Labels by line: one, or a line for each of their words."""
+        if not self._layout.stacked:
+            return (self.labels,)
+        return tuple(zip_longest(*map(str.split, self.labels), fillvalue=""))
+
     @property
     def head(self) -> int:
         """Lines above the cells."""
-        return 2 if self.kinds else 1
+        return bool(self.kinds) + len(self._headings)
 
     @cached_property
     def left(self) -> tuple[int, ...]:
         """Where each column begins, and where the last one ends."""
-        edges = [TAG_WIDTH]
-        for width in self._widths:
-            edges.append(edges[-1] + width)
-        return tuple(edges)
+        return self._left(self._layout)
+
+    def _left(self, layout: _Layout) -> tuple[int, ...]:
+        return tuple(accumulate(self._widths_in(layout), initial=TAG_WIDTH))
 
     @cached_property
     def _marks(self) -> tuple[int, ...]:
@@ -57,46 +92,77 @@ class GridText:
         )
 
     @cached_property
-    def _told(self) -> tuple[int, ...]:
-        """The widest figure of each column."""
-        return tuple(
-            max((len(row[column]) for row in self.figures), default=0)
-            for column in range(len(self.labels))
-        )
+    def _layout(self) -> _Layout:
+        """The first in which all columns have room; the closest, where they have it in none."""
+        fit = (layout for layout in _LAYOUTS if self._left(layout)[-1] <= self.room)
+        return next(fit, _LAYOUTS[-1])
 
-    @cached_property
-    def _roomy(self) -> bool:
-        return TAG_WIDTH + sum(self._widths_at(1, 3)) <= self.room
+    def _told(self, column: int, layout: _Layout) -> int:
+        """The widest figure of a column."""
+        return max((len(layout.figure(row[column])) for row in self.figures), default=0)
 
     @cached_property
     def _widths(self) -> tuple[int, ...]:
-        return self._widths_at(1, 3) if self._roomy else self._widths_at(0, 2)
+        return self._widths_in(self._layout)
 
-    def _widths_at(self, gap: int, around: int) -> tuple[int, ...]:
-        """Figures cost ``gap`` columns and ``around`` them; without any a column is as wide as it
-        always was."""
-        return tuple(
-            max(7, len(label) + 3, marks + 3, (marks + gap + told + around) if told else 0)
-            for label, marks, told in zip(self.labels, self._marks, self._told, strict=True)
-        )
+    def _widths_in(self, layout: _Layout) -> tuple[int, ...]:
+        """Without any figure a column is as wide as it always was."""
+        widths = []
+        for column, (label, marks) in enumerate(zip(self.labels, self._marks, strict=True)):
+            words = label.split() if layout.stacked else [label]
+            wide = max(map(len, words), default=0)
+            told = self._told(column, layout)
+            figures = marks + layout.gap + told + layout.around if told else 0
+            widths.append(max(7, wide + 3, marks + 3, figures))
+        return tuple(widths)
 
-    def heading(self, here: int = -1) -> Text:
-        text = Text(" " * TAG_WIDTH, end="")
-        for index, label in enumerate(self.labels):
-            style = f"bold {TEXT}" if index == here else MUTED
-            text.append(plain(label).center(self._widths[index]), style)
-        return text
+    def columns(self, first: int = 0) -> range:
+        """Those in sight, all of them whole, where ``first`` is the first one."""
+        end = self.left[first] + self.room - TAG_WIDTH
+        if self.left[-1] <= end or not self.labels:
+            return range(first, len(self.labels))
+        last = bisect_right(self.left, end - MORE_WIDTH) - 1
+        return range(first, max(first + 1, last))
 
-    def kinds_line(self) -> Text:
+    def first_for(self, column: int, first: int = 0) -> int:
+        """The first one in sight, ``first`` where that may be, so that ``column`` is."""
+        first = min(column, first)
+        while column not in self.columns(first):
+            first += 1
+        return first
+
+    @cached_property
+    def furthest(self) -> int:
+        """The first one in sight where the last one is."""
+        return self.first_for(len(self.labels) - 1) if self.labels else 0
+
+    def heading(self, columns: range, here: int = -1) -> list[Text]:
+        """In the first line how many columns there are on either side."""
+        lines = []
+        before = f" {CUT_LEFT} +{columns.start}" if columns.start else ""
+        for labels in self._headings:
+            text = Text(before.ljust(TAG_WIDTH), ACCENT, end="")
+            before = ""
+            for index in columns:
+                style = f"bold {TEXT}" if index == here else MUTED
+                text.append(plain(labels[index]).center(self._widths[index]), style)
+            lines.append(text)
+        if more := len(self.labels) - columns.stop:
+            lines[0].append(f"+{more} {CUT_RIGHT}".rjust(MORE_WIDTH - 1), ACCENT)
+        return lines
+
+    def kinds_line(self, columns: range) -> Text:
         """Each kind once, over the first of its columns and as far as they reach."""
         text = Text(" " * TAG_WIDTH, end="")
-        for kind, columns in groupby(range(len(self.kinds)), self.kinds.__getitem__):
-            room = sum(self._widths[column] for column in columns)
+        for kind, over in groupby(columns, self.kinds.__getitem__):
+            room = sum(self._widths[column] for column in over)
             words = kind if len(kind) < room - 1 else kind.partition(" ")[0]
             text.append(f" {words}".ljust(room), ACCENT)
         return text
 
-    def line(self, row: int, cursor: tuple[int, int] = _NOWHERE, raised: str = "") -> Text:
+    def line(
+        self, row: int, columns: range, cursor: tuple[int, int] = _NOWHERE, raised: str = ""
+    ) -> Text:
         """A row; ``cursor``: row and column, the cell of which has ``raised`` behind it."""
         cells = self.cells[row]
         here = row == cursor[0]
@@ -108,11 +174,13 @@ class GridText:
         if len(reasons) == 1 and cells and cells[0].reason and not any(told):
             words = shorten(f"·  {plain(cells[0].reason)}", max(12, self.room - TAG_WIDTH - 2))
             return text.append(f" {words} ", _style(MUTED, raised if here else ""))
-        for column, cell in enumerate(cells):
+        layout = self._layout
+        for column in columns:
+            cell, wide = cells[column], self._told(column, layout)
             behind = raised if (row, column) == cursor else ""
-            gap = " " * (self._roomy and self._told[column] > 0)
+            gap = " " * (layout.gap if wide else 0)
             marked = f" {mark(cell).ljust(self._marks[column])}"
-            figure = f"{gap}{told[column].rjust(self._told[column])} "
+            figure = f"{gap}{layout.figure(told[column]).rjust(wide)} "
             width = self._widths[column]
             before = (width + 2 - len(marked) - len(figure)) // 2
             text.append(" " * (before - 1))
@@ -122,14 +190,16 @@ class GridText:
         return text
 
     def lines(self, most: int) -> Sequence[Text]:
-        """All of it, or the first lines and how many rows there are more."""
-        head = [self.kinds_line(), self.heading()] if self.kinds else [self.heading()]
+        """All that has room, or the first lines and how many rows there are more."""
+        columns = self.columns()
+        head = [self.kinds_line(columns)] if self.kinds else []
+        head += self.heading(columns)
         rows = range(len(self.cells))
-        if len(head) + len(rows) <= most:
-            return [*head, *map(self.line, rows)]
-        shown = max(0, most - len(head) - 1)
-        more = Text(f" +{len(rows) - shown} more cases", MUTED, end="")
-        return [*head, *map(self.line, rows[:shown]), more][:most]
+        shown = len(rows) if len(head) + len(rows) <= most else max(0, most - len(head) - 1)
+        lines = [*head, *(self.line(row, columns) for row in rows[:shown])]
+        if more := len(rows) - shown:
+            lines.append(Text(f" +{more} more cases", MUTED, end=""))
+        return lines[:most]
 
 
 def mark(cell: Cell) -> str:

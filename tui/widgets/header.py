@@ -43,28 +43,28 @@ def header_text(
     campaign: CampaignSnapshot | None,
     *,
     only_looks: bool = False,
-    simulated: bool = False,
+    simulated: str = "",
+    replay: bool = False,
 ) -> Text:
     """The first line at ``width`` columns; what matters most is shortened last: the campaign's name
     tells consoles apart, so the cluster goes before it does.
 
-    ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: what it shows was
-    not measured; a dialog that covers this line says so in its title.
+    ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: the word for what
+    was not measured, empty where all was; a dialog that covers this line has it in its title.
     """
     if campaign is None:
         right = "no campaign · read-only" if only_looks else "no campaign"
         name = ""
     else:
-        right = campaign.summary
-        if campaign.kept_by is not None:
-            right = f"{right} · {plain(campaign.kept_by.role)}"
-        elif campaign.read_only:
-            right = f"{right} · read-only"
+        kept = campaign.kept_by
+        role = kept.role if kept is not None else "read-only" if campaign.read_only else ""
+        said = "" if replay else plain(role)  # a replay is one by the line below
+        right = " · ".join(filter(None, (campaign.summary, said)))
         name = plain(campaign.name)
     text = Text(no_wrap=True, end="")
     text.append(" dlperf-tui", f"bold {ACCENT}")
     if simulated:
-        text.append(" ").append(" SIMULATED ", f"reverse {WARN}")
+        text.append(" ").append(f" {simulated} ", f"reverse {WARN}")
     tail_room = cell_len(right) + (cell_len(name) + 6 if name else 2)
     for words in (shorten(plain(login), 20), cluster_words(hosts)):
         part = f" · {words}"
@@ -97,7 +97,8 @@ class Header(Widget):
         campaign: CampaignSnapshot | None = None,
         *,
         only_looks: bool = False,
-        simulated: bool = False,
+        simulated: str = "",
+        replay: bool = False,
     ) -> None:
         super().__init__()
         self._login = login
@@ -105,6 +106,7 @@ class Header(Widget):
         self._campaign = campaign
         self._only_looks = only_looks
         self._simulated = simulated
+        self._replay = replay
         self._shown = Text()
 
     def show(
@@ -112,7 +114,7 @@ class Header(Widget):
         hosts: tuple[HostSnapshot, ...],
         campaign: CampaignSnapshot | None,
         *,
-        simulated: bool = False,
+        simulated: str = "",
     ) -> None:
         self._hosts, self._campaign, self._simulated = hosts, campaign, simulated
         if self._text() != self._shown:
@@ -126,6 +128,7 @@ class Header(Widget):
             self._campaign,
             only_looks=self._only_looks,
             simulated=self._simulated,
+            replay=self._replay,
         )
 
     def render(self) -> Text:

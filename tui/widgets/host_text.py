@@ -72,7 +72,9 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str], wid
         plain(host.address or ", ".join(host.partitions) or "this machine"),
     ]
     old = age(host, now)
-    if old != "–":
+    if host.recorded:
+        parts.append(("as of the campaign's begin", MUTED))
+    elif old != "–":
         parts.append(("asked just now" if old == "now" else f"as of {old} ago", MUTED))
     if host.facts is None or host.partitions or (host.recorded and not host.lease):
         return join(parts, " · ")

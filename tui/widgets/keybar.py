@@ -1,10 +1,11 @@
-"""The last line: the keys that matter now, at most five where the terminal is narrow, else as many
-as fit; two lines where it is so high that nobody misses one."""
+"""The last line: the keys that matter now, as many as fit; two lines where the terminal is so high
+that nobody misses one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from rich.cells import cell_len
@@ -21,10 +22,8 @@ from tui.key_types import LAST, Key
 from tui.theme import ACCENT, TEXT
 from tui.typed_ahead import typed_ahead
 
-NARROW_KEYS = 5
-WIDE = 100
-HIGH = 50
-"""Rows, from which on there are two lines."""
+WIDE, HIGH = 100, 50
+"""Columns and rows, from which on there are two lines."""
 
 
 def panel_of(node: DOMNode) -> str:
@@ -37,23 +36,42 @@ def offered(screen: Screen[Any]) -> list[Key]:
     those that are for moving about are left out."""
     with typed_ahead(screen).at_leisure():
         bound = list(screen.active_bindings.values())
+    written = isinstance(screen.focused, Input)
     found: dict[str, Key] = {}
+    words: dict[DOMNode, tuple[Mapping[str, str], Collection[str]]] = {}
     for node, binding, _, _ in bound:
-        for key in _keys(node):
-            if key.action != binding.action or not key.footer:
-                continue
-            if not (key.written and isinstance(screen.focused, Input)):
-                found.setdefault(key.action, as_now(node, key))
+        key = _hinted(panel_of(node)).get(binding.action)
+        if key is None or binding.action in found or (written and key.written):
+            continue
+        if node not in words:
+            words[node] = _moment(node)
+        found[key.action] = _as_now(key, *words[node])
     return sorted(found.values(), key=lambda key: key.footer)
 
 
 def as_now(node: DOMNode, key: Key) -> Key:
     """With the word for what the key would do at this moment, where ``node`` has one, and among the
     first where it is what the moment calls for."""
-    label: str = getattr(node, "labels_now", {}).get(key.action, "")
-    if key.action in getattr(node, "urgent_now", ()):
+    return _as_now(key, *_moment(node))
+
+
+def _moment(node: DOMNode) -> tuple[Mapping[str, str], Collection[str]]:
+    """A node's words of now, and its actions that are urgent."""
+    return getattr(node, "labels_now", {}), getattr(node, "urgent_now", ())
+
+
+def _as_now(key: Key, labels: Mapping[str, str], urgent: Collection[str]) -> Key:
+    if key.action in urgent:
         key = replace(key, footer=1)
+    label = labels.get(key.action, "")
     return replace(key, label=label) if label else key
+
+
+@cache
+def _hinted(panel: str) -> Mapping[str, Key]:
+    """Keys that are hinted at, by action."""
+    keys = PANELS[panel].keys if panel in PANELS else ()
+    return {key.action: key for key in reversed(keys) if key.footer}
 
 
 class KeyBar(Widget):
@@ -118,37 +136,33 @@ class KeyBar(Widget):
 
 
 def placed(ranked: Sequence[Key], width: int, lines: int) -> list[tuple[int, int, Key]]:
-    """Every key that has room with its line and column; what leads out is there in any case.
+    """Keys with line and column: in turn all that have room beside those before; what leads out
+    stands at the end in any case.
 
     ``ranked``: the best first. ``width``: columns of each of the ``lines``.
     """
-    fixed = [key for key in ranked if key.footer >= (LAST if width < WIDE else LAST - 1)]
-    others = [key for key in ranked if key not in fixed]
-    if width < WIDE:
-        others = others[: NARROW_KEYS - len(fixed)]
+    fixed = [key for key in ranked if key.footer >= LAST - 1]
     kept = sum(map(_width, fixed))
+    ends = [0] * lines
     found = []
-    line = column = 0
-    for key in others:
-        if column + _width(key) > width - (kept if line == lines - 1 else 0):
-            if line == lines - 1:
-                break
-            line, column = line + 1, 0
-        found.append((line, column, key))
-        column += _width(key)
-    if column + kept > width and line < lines - 1:
-        line, column = line + 1, 0
+    line = 0
+    for key in ranked:
+        wide = _width(key)
+        if key.footer >= LAST - 1:
+            continue
+        if ends[line] + wide > width and line < lines - 1:
+            line += 1
+        if ends[line] + wide <= width - (kept if line == lines - 1 else 0):
+            found.append((line, ends[line], key))
+            ends[line] += wide
+    if ends[line] + kept > width:
+        line += 1
     for key in fixed:
-        found.append((line, column, key))
-        column += _width(key)
+        found.append((line, ends[line], key))
+        ends[line] += _width(key)
     return found
 
 
 def _width(key: Key) -> int:
     """Columns that it takes: a space before, between and behind."""
     return cell_len(key_name(key)) + cell_len(key.label) + 3
-
-
-def _keys(node: DOMNode) -> tuple[Key, ...]:
-    panel = PANELS.get(panel_of(node))
-    return panel.keys if panel else ()

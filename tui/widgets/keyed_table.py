@@ -38,6 +38,7 @@ class Column:
     needs less than its ``width`` gives the rest where the other one is too narrow for its cells;
     one in which there is nothing at all gives all of it, the last one first.
     ``ends``: of names, whose ends both stay where one is too long.
+    ``if_any``: left out while there is nothing in it.
     ``first``: what tells rows apart: it grows while the other column has more than the least.
     """
 
@@ -49,6 +50,7 @@ class Column:
     most: int = 0
     ends: bool = False
     first: bool = False
+    if_any: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def _layout(self) -> tuple[tuple[Column, int], ...]:
         """Visible columns and their widths for the present width."""
         total = self.scrollable_content_region.width or self.size.width or 80
-        chosen = [c for c in self._all_columns if total >= c.from_width]
+        chosen = [
+            c
+            for c in self._all_columns
+            if total >= c.from_width and not (c.if_any and self._is_empty(c))
+        ]
         fixed = sum(c.width for c in chosen if c.width is not None)
         rest = total - fixed - 2 * self.cell_padding * len(chosen)
         widths = {c.key: c.width or 0 for c in chosen}

@@ -16,8 +16,8 @@ from tui.theme import ACCENT, MUTED
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 NOTHING = " "
 _VALUE = 7
-LABEL_WIDTH = 14
-"""Columns of a name and a value."""
+LABEL_WIDTH = 19
+"""Columns of a name, a value, and what a full line stands for."""
 
 Span = tuple[float, float]
 """From when to when, in seconds."""
@@ -68,7 +68,14 @@ def source_of(
         return Source(host, telemetry, seen)
     memory = max((gpu.memory_total_mib or 0 for gpu in facts.gpus), default=0)
     power = max((gpu.power_limit_w or 0.0 for gpu in facts.gpus), default=0.0)
-    limits = {Figure.MEMORY: float(memory), Figure.POWER: power, Figure.LOAD: float(facts.cpus)}
+    clocks = (gpu.application_clocks_mhz for gpu in facts.gpus)
+    clock = max((known[0] for known in clocks if known), default=0)
+    limits = {
+        Figure.MEMORY: float(memory),
+        Figure.POWER: power,
+        Figure.CLOCK: float(clock),
+        Figure.LOAD: float(facts.cpus),
+    }
     return Source(host, telemetry, seen, facts.certain_clock_offset_s, limits)
 
 
@@ -79,6 +86,14 @@ def value_text(figure: Figure, value: float | None) -> str:
     if figure is Figure.MEMORY:
         value /= 1024
     return f"{value:{WORDS[figure].form}}{WORDS[figure].unit}"
+
+
+def scaled_text(figure: Figure, value: float | None, top: float) -> str:
+    """With what a full line stands for: ``97/100%``, ``302/400W``, ``12.1/15.8GiB``."""
+    said, full = value_text(figure, value), value_text(figure, top)
+    if value is None or top <= 0:
+        return said
+    return f"{said.removesuffix(WORDS[figure].unit)}/{full}"
 
 
 def sparkline(values: Sequence[float | None], top: float) -> str:
@@ -125,7 +140,7 @@ def each_gpu(
     label: int = LABEL_WIDTH,
     counted: Span | None = None,
 ) -> list[Text]:
-    """A line per GPU, or per host where the figure is the host's; all to one scale.
+    """A line per GPU, or per host where the figure is the host's; all to the one :func:`scale`.
 
     ``counted``: as for :func:`means`.
     """
@@ -137,6 +152,11 @@ def each_gpu(
         curves = [(source, gpu)]
         lines.append(_line(name, figure, curves, span, columns, label, top, counted))
     return lines
+
+
+def scale(sources: Sequence[Source], figure: Figure) -> str:
+    """What a full line stands for where each GPU has its own: "100%"."""
+    return value_text(figure, _top(figure, _each(sources)))
 
 
 _Curves = Sequence[tuple[Source, int | None]]
@@ -164,11 +184,12 @@ def _line(
 ) -> Text:
     values = _columns(figure, curves, span, columns)
     counts = _columns(figure, curves, counted, 1)[0] if counted else _mean_now(figure, curves)
-    said = value_text(figure, counts)
+    full = _top(figure, curves) if top is None else top
+    said = scaled_text(figure, counts, full) if top is None else value_text(figure, counts)
     text = Text(no_wrap=True, end="")
     room = max(0, label - len(said) - 2)
     text.append(shorten(name, room).ljust(room + 1), MUTED).append(f"{said} "[-label:])
-    text.append(sparkline(values, _top(figure, curves) if top is None else top), ACCENT)
+    text.append(sparkline(values, full), ACCENT)
     return text
 
 

@@ -28,6 +28,7 @@ from tui.widgets.chart import (
     finite,
     series_colour,
 )
+from tui.widgets.chart_scale import AXIS_ABOVE_0
 
 ONE_HOST, HOSTS, PUBLISHED = "●", "◆", "☆"
 """What marks the cases on one host, those on several, and what others published."""
@@ -128,6 +129,14 @@ def curve(group: Group, quantity: Quantity) -> list[Measured]:
     return [one for one in found if one is not None]
 
 
+def curves_beside(
+    group: Group, groups: Sequence[tuple[str, Group]], quantity: Quantity
+) -> list[tuple[str, list[Measured]]]:
+    """Of all by name; without points where what is drawn has a unit, and theirs is another."""
+    own = {g.unit for _, g in groups} if quantity is not Quantity.PER_DEVICE else {group.unit}
+    return [(name, curve(g, quantity) if g.unit in own else []) for name, g in groups]
+
+
 def projected(farther: Projected, group: Group, quantity: Quantity) -> Projected | None:
     """A projected throughput as the quantity, with its band."""
     ends = (farther.throughput, farther.low, farther.high)
@@ -216,7 +225,7 @@ def scaling_plot(
     several = {m.nodes > 1 for _, _, found in shown for m in found} == {True, False}
     unit = "%" * (quantity is Quantity.EFFICIENCY)
     said = (
-        "axis not from 0" * bool(bottom),
+        AXIS_ABOVE_0 * bool(bottom),
         _said(cursor, unit) if cursor else "",
         f"{ONE_HOST} one host  {HOSTS} several" * several,
         _bars_text([m for _, _, found in shown for m in found], quantity),
@@ -238,7 +247,7 @@ def _bars_text(found: Sequence[Measured], quantity: Quantity) -> str:
     """What the bars are intervals of, as the panel of a case names them."""
     having = {one.of_mean for one in found if _finite(one)}
     if quantity is not Quantity.PER_DEVICE:
-        return f"{BAR} 95%" * bool(having)
+        return f"{BAR} 95% of {quantity}" * bool(having)
     middles = ["median"] * (False in having) + ["mean"] * (True in having)
     return f"{BAR} 95% of {' or '.join(middles)}" if middles else ""
 

@@ -27,6 +27,7 @@ from tui.widgets.meters import (
     figures_of,
     means,
     newest,
+    scale,
     source_of,
     value_text,
 )
@@ -185,7 +186,7 @@ class TelemetryPanel(Widget, can_focus=False):
             lines = means(sources, span, columns, label=left, counted=over)
         else:
             lines = each_gpu(sources, self._figure, span, columns, label=left, counted=over)
-        set_frame(self, self._title(sources))
+        set_frame(self, self._title(sources), Text(self._scale(sources), MUTED))
         self._show(lines)
 
     def _title(self, sources: Sequence[Source]) -> Text:
@@ -198,8 +199,17 @@ class TelemetryPanel(Widget, can_focus=False):
             of = f"mean of {gpus} GPUs" if gpus > 1 else "of its GPU"
         else:
             of = "mean of its hosts" if len(sources) > 1 else "of its host"
-        of = f"{of}, {self._counted.words}" if of and self._counted else of
         return Text(plain(" · ".join(filter(None, ("Telemetry", self._called, of)))))
+
+    def _scale(self, sources: Sequence[Source]) -> str:
+        """What the figures are of, and the lines behind them."""
+        start, figure = self._axis[1][0], self._figure
+        full = "what stands behind /" if figure is None else scale(sources, figure)
+        lines = f"from 0 to {full}"
+        if self._counted is None:
+            return f"figures: now · lines: {lines}"
+        span = "the chart's time" if start > 0 else "the run"
+        return f"figures: {self._counted.words} · lines: {span}, {lines}"
 
     def _show(self, lines: Sequence[Text]) -> None:
         shown = tuple(line.plain for line in lines)

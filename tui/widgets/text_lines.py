@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.key_bindings import bindings
+from tui.text import shorten
 from tui.widgets.cut_marks import cropped
+from tui.widgets.filter_table import set_frame
 
 
 class TextLines(ScrollView, can_focus=True):
@@ -20,6 +23,7 @@ class TextLines(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="panel")
         self._lines: list[Text] = []
+        self._about = ""
 
     def show(self, text: Text) -> None:
         self._lines = list(text.split(allow_blank=True))
@@ -27,6 +31,23 @@ class TextLines(ScrollView, can_focus=True):
         self.virtual_size = Size(widest, len(self._lines))
         self.scroll_home(animate=False)
         self.refresh()
+        self.entitle(self._about)
+
+    def entitle(self, about: str) -> None:
+        """In the frame, with the columns that are in sight where that is not all of them."""
+        self._about = about
+        first, room, widest = self.scroll_offset.x, self.size.width, self.virtual_size.width
+        if 0 < room < widest:
+            more = f" · columns {first + 1} to {min(first + room, widest)} of {widest}: ← →"
+            about = shorten(about, max(1, room - cell_len(more) - 2)) + more
+        set_frame(self, about)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(lambda: self.entitle(self._about))
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_x(old_value, new_value)
+        self.entitle(self._about)
 
     def render_line(self, y: int) -> Strip:
         base, (across, down) = self.rich_style, self.scroll_offset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, inf
 
 from backends.campaign.record.run_window import RunWindow
 from backends.campaign.record.status_view import ChartSeries
@@ -23,18 +24,22 @@ from tui.widgets.chart import (
     finite,
     series_colour,
 )
-from tui.widgets.chart_scale import nice_step
+from tui.widgets.chart_scale import AXIS_ABOVE_0, nice_step
 
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
-def time_ticks(end: float, columns: int) -> tuple[tuple[float, str], ...]:
-    """Ticks from 0 to ``end`` seconds, one for every twelve columns at most."""
+def time_ticks(end: float, columns: int, start: float = 0.0) -> tuple[tuple[float, str], ...]:
+    """Ticks from ``start`` to ``end`` seconds, one for every twelve columns at most."""
     most = max(1, columns // 12)
-    step = next((s for s in TIME_STEPS if end / s <= most), nice_step(end, most))
-    return tuple((i * step, format_duration(i * step)) for i in range(int(end / step) + 1))
+    span = end - start
+    step = next((s for s in TIME_STEPS if span / s <= most), nice_step(span, most))
+    first = ceil(start / step)
+    return tuple((i * step, format_duration(i * step)) for i in range(first, int(end / step) + 1))
 
 
+LEAST_SPAN = 0.02
+"""Of a speed: what the axis of a window spans at least."""
 CHANGED, STALLED = "◆", "×"
 """Where the speed changed, and where it stalled."""
 
@@ -54,7 +59,7 @@ def throughput_plot(
     if not any(points for _, points in shown):
         return Plot(empty="no reading yet; the chart begins with the first one")
     end = max(10.0, until_s, max(max(points)[0] for _, points in shown if points) * 1.02)
-    notes = [number(points[-1][1]) if points else "" for _, points in shown]
+    notes = [_figure_text(s, points) for s, points in shown]
     shown = [(s, _thinned(s, points, end, width)) for s, points in shown]
     top = max(y for _, points in shown for _, y in points)
     colours = {s.run_id: series_colour(i) for i, s in enumerate(sorted(series, key=_run_id))}
@@ -81,6 +86,47 @@ def throughput_plot(
     )
 
 
+_MEASURED = {"elapsed": "over the window", "summary": "by the log's summary"}
+
+
+def _figure_text(series: ChartSeries, points: Sequence[Point]) -> str:
+    """The figure that the list has for the run: once it is measured that, and never the last
+    reading in its place."""
+    if series.measured is not None:
+        statistic = series.statistic.replace("_", " ")
+        how = _MEASURED.get(statistic, f"{statistic} of the window" if statistic else "measured")
+        return f"{number(series.measured)} {how}"
+    last = number(points[-1][1]) if points else ""
+    return f"{last} at last" if last and series.end < inf else last
+
+
+def window_plot(series: ChartSeries, *, width: int, window: RunWindow) -> Plot:
+    """samples/s of one run over its window alone, on an axis that its readings fill, or a fiftieth
+    of them where they are closer together: no scatter is made larger than that."""
+    start = -inf if window.start_s is None else window.start_s
+    end = inf if window.end_s is None else window.end_s
+    points = [point for point in finite(series.points) if start <= point[0] <= end]
+    if window.start_s is None:
+        points = points[series.warmup :]
+    if len(points) < 2 or points[0][0] == points[-1][0]:
+        return Plot(empty="no two readings that count yet")
+    begin, until = points[0][0], points[-1][0]
+    low, high = (pick(value for _, value in points) for pick in (min, max))
+    apart = max(0.0, LEAST_SPAN * abs(high) - (high - low)) / 2
+    limits = (begin, until + 0.02 * (until - begin))
+    drawn = tuple(decimated(points, limits, width))
+    line = Line(series.label, drawn, series_colour(0), tag="1", note=_figure_text(series, points))
+    marks = [one for one in _marks(window) if begin <= one.points[0][0] <= until]
+    return Plot(
+        (*marks, line),
+        limits,
+        high + apart,
+        time_ticks(limits[1], width, begin),
+        legend=(AXIS_ABOVE_0, *_disturbed(window)),
+        bottom=low - apart,
+    )
+
+
 def _marks(window: RunWindow) -> list[Line]:
     """Where it was not steady, on the curve."""
     return [
@@ -101,6 +147,10 @@ def _legend(window: RunWindow, *, dotted: bool) -> Iterator[str]:
         yield "· warm-up"
     if window.used is not None and (window.warmup or window.end_s is not None):
         yield f"{EDGE} {counted(window.used, 'reading')} that count"
+    yield from _disturbed(window)
+
+
+def _disturbed(window: RunWindow) -> Iterator[str]:
     for one, _ in window.disturbed:
         trend = one.shape is Shape.TREND
         yield disturbance_brief(one) if trend else f"{_mark(one.shape)} {disturbance_brief(one)}"

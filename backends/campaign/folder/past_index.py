@@ -22,7 +22,7 @@ from backends.campaign.record.state import CampaignState, fold
 from backends.hosts.fingerprint import devices_of, joined
 from backends.results.case_result import CaseResult
 from backends.results.past_result import Past, PastFailure, PastResult
-from backends.results.summary import summarise
+from backends.results.summary import Group, summarise
 from profiles.errors import DlperfError
 
 MOST_CAMPAIGNS = 2000
@@ -55,6 +55,8 @@ class PastIndex:
         self._reading = threading.Lock()
         self._read: dict[Path, tuple[tuple[int, int, int], tuple[Past, ...]]] = {}
         self.found: Found = {}
+        self.by_campaign: Mapping[Path, tuple[Past, ...]] = {}
+        """By its directory."""
         self.complete = False
         """All were read, as far as the last look could tell."""
 
@@ -88,6 +90,7 @@ class PastIndex:
         for _, results in self._read.values():
             for past in results:
                 found.setdefault((past.profile, past.tag), []).append(past)
+        self.by_campaign = {path.parent: results for path, (_, results) in self._read.items()}
         now = {key: tuple(results) for key, results in found.items()}
         if now != self.found:  # who looks sees by the object whether it is another
             self.found = now
@@ -122,7 +125,7 @@ def _results(directory: Path) -> tuple[Past, ...]:
             past
             for group in groups
             for case in group.cases
-            if (past := _past(case, state, directory, settings.get(case.profile))) is not None
+            if (past := _past(case, group, state, directory, settings)) is not None
         )
     return ()
 
@@ -140,11 +143,12 @@ def _settings(directory: Path, state: CampaignState) -> Mapping[str, Mapping[str
 
 def _past(
     case: CaseResult,
+    group: Group,
     state: CampaignState,
     directory: Path,
-    settings: Mapping[str, str] | None,
+    settings: Mapping[str, Mapping[str, str]],
 ) -> Past | None:
-    """None: neither measured nor failed yet, or all of it was cancelled."""
+    """``settings``: by profile. None: neither measured nor failed yet, or all was cancelled."""
     spread = case.spread
     failed = [run for run in case.runs if run.state == RunState.FAILED]
     runs = failed if spread is None else case.measured_runs
@@ -155,7 +159,7 @@ def _past(
         "profile": case.profile,
         "tag": case.case,
         "parameters": case.parameters,
-        "settings": settings,
+        "settings": settings.get(case.profile),
         "devices": _devices(run.fingerprint for run in runs),
         "campaign": state.campaign or directory.name,
         "path": directory,
@@ -173,6 +177,7 @@ def _past(
         half_width=spread.half_width,
         grade=case.grade,
         run_s=median(took) if took else None,
+        speedup=None if case is group.base_case else case.speedup,
         **ran,
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
-from backends.campaign.record.lock import Holder
+from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.run_estimates import Estimates, Remaining
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.silence import silent_s
@@ -75,6 +75,8 @@ class ChartSeries:
     start: float = 0.0
     warmup: int = 0
     end: float = math.inf
+    measured: float | None = None  # the run's throughput, once it succeeded; ``statistic``: how
+    statistic: str = ""
 
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
@@ -125,6 +127,11 @@ class CampaignSnapshot:
         return 0 < self.paused == self.total - self.done
 
     @property
+    def replayed(self) -> bool:
+        """It is not what is so today, but what was at some moment."""
+        return self.kept_by is not None and self.kept_by.role == Role.REPLAY
+
+    @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m"."""
         parts = [f"{self.done}/{self.total} runs"]
@@ -137,7 +144,8 @@ class CampaignSnapshot:
         if self.finished:
             parts.append("finished")
         elif self.eta_s is not None:
-            parts.append(f"ETA {format_duration(self.eta_s)}")
+            of_then = " then" if self.replayed else ""
+            parts.append(f"ETA{of_then} {format_duration(self.eta_s)}")
         return " · ".join(parts)
 
 
@@ -421,4 +429,6 @@ def chart_series(run: RunRecord) -> ChartSeries:
         start=run.started_at or 0.0,
         warmup=-(-run.warmup // run.series.stride),
         end=run.ended_at or math.inf,
+        measured=run.throughput,
+        statistic=run.statistic,
     )

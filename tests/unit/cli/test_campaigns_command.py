@@ -47,12 +47,14 @@ def test_they_are_listed_with_size_state_tags_and_note(cli: Cli, campaign: Campa
     cli("campaigns", "tag", "done", "baseline", "v100")
     cli("campaigns", "note", "done", "new  driver\n| on rack1")
     answer = cli("campaigns", "ls")
-    assert [row[6][:2] for row in answer.rows] == ["20", "20"]  # when each began
-    assert [row[7] for row in answer.rows] == ["cpu-smoke 1n1g"] * 2
-    assert [[*row[:6], row[8]] for row in answer.rows] == [
-        ["open", *answer.rows[0][1:2], "unfinished", "0/1", "0", "", ""],
-        ["done", "3.0 MiB", "finished", "1/1", "0", "", "#baseline #v100 new driver | on rack1"],
+    assert [row[8][:2] for row in answer.rows] == ["20", "20"]  # when each began
+    assert [row[9] for row in answer.rows] == ["cpu-smoke 1n1g"] * 2
+    assert [[*row[:4], row[10]] for row in answer.rows] == [
+        ["open", *answer.rows[0][1:2], "unfinished", "0/1", ""],
+        ["done", "3.0 MiB", "finished", "1/1", "#baseline #v100 new driver | on rack1"],
     ]
+    figures = [row[4:8] for row in answer.rows]
+    assert figures[0] == ["–", "–", "–", "–"]
     listed = cli.document("campaigns", "ls")
     assert [(one["campaign"], one["tags"], one["note"]) for one in listed] == [
         ("open", [], ""),

@@ -81,10 +81,10 @@ def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     runs = [planned("a"), planned("b", 2)]
     ends = [ev.RunCancelled(t=BEGUN, run_id="a"), assigned("b"), succeeded("b"), FINISHED]
     campaign("part", *runs, *ends, age_s=20)
-    assert [[*row[:5], row[7]] for row in cli("status").rows] == [
-        ["open", "unfinished", "1/1", "1", "", ""],
-        ["done", "finished", "1/1", "0", "", ""],
-        ["part", "finished", "2/2", "0", "1", ""],
+    assert [[*row[:3], row[5]] for row in cli("status").rows] == [
+        ["open", "1 failed, unfinished", "1/1", ""],
+        ["done", "finished", "1/1", ""],
+        ["part", "1 cancelled", "2/2", ""],
     ]
     document = json.loads(cli("status", "--json").out)
     assert [one["cancelled"] for one in document] == [0, 0, 1]
@@ -223,7 +223,8 @@ def test_what_failed_is_not_green_because_it_is_finished(
     campaign("done", *begun, *ends, FINISHED)
     shown = terminal("status")
     shown.end()
-    assert b"\x1b[" + colour + b"mfinished" in shown.shown
+    words = b"%d failed" % failures if failures else b"finished"
+    assert b"\x1b[" + colour + b"m" + words in shown.shown
 
 
 def test_the_bar_says_how_the_last_run_ended_and_what_was_noted(

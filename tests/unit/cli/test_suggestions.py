@@ -151,3 +151,14 @@ def test_a_number_that_is_none_is_told_in_plain_words(capsys: pytest.CaptureFixt
         "dlperf-tui logs: argument -n/--lines: 'many' is no whole number; see 'dlperf-tui logs "
         "--help'\n"
     )
+
+
+def test_another_word_is_not_suggested() -> None:
+    """A slip of the fingers changes or swaps a letter; "export" is a word of its own."""
+    commands = list(COMMANDS)
+    assert did_you_mean("export", commands) == ""
+    for name in (name for name in commands if len(name) > 3):
+        for place in range(1, len(name) - 1):
+            swapped = f"{name[:place]}{name[place + 1]}{name[place]}{name[place + 2 :]}"
+            assert did_you_mean(swapped, [name]) == f", did you mean {name!r}?"
+            assert did_you_mean(name[:place] + name[place + 1 :], [name])

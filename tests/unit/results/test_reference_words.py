@@ -194,7 +194,7 @@ def test_the_report_says_the_percentage_with_its_source():
     group, case = one_case(2648.0)
     text = render_report(ReportContext("c"), case.runs, [group])
     part = text.split("### Held against published figures")[1].split("\n#")[0]
-    assert "90% of DLPerf, 2,942.321 images/s (OneFlow 0.1.8; batch 128 per GPU" in part
+    assert "90% of DLPerf, 8 × Tesla V100-SXM2-16GB, 2,942.321 images/s (OneFlow 0.1.8; " in part
     assert "source: OneFlow ResNet50-V1.5 Benchmark Test Report" in part
 
 
@@ -202,7 +202,7 @@ def test_the_report_in_chinese():
     group, case = one_case(2648.0)
     text = render_report(ReportContext("c"), case.runs, [group], "zh")
     part = text.split("### 与公开数据对照")[1].split("\n#")[0]
-    assert "DLPerf，2,942.321 images/s 的 90%（OneFlow 0.1.8；单卡batch size 128" in part
+    assert "DLPerf，8 × Tesla V100-SXM2-16GB，2,942.321 images/s 的 90%（OneFlow 0.1.8；" in part
     assert "不可比：" in part
 
 
@@ -210,8 +210,10 @@ def test_a_near_miss_says_what_differs():
     group, case = one_case(arithmetic="bf16-mixed", fingerprint="NVIDIA H200, driver 580")
     text = render_report(ReportContext("c"), case.runs, [group])
     part = text.split("### Held against published figures")[1].split("\n#")[0]
-    assert "not comparable: MLPerf v4.0 DGX H100, 57,281.5 images/s" in part
-    assert "precision bf16-mixed, there fp16-mixed; GPU NVIDIA H200, there NVIDIA H100" in part
+    assert (
+        "not comparable: MLPerf v4.0 DGX H100, 8 × NVIDIA H100 80GB HBM3, 57,281.5 images/s" in part
+    )
+    assert "GPU NVIDIA H200, there NVIDIA H100 80GB HBM3; precision bf16-mixed, there fp16" in part
     assert "MLPerf v4.0 8 × H200, 63,612.8 images/s: precision bf16-mixed, there not known" in part
     assert "%" not in part.replace("%20", "")
 
@@ -264,12 +266,32 @@ def test_a_report_of_a_profile_without_a_precision_says_what_differs_and_none():
 def test_the_console_shows_it_with_the_case():
     group, case = one_case(2648.0)
     text = " ".join(case_text(case, group, None).plain.split())
-    assert "published 90% of DLPerf, 2,942.321 images/s" in text
+    assert "published 90% of DLPerf, 8 × Tesla V100-SXM2-16GB, 2,942.321 images/s" in text
     assert "OneFlow ResNet50-V1.5 Benchmark Test Report" in text
     group, case = one_case(fingerprint="")
     text = " ".join(case_text(case, group, None).plain.split())
     assert "published not comparable: " in text
     assert "GPU not known" in text
+
+
+@given(
+    st.sampled_from(bundled_references()),
+    st.sampled_from(["", V100.partition(",")[0], "NVIDIA H200"]),
+    st.sampled_from(["en", "zh"]),
+)
+def test_no_published_figure_is_told_without_what_it_was_on_and_another_gpu_comes_first(
+    there: Reference, gpu: str, lang: Lang
+):
+    figures = {there.metric: (1.0, there.unit)}
+    subject = Subject(there.workload, Arithmetic.BF16_MIXED, gpu, 3 * there.gpus, figures)
+    (held,) = held_against(subject, [there])
+    line = held_line(held, lang)
+    before, _, behind = line.partition(f" {there.unit}")
+    model = next(word for word in there.gpu.name.split() if word not in ("NVIDIA", "Tesla"))
+    assert f"{there.gpus} × " in before
+    assert model.partition("-")[0] in before
+    if Difference.GPU in held.differs:
+        assert behind.lstrip(":： ").startswith(("GPU ", "GPU型号"))
 
 
 # On the command line

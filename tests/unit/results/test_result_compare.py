@@ -26,7 +26,9 @@ from backends.results.comparison_report import (
     comparison_document,
     comparison_junit,
     comparison_markdown,
+    comparison_table,
 )
+from backends.results.numbers import fixed, signed_percent
 from backends.results.ratios import Welch
 from backends.results.run_result import RunResult
 from profiles.errors import SelectionError
@@ -295,12 +297,35 @@ def test_threshold_out_of_range_is_refused(runs_of):
         compare(runs_of("1n1g", [100]), runs_of("1n1g", [100]), 2)
 
 
+@given(
+    *(st.lists(st.floats(90, 110), min_size=1, max_size=9) for _ in range(2)),
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_printed_ratio_is_the_one_that_the_interval_beside_it_is_of(
+    runs_of: Runs, ours: list[float], theirs: list[float]
+) -> None:
+    comparison = compare(runs_of("1n1g", ours), runs_of("1n1g", theirs))
+    (case,) = comparison.cases
+    (row,) = comparison_table(comparison).rows
+    shown, interval = row[-4], row[-3]
+    if interval.endswith(" w"):
+        assert case.evidence is not None
+        assert shown == fixed(case.evidence.ratio, 3)
+        change = signed_percent(case.evidence.ratio - 1)
+        assert f"differ by {change}," in row[-1]
+    else:
+        assert shown == fixed(case.ratio, 3)
+    if interval != "–":
+        low, high = map(float, interval.removesuffix(" w").split(" … "))
+        assert low <= float(shown) <= high
+
+
 def test_comparison_prints_what_its_verdict_rests_on(runs_of):
     comparison = compare(runs_of("1n1g", STEADY), runs_of("1n1g", times(0.9, STEADY)))
     text = comparison_markdown(comparison)
-    assert "| 1n1g b64 fp32 | 100 | 5 | 90 | 5 | 0.900 | " in text
+    assert "| 1n1g b64 fp32 | 100.00 | 5 | 90.00 | 5 | 0.900 | " in text
     assert "the means differ by -10.0%, 95% -10.2% to -9.8%" in text
-    assert "w: Welch's interval" in text
+    assert "w: ratio of the geometric means" in text
 
 
 def test_document_has_what_other_programs_rely_on(runs_of):

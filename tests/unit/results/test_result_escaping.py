@@ -251,3 +251,22 @@ def test_csv_of_a_table_reads_back(tmp_path: Path):
         ["1,5", 'say "x"'],
         ["-", "'=1"],
     ]
+
+
+@given(st.text(alphabet="#+=-:. 12x_>*", min_size=1, max_size=12))
+def test_words_below_other_words_stay_words_of_their_paragraph(text: str):
+    if not (literal := one_line(text)):
+        return
+    tokens = GITHUB.parse(f"above\n{md_text(text)}\n")
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    assert read(tokens[1]) == f"above\n{literal}"
+
+
+def read(inline: Token) -> str:
+    parts = {"text": lambda t: t.content, "softbreak": lambda _: "\n"}
+    return "".join(parts.get(t.type, lambda t: t.content)(t) for t in inline.children or ())
+
+
+@given(st.sampled_from("#+-=:"), st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True))
+def test_a_mark_that_begins_a_word_needs_no_backslash(mark: str, word: str):
+    assert md_text(mark + word) == mark + word

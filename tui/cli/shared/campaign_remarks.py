@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any  # JSON
 
 from backends.campaign.folder.index import CampaignSummary
+from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
 from tui.cli.shared.output import say
 
@@ -14,6 +15,20 @@ def say_remarks(workspace: Workspace, path: Path) -> None:
     """What a reader of its figures must know."""
     for remark in workspace.remarks(path):
         say(f"note: {path.name}: {remark}")
+
+
+def fastest_document(fastest: PastResult) -> dict[str, Any]:
+    """The figure that a list of campaigns has of one."""
+    return {
+        "profile": fastest.profile,
+        "case": fastest.tag,
+        "parameters": dict(fastest.parameters),
+        "throughput": fastest.throughput,
+        "unit": fastest.unit,
+        "speedup": fastest.speedup,
+        "grade": fastest.grade,
+        "devices": fastest.devices,
+    }
 
 
 def summary_document(campaign: CampaignSummary) -> dict[str, Any]:

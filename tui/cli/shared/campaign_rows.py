@@ -10,7 +10,9 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
+from backends.results.past_result import PastResult
 from backends.results.render import Column
+from tui.campaign_words import FIGURES, figure_words, state_words
 from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -31,10 +33,14 @@ _CAMPAIGN = (
     Column("campaign", "left"),
     Column("state", "left"),
     Column("runs"),
-    Column("failed", rank=3),
-    Column("cancelled", rank=5),
     Column("begun", "left", rank=2),
     Column("measures", "left", rank=4),
+)
+_FIGURES = (
+    Column(FIGURES[0], "left", rank=1),
+    Column(FIGURES[1], rank=1),
+    Column(FIGURES[2], "left", rank=1),
+    Column(FIGURES[3], "left", rank=5),
 )
 _RUN = (
     Column("run", "left"),
@@ -47,17 +53,22 @@ _RUN = (
 )
 
 
-def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | None = None) -> Rows:
-    """One line per campaign; ``sizes``: bytes of each, as a column."""
-    size = () if sizes is None else (Column("size", rank=1),)
+def campaign_rows(
+    campaigns: Sequence[CampaignSummary],
+    sizes: Sequence[int] | None = None,
+    figures: Sequence[PastResult | None] | None = None,
+) -> Rows:
+    """One line per campaign; ``sizes``: bytes of each, as a column; ``figures``: of the fastest
+    case of each, as columns."""
+    size = () if sizes is None else (Column("size", rank=3),)
+    measured = () if figures is None else _FIGURES
     rows = []
     for number, campaign in enumerate(campaigns):
         row: list[str | Said] = [
             Said(campaign.called, Tone.NAME),
-            Said(campaign.state, _campaign_tone(campaign)),
+            Said(state_words(campaign), _campaign_tone(campaign)),
             f"{campaign.done}/{campaign.total}",
-            Said(str(campaign.failed), Tone.BAD if campaign.failed else Tone.QUIET),
-            Said(str(campaign.cancelled or ""), Tone.WARN),
+            *(() if figures is None else figure_words(figures[number])),
             _begun(campaign),
             campaign.measures,
             _remarks(campaign),
@@ -65,7 +76,17 @@ def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | N
         if sizes is not None:
             row.insert(1, bytes_text(sizes[number]))
         rows.append(row)
-    return Rows((_CAMPAIGN[0], *size, *_CAMPAIGN[1:], Column("remarks", "left")), rows)
+    return Rows(
+        (
+            _CAMPAIGN[0],
+            *size,
+            *_CAMPAIGN[1:3],
+            *measured,
+            *_CAMPAIGN[3:],
+            Column("remarks", "left"),
+        ),
+        rows,
+    )
 
 
 def _begun(campaign: CampaignSummary) -> str:

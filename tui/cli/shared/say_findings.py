@@ -12,8 +12,9 @@ from tui.cli.shared.output import say
 
 
 def say_findings(groups: Sequence[Group]) -> None:
-    """The grade of each case, and everything that is to be known of it. The grade stands before
-    what it comes from alone."""
+    """The grade of each case, and everything that is to be known of it, once of all cases of which
+    it is so. The grade stands before what it comes from alone."""
+    told: dict[tuple[str, str], list[str]] = {}
     labels = case_labels(case.as_case for group in groups for case in group.cases)
     campaigns = len({group.campaign for group in groups}) > 1
     profiles = len({group.profile for group in groups}) > 1
@@ -25,6 +26,8 @@ def say_findings(groups: Sequence[Group]) -> None:
             grade = f", grade {case.grade}" if case.grade else ""
             for allows, line in graded_lines(case, group):
                 decides = allows is case.grade and allows is not Grade.A
-                say(f"note: {name}{grade * decides}: {line}")
+                told.setdefault((grade * decides, line), []).append(name)
             if case.grade is Grade.A:
-                say(f"note: {name}, grade A: nothing to distrust")
+                told.setdefault((grade, "nothing to distrust"), []).append(name)
+    for (grade, line), names in told.items():
+        say(f"note: {', '.join(dict.fromkeys(names))}{grade}: {line}")

@@ -1,0 +1,52 @@
+"""What is to be known of results is said once, whatever it is so of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backends.results.campaign_report import ReportContext, render_report
+from backends.results.grade_words import graded_lines
+from backends.results.run_result import RunResult
+from backends.results.summary import Group, summarise
+from tui.cli.shared.say_findings import say_findings
+
+TAGS = ("1n1g", "1n2g", "1n4g", "1n8g")
+
+
+def measured(repeats: list[int]) -> list[Group]:
+    return summarise(
+        RunResult(
+            *(f"{tag}{n}", "cpu-smoke", "Python", "MLP"),
+            *(tag, int(tag[0]), int(tag[2])),
+            repeat=n + 1,
+            throughput=100.0 * int(tag[2]) + n,
+            state="succeeded",
+            parameters={"batch_size": 64},
+            unit="samples/s",
+        )
+        for tag, count in zip(TAGS, repeats, strict=True)
+        for n in range(count)
+    )
+
+
+@given(st.lists(st.integers(1, 7), min_size=4, max_size=4))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_line_for_what_is_so_of_several_cases(
+    capsys: pytest.CaptureFixture[str], repeats: list[int]
+) -> None:
+    (group,) = groups = measured(repeats)
+    known = {(case.case, line) for case in group.cases for _, line in graded_lines(case, group)}
+    capsys.readouterr()
+    say_findings(groups)
+    notes = capsys.readouterr().err.splitlines()
+    report = render_report(ReportContext("c"), [run for c in group.cases for run in c.runs], groups)
+    for said in (notes, report.splitlines()):
+        for tag, line in known:
+            telling = [one for one in said if line in one and tag in one.partition(line)[0]]
+            assert telling, (tag, line)
+    assert len(notes) == len(set(notes))
+    grades = {case.case: case.grade for case in group.cases}
+    told = {(line, grades[tag]) for tag, line in known}
+    assert len(notes) <= len(told)

@@ -1,0 +1,37 @@
+"""What lists of campaigns say of one, on a screen and in a command's table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backends.results.numbers import NOTHING, fixed, readable
+
+if TYPE_CHECKING:
+    from backends.results.past_result import PastResult
+    from tui.backend_protocols import CampaignSummary
+
+FIGURES = ("fastest case", "speedup", "grade", "device")
+"""Headings of :func:`figure_words`."""
+_BRANDS = ("NVIDIA ", "Tesla ")
+
+
+def state_words(summary: CampaignSummary) -> str:
+    """``finished``, ``2 failed`` of what is over; ``1 cancelled, live`` of what is not."""
+    counts = ((summary.failed, "failed"), (summary.cancelled, "cancelled"))
+    lost = [f"{number} {word}" for number, word in counts if number]
+    return ", ".join(lost if lost and summary.state == "finished" else [*lost, summary.state])
+
+
+def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
+    """``1n4g 26,596 images/s``, its speedup and grade, and the model of its devices."""
+    if fastest is None:
+        return (NOTHING,) * 4
+    device = fastest.devices
+    for brand in _BRANDS:
+        device = device.removeprefix(brand)
+    return (
+        f"{fastest.tag} {readable(fastest.throughput)} {fastest.unit}",
+        fixed(fastest.speedup),
+        fastest.grade or NOTHING,
+        device or NOTHING,
+    )

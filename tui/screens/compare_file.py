@@ -1,0 +1,44 @@
+"""A comparison as it is copied and written: as ``dlperf-tui compare`` prints it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from backends.results.comparison import Comparison
+from backends.results.comparison_report import (
+    comparison_document,
+    comparison_markdown,
+    comparisons_csv,
+)
+from tui.side_by_side import Against, SideBySide
+
+
+def copied_text(found: SideBySide) -> str:
+    """All of it as markdown, as ``dlperf-tui compare`` prints each comparison."""
+    told = []
+    for other in found.others:
+        if other.comparison is not None:
+            told.append(comparison_markdown(_named(other, found)))
+        elif other.problem is not None:
+            told.append(f"{found.sides[other.place].name}: {other.problem}\n")
+    return "\n".join(told)
+
+
+def file_of(found: SideBySide, path: Path) -> str:
+    """The same for a file: CSV and JSON where its name ends so, with every digit."""
+    known = [_named(other, found) for other in found.others if other.comparison is not None]
+    if path.suffix.lower() == ".csv":
+        return comparisons_csv(known)
+    if path.suffix.lower() == ".json":
+        documents = [comparison_document(one) for one in known]
+        return json.dumps(documents[0] if len(documents) == 1 else documents, indent=1) + "\n"
+    return copied_text(found)
+
+
+def _named(other: Against, found: SideBySide) -> Comparison:
+    names = (found.sides[found.baseline].name, found.sides[other.place].name)
+    if other.comparison is None:
+        raise ValueError("it was not compared")
+    return replace(other.comparison, names=names)

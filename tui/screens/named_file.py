@@ -1,0 +1,78 @@
+"""A file that is named by hand: what the name means, and what is asked before it is written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from backends.results.result_files import write_atomically
+from profiles.errors import DlperfError
+from tui.screens.dialogs import Answer, Choice
+
+
+def meant(text: str) -> Path:
+    """The file that was named, from the root on.
+
+    Raises
+    ------
+    DlperfError: no file can have that name.
+    """
+    if not text.strip():
+        raise DlperfError("no file is named", remedy="name one, or leave with Esc")
+    unlike = DlperfError(
+        "this cannot be the name of a file", remedy="name it from / on, in plain characters"
+    )
+    try:
+        path = Path(text).expanduser().absolute()
+        encoded = os.fsencode(path)
+    except RuntimeError as error:
+        user = Path(text).parts[0]
+        raise DlperfError(
+            f"no home directory is known for {user}", remedy=f"name the file, or write ./{user}"
+        ) from error
+    except (OSError, ValueError) as error:  # the directory that we are in may be gone, too
+        raise unlike from error
+    if b"\0" in encoded:
+        raise unlike
+    return path
+
+
+def whole(text: str) -> str:
+    """Where it will be written, or why it cannot be."""
+    try:
+        return str(meant(text))
+    except DlperfError as error:
+        return error.what
+
+
+def destination(text: str, title: str) -> tuple[Path, Choice | None]:
+    """The path that was typed, and what is to be asked before anything is written there; blocking.
+
+    What cannot be looked at is not there for os.path, where Path raises: writing tells of it.
+    """
+    path = meant(text)
+    if os.path.exists(path):  # noqa: PTH110 (see above)
+        over = Answer("y", "write over it", "yes", destroys=True)
+        answers = (over, Answer("n", "leave it", "no"))
+        return path, Choice(title, f"{path} exists already.", answers)
+    if not os.path.exists(path.parent):  # noqa: PTH110
+        answers = (Answer("y", "make it", "yes"), Answer("n", "write nothing", "no"))
+        return path, Choice(title, f"There is no directory {path.parent}.", answers)
+    return path, None
+
+
+def write_named(path: Path, text: str) -> None:
+    """Blocking.
+
+    Raises
+    ------
+    DlperfError: it cannot be written there.
+    """
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise DlperfError(
+            f"cannot be written: {error.strerror or error}",
+            where=str(path),
+            remedy="choose a directory that may be written",
+        ) from error
