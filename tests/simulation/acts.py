@@ -84,6 +84,9 @@ class Acts:
         if live and self._chance.random() < 0.5:
             run_id = self._chance.choice(live)
             numbers = [n for n in candidates if run_id in lines[n] and _places(lines[n])]
+        self._world.unplaced |= {
+            run_id.decode() for run_id in _of(b"RunAssigned", [lines[n] for n in numbers])
+        }
         for number in numbers:
             line = lines[number]
             self._world.note(f"act: line {number + 1} is damaged: {line[:60].decode()}")

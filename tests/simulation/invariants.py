@@ -66,8 +66,10 @@ class Invariants:
         if execution.run_id in world.paused or (found and found[1].paused_at is not None):
             world.violated(f"{execution.run_id} is executed on {execution.host} and is paused")
         if execution.sharing and found:
-            devices = ",".join(map(str, found[1].devices.get(execution.host, ())))
-            if execution.sharing != f"{campaign_of(execution.run_id)} {devices}":
+            told = found[1].devices.get(execution.host, ())
+            unknown = not told and execution.run_id in world.unplaced  # started before the damage
+            devices = ",".join(map(str, told))
+            if not unknown and execution.sharing != f"{campaign_of(execution.run_id)} {devices}":
                 world.violated(f"{execution.run_id} shares {execution.host} as {execution.sharing}")
         self._alone(execution)
 

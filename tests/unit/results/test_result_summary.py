@@ -205,10 +205,10 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
     }
     text = "\n".join(line for c in group.cases for line in finding_lines(c, group))
     for words in (
-        "repeat 1 is an outlier: 150, -21.1% from the median",
+        "repeat 1 is an outlier: 150.00, -21.1% from the median",
         "the first run is slow",
         "1 of 6 repeats did not succeed",
-        "176 is less than the 190.05 of 1n2g",
+        "176.00 is less than the 190.05 of 1n2g",
         "another environment than the base 1n1g",
         "drift: -7.4% from the first repeat to the last (Kendall τ = -1.00",
         "different environments",
