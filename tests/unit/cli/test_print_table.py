@@ -79,7 +79,7 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
     compared = terminal("compare", f"{LONG}-before", f"{LONG}-after", NO_COLOR="1", COLUMNS="80")
     for one, needed in (
         (listed, [f"{LONG}-before", f"{LONG}-after", "finished", "november", "1/1"]),
-        (compared, ["1n1g", "100", "inconclusive", "candidate", "verdict"]),
+        (compared, ["1n1g", "100.00", "inconclusive", "candidate", "verdict"]),
     ):
         assert one.end() == 0, one.shown
         said = re.sub(r"\x1b\[[\d;]*m", "", one.shown.decode()).splitlines()
