@@ -299,7 +299,7 @@ async def test_what_is_written_is_what_was_shown_in_every_format_and_language(
                 shown = sheet._written
                 await export(app, pilot, target, layout, format)
                 await until(pilot, target.exists)
-                await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+                await until(pilot, lambda: isinstance(app.screen, ExportSheet))
                 texts[format, lang] = target.read_text(encoding="utf-8")
                 if layout not in ("report", "pivot"):  # whose links go from where they lie
                     assert texts[format, lang] == shown

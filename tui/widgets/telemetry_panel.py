@@ -207,7 +207,7 @@ class TelemetryPanel(Widget, can_focus=False):
         full = "what stands behind /" if figure is None else scale(sources, figure)
         lines = f"from 0 to {full}"
         if self._counted is None:
-            return f"figures: now · lines: {lines}"
+            return f"figures: last reading · lines: {lines}"
         span = "the chart's time" if start > 0 else "the run"
         return f"figures: {self._counted.words} · lines: {span}, {lines}"
 
