@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import fold_nodeset, natural_order
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from tui.backend_protocols import DryRun
@@ -85,7 +85,7 @@ def host_lines(
             hosts[host].append(bar)
     columns = width - MOST_NAME - 1
     alike: dict[tuple[str, tuple[_Drawn, ...]], list[str]] = defaultdict(list)
-    for host, there in hosts.items():
+    for host, there in sorted(hosts.items(), key=lambda one: natural_order(one[0])):
         alike["" if fold else host, _lanes(there, columns, total)].append(host)
     now = None if now_s is None else column_of(now_s, columns, total)
     lines = []

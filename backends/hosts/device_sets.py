@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache, reduce
 
 from backends.hosts.host_facts import Topology
 from backends.hosts.topology import LinkClass, link_class
+from backends.inventory.nodesets import natural_order
 
 MOST_TRIED = 20_000
 """Sets of a size of which the best is surely found: any of 16 GPUs. Where there are more they are
@@ -158,7 +159,7 @@ def graph_of(topology: Topology) -> DeviceGraph:
         topology.nic_names.get(label, label): {
             gpu: _link(cells, label, labels[gpu]) for gpu in gpus
         }
-        for label in sorted(set(rows) - set(indices), key=_natural)
+        for label in sorted(set(rows) - set(indices), key=natural_order)
     }
     by_label = [label for label in topology.labels if label in indices]  # as affinities are given
     numa = _known(by_label, topology.numa_affinity)
@@ -226,11 +227,5 @@ def _known(labels: Sequence[str], affinities: Sequence[str]) -> dict[str, str]:
 
 def _places(cpus: Mapping[str, str]) -> dict[str, str]:
     """Sockets in the order of their first CPU."""
-    order = {said: str(n) for n, said in enumerate(sorted(set(cpus.values()), key=_natural))}
+    order = {said: str(n) for n, said in enumerate(sorted(set(cpus.values()), key=natural_order))}
     return {label: order[said] for label, said in cpus.items()}
-
-
-def _natural(text: str) -> tuple[tuple[int, str], ...]:
-    """``mlx5_2`` before ``mlx5_10``."""
-    pieces = re.findall(r"[0-9]+|[^0-9]+", text)
-    return tuple((int(p[:18]), "") if p.isascii() and p.isdigit() else (-1, p) for p in pieces)

@@ -108,3 +108,9 @@ def _expand_ranges(ranges: str, piece: str) -> Sequence[str]:
         except RangeSetException as error:
             raise ValueError(f"{error} in {piece!r}") from error
     return values
+
+
+def natural_order(text: str) -> tuple[tuple[int, str], ...]:
+    """A key to sort by: ``node2`` before ``node10``."""
+    pieces = re.findall(r"[0-9]+|[^0-9]+", text)
+    return tuple((int(p[:18]), "") if p.isascii() and p.isdigit() else (-1, p) for p in pieces)

@@ -241,8 +241,6 @@ async def test_a_finished_copy_is_reported_without_a_word(bench: Bench, tmp_path
     [listed] = json.loads(dlperf(bench, "campaigns", "ls", "--json", campaigns=other.parent).stdout)
     assert listed["state"] == "finished"
     assert listed["size_bytes"] == adopt.size_of(other) > 1000
-    assert (
-        "| finished | 1/1 |" in dlperf(bench, "campaigns", "ls", campaigns=other.parent).stdout
-    )
+    assert "| finished | 1/1 |" in dlperf(bench, "campaigns", "ls", campaigns=other.parent).stdout
     [line] = dlperf(bench, "resume", other, code=2).stderr.splitlines()
     assert "this is a copy" in line

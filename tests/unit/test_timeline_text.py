@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.plan.plan import DryRun
-from tui.timeline_text import MOST_ROWS, timeline_lines
+from tui.timeline_text import MOST_ROWS, Bar, host_lines, timeline_lines
 
 
 def run(tag: str, hosts: str, start: float | None, end: float | None) -> DryRun:
@@ -81,3 +81,12 @@ def test_no_line_is_wider_than_asked(
 ) -> None:
     runs = [run(tag, hosts, start, start + length) for tag, hosts, start, length in drawn]
     assert all(len(line) <= width for line in timeline_lines(runs, width))
+
+
+@given(st.permutations([f"node{n}" for n in (1, 2, 9, 10, 11, 100)]))
+def test_hosts_stand_in_the_order_of_their_numbers(names: list[str]) -> None:
+    bars = [
+        Bar((name,), (f"run {at} ",), at * 10.0, at * 10.0 + 10.0) for at, name in enumerate(names)
+    ]
+    lines = host_lines(bars, 100, 60.0, fold=False)
+    assert [line.plain.split()[0] for line in lines] == sorted(names, key=lambda n: int(n[4:]))
