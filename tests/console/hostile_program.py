@@ -7,6 +7,7 @@ descriptor DONE when it takes keys, and for every key that it has dealt with.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import inspect
 import os
@@ -20,7 +21,7 @@ from random import Random
 from typing import Any
 
 from textual import events
-from textual.pilot import Pilot
+from textual.pilot import Pilot, WaitForScreenTimeout
 
 from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan
@@ -269,16 +270,22 @@ class ToldApp(DlperfApp):
             # Not here: what is waited for needs this very queue.
             task = asyncio.create_task(self._tell(first=not fresh))
             self._told.add(task)
-            task.add_done_callback(self._told.discard)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """What went wrong in the telling ends the program, or its keyboard would wait for ever."""
+        self._told.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.exit(return_code=3, message=f"nobody tells: {error!r}")
 
     async def _tell(self, *, first: bool) -> None:
         pilot = Pilot(self)
         while first and not self._begun():
-            await pilot.pause(0.01)
+            await _pause(pilot, 0.01)
         for _ in range(8):  # from the widget through all around it to the application, and back
-            await pilot.pause(0)
+            await _pause(pilot, 0)
         while self._at_work() > self._waited_for() or not self.typed.idle:
-            await pilot.pause(0.01)
+            await _pause(pilot, 0.01)
         os.write(self._done, b".")
 
     def _begun(self) -> bool:
@@ -293,6 +300,15 @@ class ToldApp(DlperfApp):
         """Questions on the screen that a worker waits for: of logins, and of a campaign's lock."""
         asked = (s for s in self.screen_stack if isinstance(s, (Choice, Prompt)))
         return sum(screen.sight.uninvited for screen in asked)
+
+
+async def _pause(pilot: Pilot[Any], seconds: float) -> None:
+    """However long the widgets take: Textual's own gives up after half a minute."""
+    settled = False
+    while not settled:
+        with contextlib.suppress(WaitForScreenTimeout):
+            await pilot.pause(seconds)
+            settled = True
 
 
 def main(seed: int, directory: Path, done: int) -> int:

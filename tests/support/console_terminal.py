@@ -31,8 +31,9 @@ class Terminal:
         columns, rows = size
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._done, done = os.pipe()
+        told_by_another = ("COLUMNS", "LINES")  # they would win over the size of this one
         environment = {
-            **os.environ,
+            **{key: value for key, value in os.environ.items() if key not in told_by_another},
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
             "PYTHONPATH": str(ROOT),
