@@ -1,4 +1,4 @@
-"""What is said when nobody follows a campaign any more."""
+"""What is said of a campaign at its end, and when nobody follows it any more."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tui.cli.shared.follow import left_behind
+from tui.cli.shared.follow import failures, left_behind
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,32 @@ def test_only_runs_that_are_at_work_are_said_to_go_on(left: dict[str, Any], word
     usual = {"active": 0, "held": False, "finished": False, "simulated": False}
     snapshot: Any = SimpleNamespace(**usual | left)
     assert next(left_behind(snapshot, "NAME")) == f"interrupted; {words}"
+
+
+def _failed(repeat: int, reason: str, label: str = "1n1g", *, profiled: bool = False) -> Any:
+    return SimpleNamespace(
+        case=SimpleNamespace(label=label),
+        repeat=repeat,
+        reason=reason,
+        profiled=profiled,
+        evidence=(f"line of {repeat}",),
+    )
+
+
+def test_repeats_that_failed_alike_are_told_once() -> None:
+    memory, killed = "out of GPU memory", "killed"
+    runs = [
+        _failed(1, memory),
+        _failed(2, memory),
+        _failed(2, memory, "1n2g"),
+        _failed(3, killed),
+        _failed(4, memory, profiled=True),
+    ]
+    assert list(failures(runs)) == [
+        "failed: 1n1g #1, #2, profiled: out of GPU memory",
+        "    line of 1",
+        "failed: 1n2g #2: out of GPU memory",
+        "    line of 2",
+        "failed: 1n1g #3: killed",
+        "    line of 3",
+    ]

@@ -9,11 +9,12 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 
 from backends import debug
 from backends.campaign.controller import CampaignController
+from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.record.status_view import CampaignSnapshot
@@ -151,10 +152,19 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
         print_tables(speedup_tables(groups), ((), (footer(groups),)))
         print()
         say_findings(groups)
-    for run in failed:
-        which = "profiled" if run.profiled else f"#{run.repeat}"
-        say(f"failed: {run.case.label} {which}: {run.reason}")
-        for line in run.evidence:
-            say(f"    {line}")
+    for line in failures(failed):
+        say(line)
     say(f"report and raw logs: {path}")
     return FAILED if failed else OK
+
+
+def failures(failed: Iterable[RunRecord]) -> Iterator[str]:
+    """Why they failed: once for all repeats of a case that failed alike, with the evidence of the
+    first."""
+    alike: dict[tuple[str, str], list[RunRecord]] = {}
+    for run in failed:
+        alike.setdefault((run.case.label, run.reason), []).append(run)
+    for (label, reason), runs in alike.items():
+        which = ", ".join("profiled" if run.profiled else f"#{run.repeat}" for run in runs)
+        yield f"failed: {label} {which}: {reason}"
+        yield from (f"    {line}" for line in runs[0].evidence)
