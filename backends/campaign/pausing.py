@@ -64,7 +64,7 @@ def _check(run: RunRecord, campaign: str, *, pause: bool) -> None:
         )
     if pause and not run.pausable:
         raise SelectionError(
-            f"run {run.run_id} is {run.state}",
+            f"run {run.run_id} {run.state.said}",
             where=campaign,
             remedy="only a run that has not started can be paused; 'cancel' ends one",
         )

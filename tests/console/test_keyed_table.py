@@ -196,15 +196,15 @@ async def test_nothing_is_cut_while_columns_are_empty() -> None:
     app = Bench()
     async with app.run_test(size=(40, 10)) as pilot:
         table = app.query_one(KeyedTable)
-        table.refill(rows("a", note="x" * 29))  # name 8 + note, and two columns for each
+        table.refill(rows("a", "b", note="x" * 29))  # name 8 + note, and two columns for each
         await pilot.pause()
         assert "x" * 29 in words(table)
         assert "Name" in words(table)
-        table.refill(rows("abcdefgh", note="x" * 29))
+        table.refill(rows("abcdefgh", "b", note="x" * 29))
         await pilot.pause()
         assert "abcdefgh" in words(table)
         assert "…" in words(table)
-        table.refill(rows("a", note="x" * 29))  # it stands still
+        table.refill(rows("a", "b", note="x" * 29))  # it stands still
         await pilot.pause()
         assert "…" in words(table)
 
@@ -242,6 +242,12 @@ async def test_a_column_without_anything_in_it_goes_before_a_cell_is_cut() -> No
         assert "Extra" in words(table)
         assert "now" in words(table)
         assert "…" in words(table)
+        table.refill(filled("–"))
+        await pilot.pause()
+        assert "Extra" in words(table), "columns stand still while their cells come and go"
+        table.refill([Row("other", filled("–")[0].cells)])
+        await pilot.pause()
+        assert "Extra" not in words(table), "and are laid out anew for other rows"
 
 
 def painted_text(app: App[None]) -> str:

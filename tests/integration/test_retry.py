@@ -48,7 +48,7 @@ async def test_what_failed_is_tried_again_to_its_end(bench: Bench) -> None:
     good, bad = state.runs
     assert [run.state for run in state.runs.values()] == [RunState.SUCCEEDED, RunState.FAILED]
     before = (bench.campaign / "events.jsonl").read_bytes()
-    assert f"run {good} is succeeded" in complaint(bench, "retry", name, "--run", good)
+    assert f"run {good} has succeeded" in complaint(bench, "retry", name, "--run", good)
     assert "did you mean" in complaint(bench, "retry", name, "--run", f"{bad[:-1]}9")
     assert "is 2 runs" in complaint(bench, "retry", name, "--run", bad[:8])
     assert (bench.campaign / "events.jsonl").read_bytes() == before, "nothing was begun"
@@ -63,7 +63,7 @@ async def test_what_failed_is_tried_again_to_its_end(bench: Bench) -> None:
     assert len(state_of(bench).runs) == 3
     assert "no run has failed" in complaint(bench, "retry", name)
     line = complaint(bench, "retry", name, "--run", bad)
-    assert f"has been tried again; as {bad.replace('-a1', '-a2')}, which is succeeded" in line
+    assert f"has been tried again; as {bad.replace('-a1', '-a2')}, which has succeeded" in line
     bench.nothing_is_left()
 
 

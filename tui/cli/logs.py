@@ -94,7 +94,7 @@ def _chosen(
         over = found.state.ended if found is not None else state.finished
         if over or not arguments.follow:
             none = "figures without logs" if state.imported else "no run has begun"
-            what = none if found is None else f"run {found.run_id} is {found.state}"
+            what = none if found is None else f"run {found.run_id} {found.state.said}"
             raise SelectionError(
                 f"{what}: there is no log{'' if over else ' yet'}",
                 where=str(path),

@@ -36,7 +36,7 @@ class Column:
     ``from_width``: the column is left out while the table is narrower than that. ``most``: it may
     grow to so many for what its cells hold, where the other column leaves that empty. A column that
     needs less than its ``width`` gives the rest where the other one is too narrow for its cells;
-    one in which there is nothing at all gives all of it, the last one first.
+    one in which there has been nothing at all gives all of it, the last one first.
     ``ends``: of names, whose ends both stay where one is too long.
     ``if_any``: left out while there is nothing in it.
     ``first``: what tells rows apart: it grows while the other column has more than the least.
@@ -113,6 +113,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._drawn: dict[str, tuple[Row, tuple[Text, ...]]] = {}
         self._words: tuple[str, ...] = ()
         self._needed: dict[str, int] = {}
+        self._filled: set[str] = set()  # columns that have had something in them at this width
         self._last_key: str | None = None
         self._rebuilding = False
         self._painted: dict[_Place, _PaintedCell] = {}
@@ -161,16 +162,24 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         ``columns``: as many as there are, where other words are wanted; drawn anew if they
         differ.
         """
+        if not {row.key for row in rows} & {row.key for row in self._rows}:
+            self._forget()
         self._rows = tuple(rows)
         self._all_columns = tuple(columns or self._all_columns)
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._needed.clear()
+        self._forget()
         self._draw()
+
+    def _forget(self) -> None:
+        """What columns have held: they stand still while the content and the width are the same."""
+        self._needed.clear()
+        self._filled.clear()
 
     def _layout(self) -> tuple[tuple[Column, int], ...]:
         """Visible columns and their widths for the present width."""
+        self._note_filled()
         total = self.scrollable_content_region.width or self.size.width or 80
         chosen = [
             c
@@ -191,7 +200,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 widths[column.key] -= given
                 spare, rest = spare + given, rest + given
         for column in reversed(tuple(chosen)):
-            if spare < 0 and column.width is not None and self._is_empty(column):
+            if spare < 0 and column.width is not None and column.key not in self._filled:
                 chosen.remove(column)
                 given = widths[column.key] + 2 * self.cell_padding
                 spare, rest = spare + given, rest + given
@@ -212,6 +221,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def _is_empty(self, column: Column) -> bool:
         number = self._all_columns.index(column)
         return all(row.cells[number].plain in NOTHING for row in self._rows)
+
+    def _note_filled(self) -> None:
+        for column in self._all_columns:
+            if column.key not in self._filled and not self._is_empty(column):
+                self._filled.add(column.key)
 
     def _has_needed(self, column: Column) -> int:
         """For all that its cells have held at this width: columns stand still while they change."""

@@ -42,11 +42,11 @@ def _check(run: RunRecord, latest: RunRecord, campaign: str) -> None:
         raise SelectionError(
             f"run {run.run_id} has been tried again",
             where=campaign,
-            remedy=f"as {latest.run_id}, which is {latest.state}",
+            remedy=f"as {latest.run_id}, which {latest.state.said}",
         )
     if run.state not in (RunState.FAILED, RunState.CANCELLED):
         raise SelectionError(
-            f"run {run.run_id} is {run.state}",
+            f"run {run.run_id} {run.state.said}",
             where=campaign,
             remedy="only a failed or cancelled run is tried again",
         )

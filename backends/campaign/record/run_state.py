@@ -19,6 +19,11 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
     @property
+    def said(self) -> str:
+        """What a sentence says of the run: ``has failed``, ``is running``."""
+        return f"{'has' if self in (RunState.SUCCEEDED, RunState.FAILED) else 'is'} {self}"
+
+    @property
     def waits(self) -> bool:
         """It has not started."""
         return self in (RunState.PLANNED, RunState.QUEUED)
