@@ -2,7 +2,11 @@
 
 
 def version() -> str:
-    """dlperf-tui's own version."""
-    from importlib.metadata import version as installed_version  # noqa: PLC0415 (30 ms)
+    """dlperf-tui's own version; "unknown" of source that nobody has installed."""
+    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415 (30 ms)
+    from importlib.metadata import version as installed_version  # noqa: PLC0415
 
-    return installed_version("dlperf-tui")
+    try:
+        return installed_version("dlperf-tui")
+    except PackageNotFoundError:
+        return "unknown"

@@ -33,7 +33,7 @@ from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.possible_changes import is_text
 from tui.screens.run_details import details_text
-from tui.screens.run_text import RunRows, in_trouble, named_series, run_columns, summary
+from tui.screens.run_text import PROGRESS, RunRows, in_trouble, named_series, run_columns, summary
 from tui.screens.runs_page import RunsPage
 from tui.theme import BAD, WARN
 from tui.widgets.chart import Chart
@@ -473,7 +473,8 @@ async def test_what_keeps_a_queued_run_is_told_beside_its_state_and_once(
         run = replace(viewed.runs[0], state=RunState.QUEUED, state_text="queued: Resources")
         row = RunRows()(replace(viewed, runs=(run,)))[0]
         assert row.key == run_id
-        assert [cell.plain for cell in row.cells[:2]] == ["· queued", f"{run.label}  Resources"]
+        assert [cell.plain for cell in row.cells[:2]] == ["· queued", run.label]
+        assert row.cells[PROGRESS].plain == "Resources"
 
 
 async def test_of_several_units_each_figure_has_its_own(workspace: FakeWorkspace) -> None:
@@ -642,8 +643,9 @@ def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:
     assert {case for case, run in told.items() if not in_trouble(run)} == good
     for case, run in told.items():
         row = RunRows()(replace(shown, runs=(run,)))[0]
-        colours = {str(span.style) for text in row.cells[1:] for span in text.spans}
-        colours |= {str(text.style) for text in row.cells[1:]}
+        told_by = row.cells if case == "silent" else row.cells[1:]  # its state is amber itself
+        colours = {str(span.style) for text in told_by for span in text.spans}
+        colours |= {str(text.style) for text in told_by}
         assert bool(colours & {WARN, BAD}) is (case not in good), case
 
 
@@ -703,3 +705,23 @@ def test_the_state_of_a_run_is_said_in_a_sentence(state: RunState) -> None:
     assert said.split()[0] == {"succeeded": "has", "failed": "has", "cancelled": "was"}.get(
         str(state), "is"
     )
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "said"), [(9.0, "9s"), (100.0, "1m"), (7300.0, "2h"), (1e6, "11d")]
+)
+def test_a_silent_run_says_for_how_long_in_its_state_and_why_elsewhere(
+    silent_s: float, said: str
+) -> None:
+    state = fold(
+        [planned("r-0001-a1"), assigned("r-0001-a1"), ev.RunLaunched(t=2.0, run_id="r-0001-a1")]
+    )
+    shown = take(state, Path("c"), now=3.0)
+    quiet = replace(
+        shown.runs[0], doing="", silent_s=silent_s, state_text="running, no reading for 9s"
+    )
+    lost = replace(quiet, state_text="node1: connection lost 12s ago, retrying")
+    row, of_lost = (RunRows()(replace(shown, runs=(run,)))[0] for run in (quiet, lost))
+    assert row.cells[0].plain == f"▲ silent {said}"
+    assert row.cells[1].plain.endswith("#1"), "and nothing after it"
+    assert "connection lost" in " ".join(cell.plain for cell in of_lost.cells)

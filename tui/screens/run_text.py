@@ -10,6 +10,8 @@ from rich.text import Text
 
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import (
+    NO_READING,
+    NO_READING_YET,
     CampaignSnapshot,
     ChartSeries,
     RunView,
@@ -138,12 +140,11 @@ def _called(run: RunView, labels: CaseLabels) -> str:
 def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row:
     called = _called(run, labels)
     rate = run.throughput_now if run.state.active else run.throughput
-    said = _said(
-        run.state, run.reason if run.state is RunState.FAILED else run.brief or run.state_text
-    )
-    silent = run.silent_s is not None
+    said = _row_words(run)
+    silence = _length(run.silent_s)
     colour = MUTED if not in_trouble(run) else BAD if run.state is RunState.FAILED else WARN
-    there = bool(said) and run.progress is None and rate is None  # it has no figures to tell
+    begun = run.progress is not None and not run.state.waits
+    there = bool(said) and not begun and rate is None  # it has no figures to tell
     progress = (
         _kept_cell(said, colour)
         if there
@@ -151,23 +152,47 @@ def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row
             run.state,
             None if run.progress is None else round(run.progress, 2),
             run.outlived,
-            silent,
+            bool(silence),
         )
     )
     return Row(
         run.run_id,
         (
-            _state(run.state, run.paused, run.collecting, run.elapsed_s is not None, silent),
+            _state(run.state, run.paused, run.collecting, run.elapsed_s is not None, silence),
             _label(called, run.profile if several else "", "" if there else said, colour),
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
             progress,
-            _kept_cell(rate_text(rate, run.unit * units), _rate_style(run), right=True),
+            _rate(run, rate, units=units),
             _duration(None if run.state.ended else run.eta_s),
             _duration(run.elapsed_s),
         ),
         find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
         spread=PROGRESS if there else None,
     )
+
+
+def _row_words(run: RunView) -> str:
+    """What no other cell of its row says."""
+    words = run.reason if run.state is RunState.FAILED else run.brief or run.state_text
+    said = _said(run.state, words)
+    return "" if said.startswith(NO_READING) else said  # the state and the figure say it
+
+
+def _length(silent_s: float | None) -> str:
+    """In its largest unit, "3m"; with the details it stands in full."""
+    if silent_s is None:
+        return ""
+    return next(
+        f"{int(silent_s) // unit}{name}"
+        for unit, name in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+        if silent_s >= unit or unit == 1
+    )
+
+
+def _rate(run: RunView, rate: float | None, *, units: bool) -> Text:
+    if rate is None and run.doing == NO_READING_YET:
+        return _kept_cell("none yet", MUTED, right=True)
+    return _kept_cell(rate_text(rate, run.unit * units), _rate_style(run), right=True)
 
 
 def in_trouble(run: RunView) -> bool:
@@ -207,8 +232,9 @@ def _duration(seconds: float | None) -> Text:
 
 
 @lru_cache
-def _state(state: RunState, paused: bool, collecting: bool, begun: bool, silent: bool) -> Text:
-    return run_state(state, paused=paused, collecting=collecting, begun=begun, silent=silent)
+def _state(state: RunState, paused: bool, collecting: bool, begun: bool, silent: str) -> Text:
+    text = run_state(state, paused=paused, collecting=collecting, begun=begun, silent=bool(silent))
+    return text.append(f" {silent}") if silent else text
 
 
 @lru_cache(maxsize=CELLS_KEPT)

@@ -25,6 +25,9 @@ from backends.transports.transport import Problem
 from profiles.durations import clock_text, format_duration
 from profiles.format.case import Case
 
+NO_READING = "no reading"
+NO_READING_YET = f"{NO_READING} yet"
+
 
 @dataclass(frozen=True, slots=True)
 class RunView:
@@ -286,7 +289,7 @@ def _view(
     quiet_s = silent_s(run, now) if watched else None
     if quiet_s is not None and expected and elapsed is not None:
         progress, eta = min(1.0, max(0.0, elapsed - quiet_s) / expected), None
-    silent = "" if quiet_s is None else f"{run.state}, no reading for {format_duration(quiet_s)}"
+    silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent or _slow(run)
     doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
     return RunView(
@@ -369,7 +372,7 @@ def _doing(run: RunRecord, start: str) -> str:
         return start
     if run.state is not RunState.RUNNING or run.reading_count > run.warmup:
         return ""
-    return "warming up" if run.reading_count else "no reading yet"
+    return "warming up" if run.reading_count else NO_READING_YET
 
 
 def _at_work(run: RunRecord, now: float, expected: float | None, doing: str) -> str:
@@ -377,7 +380,7 @@ def _at_work(run: RunRecord, now: float, expected: float | None, doing: str) -> 
     more."""
     if not expected or not _outlived(run, now, expected):
         return f"{run.state}, {doing}" if doing else str(run.state)
-    none = "" if run.reading_count else ", no reading yet"
+    none = "" if run.reading_count else f", {NO_READING_YET}"
     return f"{run.state} longer than ≈{format_duration(expected)}{none}"
 
 
