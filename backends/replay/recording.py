@@ -14,6 +14,7 @@ import stat
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from backends.campaign.folder.frozen import read_manifest, thaw
@@ -327,7 +328,7 @@ def _sampled(source: Path, path: str) -> Iterator[tuple[float, int]]:
         return
     with os.fdopen(fd, "rb") as file:
         at = 0
-        for line in file:
+        for line in iter(partial(file.readline, _AT_ONCE), b""):
             if line.startswith(_HOST_LINE):
                 with contextlib.suppress(ValueError):
                     yield float(line.split(b",", 2)[1]), at

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 
 from backends.campaign.folder.frozen import FOLDER
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record.journal import FILE_NAME, JournalError
 from backends.campaign.record.lock import FILE_NAME as LOCK_NAME
+
+_BLOCK = 1 << 16  # bytes: who knows how long a line from elsewhere is
 
 NOTHING_STARTED = "nothing was started: it was ended before its journal began"
 
@@ -40,7 +43,7 @@ def is_unbegun(directory: Path, *, kept_here: bool = False) -> bool:
         if not journal.is_file():  # a pipe, whose opening would have no end
             return False
         with journal.open("rb") as file:
-            return not file.readline().endswith(b"\n")
+            return not any(b"\n" in block for block in iter(partial(file.read, _BLOCK), b""))
     if any((directory / name).exists() for name in (REQUEST_NAME, FOLDER, LOCK_NAME)):
         return True
     return kept_here and directory.is_dir() and not any(directory.iterdir())
