@@ -30,7 +30,7 @@ from tui.screens.page import Page
 from tui.session import Session
 from tui.stylesheet import KeptStylesheet
 from tui.terminal import Terminal
-from tui.text import plain
+from tui.text import both_ends, plain
 from tui.theme import DARK, LIGHT, begun_with
 from tui.typed_ahead import TypedAhead, sight_of
 from tui.widgets.header import Tabs
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tui.screens.campaign_list import CampaignList
 
 PROBLEM_SHOWN_S = 15.0
+MOST_OF_A_PLACE = 120  # columns of where a problem is: what it is stands below it
 FLASH_S = 3.0
 FOLLOW_S = 0.5
 EMERGENCY_EXIT = "ctrl+q"
@@ -456,7 +457,7 @@ class DlperfApp(App[str]):
             lines.append(f"→ {plain(error.remedy)}")
         self.notify(
             "\n".join(lines),
-            title=plain(error.where),
+            title=both_ends(plain(error.where), MOST_OF_A_PLACE),
             severity="error",
             timeout=PROBLEM_SHOWN_S,
             markup=False,

@@ -201,6 +201,14 @@ def without_middle(text: Text, width: int) -> Text:
     return kept
 
 
+def both_ends(words: str, width: int) -> str:
+    """At most ``width`` columns of a path or a name: without its middle, if need be."""
+    if cell_len(words) <= width:
+        return words
+    end = shorten(words[::-1], width // 2)[-2::-1]  # its mark stands last, and goes
+    return shorten(words, width - cell_len(end)) + end
+
+
 def ago(seconds: float) -> str:
     """How long something is past: "now", "40s ago", "12m ago", "3h ago", "5d ago"."""
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):

@@ -31,7 +31,7 @@ from tui.cli import main
 from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.campaign_text import SORTS
 from tui.screens.dialogs import Choice, Prompt, Reading
-from tui.text import cell, without_middle
+from tui.text import both_ends, cell, without_middle
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 
@@ -476,6 +476,18 @@ def test_the_middle_that_is_left_out_is_that_of_the_first_word(
     rest = whole.cell_len - cell_len(name)
     assert shown.cell_len <= max(width, 8 + rest)
     assert shown.cell_len >= min(width, whole.cell_len) - 2 or "漢" not in name
+
+
+@given(st.text("abcд漢 /", max_size=60), st.integers(4, 60))
+def test_of_a_long_place_both_ends_stay(place: str, width: int) -> None:
+    shown = both_ends(place, width)
+    assert cell_len(shown) <= width
+    if shown != place:
+        assert cell_len(place) > width
+        begin, _, end = shown.partition("…")
+        assert place.startswith(begin)
+        assert place.endswith(end)
+        assert cell_len(shown) >= width - 2
 
 
 def test_what_is_cut_keeps_its_colours() -> None:
