@@ -89,6 +89,12 @@ class AccountedSlurm(SlurmCluster):
         self.run(*told, "account", "ml")
         self.run(*told, "user", "root", "account=ml", "defaultaccount=ml")
 
+    def knows(self, job: str) -> bool:
+        """Whether the accounting has heard of its start: the controller tells that some seconds
+        late, and of a job that is over by then the name is never told."""
+        words = ("--allocations", "--noheader", "--parsable2", "--format=JobName")
+        return self.run("sacct", *words, f"--jobs={job}").startswith("dlperf-")
+
     def ended_as(self, job: str) -> str:
         """What the accounting says of its state."""
         return self.run(

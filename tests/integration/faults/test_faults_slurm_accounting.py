@@ -56,6 +56,7 @@ async def test_a_job_that_slurm_has_forgotten_was_cancelled_by_whoever_did(
 ) -> None:
     ask_for(bench, allocation=allocation)
     controller, job = await one_run(bench)
+    await until(lambda: slurm.knows(job), what="its start is accounted for")
     await controller.detach()
     slurm.run("scancel", job)
     await until(lambda: "CANCELLED" in slurm.ended_as(job), what="it is accounted for")
@@ -75,6 +76,7 @@ async def test_a_node_that_failed_while_nobody_looked_is_named_when_slurm_has_fo
     ask_for(bench, allocation=allocation)
     controller, job = await one_run(bench, "2n1g")
     first = only_run(controller.state)
+    await until(lambda: slurm.knows(job), what="its start is accounted for")
     await controller.detach()
     slurm.fail_node(first.hosts[1])
     await until(lambda: "NODE_FAIL" in slurm.ended_as(job), what="it is accounted for")
