@@ -108,6 +108,8 @@ class Invariants:
             self._world.paused |= paused - self._may_be_unpaused(campaign)
         if self._beside_its_opposite(process):
             return  # which may have had the later word
+        if {runs[run_id].state for run_id in chosen} == {RunState.CANCELLED}:
+            return  # by who asked for that a moment later
         if (paused == chosen) is not (words[0] == "pause") and words[2] == "--run":
             self._world.violated(f"{process}: {words[0]} of {words[3]} is not in the journal")
 
