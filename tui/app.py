@@ -371,6 +371,10 @@ class DlperfApp(App[str]):
     def screen_title(self) -> str:
         return str(getattr(self.screen, "PANEL", "")).capitalize()
 
+    def action_help_quit(self) -> None:
+        """ctrl+C, which ends nothing here."""
+        self.notify("q quits", markup=False)
+
     async def action_quit(self) -> None:
         """Ask what becomes of the runs, then leave."""
         if self.session.leaving:

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 import tui.screens
 import tui.widgets
-from tests.console.conftest import LARGE, console
+from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES, PANELS, key_name
@@ -247,3 +247,12 @@ async def test_no_case_runs_less_than_once_and_the_key_says_so(workspace: FakeWo
         await pilot.press("minus")
         [said] = [one.message for one in app._notifications]
         assert said.endswith("each case runs once at least")
+
+
+async def test_who_types_control_c_is_told_the_key_that_the_bar_shows(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("ctrl+c")
+        await until(pilot, partial(shows, app, "q quits"))
+        assert "ctrl+q" not in screen_text(app)

@@ -129,6 +129,8 @@ async def test_while_nothing_has_ended_the_cases_are_there_without_figures(
         row = next(r for r in screen_text(app).splitlines() if "4n8g b128 fp32" in r)
         assert "nothing ended yet" in row
         assert " 0.0" not in row
+        await until(pilot, partial(shows, app, "no repeat has ended yet"))
+        assert "tries it again" not in screen_text(app), "nothing has failed"
 
 
 async def test_flags_are_told_in_words(workspace: FakeWorkspace) -> None:

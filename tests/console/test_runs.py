@@ -31,7 +31,6 @@ from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
-from tui.screens.possible_changes import is_text
 from tui.screens.run_details import details_text
 from tui.screens.run_text import PROGRESS, RunRows, in_trouble, named_series, run_columns, summary
 from tui.screens.runs_page import RunsPage
@@ -700,7 +699,7 @@ async def test_where_several_profiles_run_titles_and_curves_name_that_of_each(
 
 @pytest.mark.parametrize("state", RunState)
 def test_the_state_of_a_run_is_said_in_a_sentence(state: RunState) -> None:
-    said = is_text(state)
+    said = state.said
     assert said.split()[1] == str(state)
     assert said.split()[0] == {"succeeded": "has", "failed": "has", "cancelled": "was"}.get(
         str(state), "is"

@@ -39,6 +39,7 @@ from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, current_key
 
 LOOK_S = 0.5
+AGES_S = 10.0
 """They are read one after the other."""
 READING = "reading the campaigns …"
 CHANGES = ("resume", "keep", "tag", "note", "remove")
@@ -91,6 +92,7 @@ class CampaignList(Dialog[str]):
         self.query_one(KeyedTable).focus()
         self._fill()
         self._listed.changed()
+        self.set_interval(AGES_S, self._count_ages)
         if self.READS_RESULTS:
             self.set_interval(LOOK_S, self._show_results)
 
@@ -106,6 +108,12 @@ class CampaignList(Dialog[str]):
         index = self._past.index
         if index is not None and index.by_campaign is not self._results and self.here:
             self._results = index.by_campaign
+            self._fill()
+            self._say_chosen()
+
+    def _count_ages(self) -> None:
+        if self.here and self._summaries is not None:
+            self._now = self._session.workspace.cluster.now()
             self._fill()
             self._say_chosen()
 

@@ -272,6 +272,18 @@ class Compare(Dialog[None]):
             return "curves" in self._in_sight() and self._curved
         return self._found is not None
 
+    def never(self, action: str) -> str:
+        return ""
+
+    def not_now(self, action: str) -> str:
+        if action == "across":
+            return "no parameter differs between these runs"
+        if action == "view" and self.has_class("-huge"):
+            return "all of it is in sight"
+        if action == "quantity" and self._found is not None:
+            return "it is for curves, which are not in sight"
+        return "" if self._found is not None else "the campaigns are being read"
+
     @property
     def labels_now(self) -> Mapping[str, str]:
         others = [v for v in VIEWS if not (self.has_class("-wide") and v == "curves")]

@@ -504,7 +504,8 @@ class MatrixPage(Page):
         refused = self.session.readonly or self.session.at_work
         why: str | None
         if not self._in_sight(plan):
-            why = "other profiles are marked, too"
+            shown = "" if self.focused_marks is None else self.focused_marks.profile.name
+            why = f"not all that is marked is of {shown or 'the profile shown'}"
         elif not self.sight.seen:
             why = "the plan changed as Enter was typed"
         else:

@@ -20,12 +20,6 @@ RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 ONLY_AT_WORK = "only the console at work on the campaign asks its hosts"
 
 
-def is_text(state: RunState) -> str:
-    """ "is running", "has failed", "was cancelled": behind the name of a run."""
-    ended = {RunState.CANCELLED: "was", RunState.SUCCEEDED: "has", RunState.FAILED: "has"}
-    return f"{ended.get(state, 'is')} {state}"
-
-
 def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> frozenset[str]:
     """``run``: the one under the cursor. Of a campaign that is only looked at: what can be asked of
     whoever is at work on it, or none."""
@@ -52,7 +46,7 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
     if action in CHANGES and viewed.read_only and viewed.kept_by is None:
         return "the campaign is over" if viewed.finished else DESERTED
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
-    is_so = f"the run {is_text(run.state)}"
+    is_so = f"the run {run.state.said}"
     return {
         "retry": again or f"nothing to retry: {is_so}",
         "cancel_run": is_so,
@@ -63,6 +57,7 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
         "next_log": "the run has one log" if run.hosts else is_so,
         "follow": is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
+        "meters": "v shows the telemetry",
         "trouble": "no other run in the list is in trouble",
     }.get(action, "")
 

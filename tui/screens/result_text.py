@@ -235,10 +235,11 @@ def case_text(
     spread = case.spread
     one = devices_text([group]).removesuffix("s")
     if spread is None:
-        text.append("no repeat has succeeded yet\n", MUTED)
+        begun = "no repeat has succeeded yet" if case.failed_runs else "no repeat has ended yet"
+        text.append(f"{begun}\n", MUTED)
         if reason := next((run.reason for run in reversed(case.failed_runs) if run.reason), ""):
             text.append(f"{plain(reason)}\n", f"bold {BAD}")
-        again = ", and t there tries it again" if retriable else ""
+        again = ", and t there tries it again" if retriable and case.failed_runs else ""
         text.append("→ ", ACCENT).append(f"3 has its log{again}\n")
     else:
         rows = [

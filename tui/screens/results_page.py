@@ -254,6 +254,8 @@ class ResultsPage(Page):
     def not_now(self, action: str) -> str:
         if not self._groups:
             return "there is no result yet"
+        if action == "view" and self.has_class("-wide"):
+            return "curve and case are both in sight"
         return "the list is in the order of the cases" if action == "reverse" else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -28,7 +28,6 @@ from tui.screens.possible_changes import (
     cancel_question,
     change,
     change_labels,
-    is_text,
     possible_changes,
     why_not,
 )
@@ -230,7 +229,7 @@ class RunsPage(Page):
         runs = self.viewed.runs if self.viewed is not None and self.viewed.path == of else ()
         now = next((run for run in runs if run.run_id == asked.run_id), asked)
         if asked.state.waits and now.state is not asked.state:
-            self.post_message(Said(f"{now.label} {is_text(now.state)} by now; nothing was changed"))
+            self.post_message(Said(f"{now.label} {now.state.said} by now; nothing was changed"))
         else:
             self._change(Verb.CANCEL, [asked.run_id], of=of)
 
@@ -252,9 +251,7 @@ class RunsPage(Page):
             return
         if run.state not in RETRIABLE:
             self.post_message(
-                Said(
-                    f"{run.label} {is_text(run.state)}; only failed and cancelled runs are retried"
-                )
+                Said(f"{run.label} {run.state.said}; only failed and cancelled runs are retried")
             )
             return
         self._change(Verb.RETRY, [run.run_id])

@@ -20,8 +20,9 @@ class RunState(StrEnum):
 
     @property
     def said(self) -> str:
-        """What a sentence says of the run: ``has failed``, ``is running``."""
-        return f"{'has' if self in (RunState.SUCCEEDED, RunState.FAILED) else 'is'} {self}"
+        """Behind the name of a run: ``is running``, ``has failed``, ``was cancelled``."""
+        ended = {RunState.CANCELLED: "was", RunState.SUCCEEDED: "has", RunState.FAILED: "has"}
+        return f"{ended.get(self, 'is')} {self}"
 
     @property
     def waits(self) -> bool:

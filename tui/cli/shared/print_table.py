@@ -17,6 +17,7 @@ from profiles.cleantext import clean_text
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 Report = tuple[Sequence[str], Sequence[str]]
 """Paragraphs before the tables and after them."""
@@ -98,14 +99,22 @@ def print_tables(tables: Sequence[render.Table], said: Report = ((), ())) -> Non
 def print_on(console: Console, rows: Rows) -> None:
     """What the terminal has room for: columns that can be left out are, and are named; cells go on
     in the next line between words. Where that is not enough the terminal's own lines go on."""
-    from rich.text import Text  # noqa: PLC0415 (as above)
-
     shown, left_out = _with_room(rows, console.width)
     console.width = max(_least_width(shown), console.width)
-    console.print(terminal_table(shown, console.width))
-    if left_out:
-        words = f"no room for {', '.join(left_out)}: a wider terminal or a pipe has it all"
-        console.print(Text(words, str(Tone.QUIET)))
+    console.print(*_fitted(shown, left_out, console.width), sep="\n")
+
+
+def fitted(rows: Rows, width: int) -> list[Table | Text]:
+    """What a terminal of that width has room for, and what is left out, for a Rich console."""
+    return _fitted(*_with_room(rows, width), width)
+
+
+def _fitted(shown: Rows, left_out: Sequence[str], width: int) -> list[Table | Text]:
+    from rich.text import Text  # noqa: PLC0415 (as above)
+
+    words = f"no room for {', '.join(left_out)}: a wider terminal or a pipe has it all"
+    said = [Text(words, str(Tone.QUIET))] if left_out else []
+    return [terminal_table(shown, width), *said]
 
 
 def _with_room(rows: Rows, width: int) -> tuple[Rows, list[str]]:

@@ -16,7 +16,7 @@ from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.print_table import Rows, terminal_table
+from tui.cli.shared.print_table import Rows, fitted
 from tui.cli.shared.progress import Changes
 from tui.kept_words import DESERTED, kept_words, titled
 
@@ -118,6 +118,6 @@ def _shown_by(
         def draw(shown: Shown) -> None:
             heading, rows = drawn(shown, console)
             parts = [Text(clean_text(heading)), Text("")] if heading else []
-            live.update(Group(*parts, terminal_table(rows, console.width)), refresh=True)
+            live.update(Group(*parts, *fitted(rows, console.width)), refresh=True)
 
         yield draw
