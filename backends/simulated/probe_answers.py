@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from itertools import pairwise
 
 from backends.simulated.fake_run import GpuLoad
 from backends.simulated.kernel import TICKS_PER_S, Process
@@ -21,8 +22,8 @@ _HANGS_IN = "nfs_wait_bit_killable"
 USER = "bench"
 
 
-def probe(machine: Machine, *, lease_dir: str, gpus: bool) -> str:
-    """As ``probe.sh`` prints it."""
+def probe(machine: Machine, *, lease_dir: str, gpus: bool, sought: Sequence[str] = ()) -> str:
+    """As ``probe.sh`` prints it. ``sought``: its words, with those for software."""
     spec, kernel = machine.spec, machine.kernel
     free_kib, memory_kib = machine.free_mib * 1024, spec.memory_mib * 1024
     sections: list[tuple[str, str]] = [
@@ -43,6 +44,8 @@ def probe(machine: Machine, *, lease_dir: str, gpus: bool) -> str:
         ("disk", f"/dev/sda2 {spec.disk_mib * 1024} 1 {free_kib} 1% /home"),
         ("interconnects", "\n".join(spec.interconnects)),
     ]
+    if images := _images(sought):
+        sections.append(("software", images))
     if gpus and spec.gpus:
         sections += _gpu_sections(machine)
     wrapper = machine.wrapper
@@ -52,6 +55,15 @@ def probe(machine: Machine, *, lease_dir: str, gpus: bool) -> str:
     )
     sections.append(("end", f"{kernel.wall:.9f}"))
     return "".join(f"\n@@dlperf:{name}\n{text}\n" for name, text in sections)
+
+
+def _images(sought: Sequence[str]) -> str:
+    """Each is on every host, and the same one."""
+    return "\n".join(
+        f"image\t{where}\tid\tsha256:{hashlib.sha256(where.encode()).hexdigest()}"
+        for kind, where in pairwise(sought)
+        if kind == "image"
+    )
 
 
 _PROBED = (

@@ -96,7 +96,10 @@ def _look(machine: Machine, execution: Execution, words: list[str], script: byte
         execution.say(answers.checks(words))
     else:
         _work_dir, lease_dir, *options = words
-        execution.say(answers.probe(machine, lease_dir=lease_dir, gpus="nogpu" not in options))
+        seen = answers.probe(
+            machine, lease_dir=lease_dir, gpus="nogpu" not in options, sought=options
+        )
+        execution.say(seen)
     yield from ()
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -282,6 +283,20 @@ async def one_case_marked(app: DlperfApp, pilot: Pilot[str]) -> None:
     await open_matrix(app, pilot)
     await pilot.press("n", "space")
     await until(pilot, partial(shows, app, "1 case × 1"))
+
+
+async def test_enter_in_the_dry_run_starts_what_was_read_there(workspace: FakeWorkspace) -> None:
+    small = small_workspace(workspace)
+    async with console(small, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        read = app.screen
+        assert isinstance(read, DryRunView)
+        await until(pilot, lambda: read.sight.since < monotonic())
+        await pilot.press("enter")
+        await until(pilot, lambda: small.started or isinstance(app.screen, StartDialog))
+        assert small.started, screen_text(app)
 
 
 async def test_this_machine_alone_opens_on_the_matrix_with_two_small_cases_marked(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ from tui.widgets.keyed_table import Column, KeyedTable
 from tui.widgets.shown_text import ShownText
 
 if TYPE_CHECKING:
+    from backends.campaign.plan.selection import Selection
     from profiles.format.presets import Preset
 
 COLUMNS = (Column("name", "    Profile", None),)
@@ -471,13 +473,18 @@ class MatrixPage(Page):
         except DlperfError as error:
             self.post_message(Problem(error))
             return
-        self.app.push_screen(DryRunView(plan, runs), self._after_dry_run)
+        answered = partial(self._after_dry_run, plan.selection)
+        self.app.push_screen(DryRunView(plan, runs), answered)
 
-    def _after_dry_run(self, answer: str | None) -> None:
+    def _after_dry_run(self, read: Selection, answer: str | None) -> None:
         if answer == "start":
-            self.action_start()
+            self._start(read)
 
     def action_start(self) -> None:
+        self._start()
+
+    def _start(self, read: Selection | None = None) -> None:
+        """``read``: what Enter was typed for, where that was not this page."""
         if self._doing:
             return
         if not self._asked.begun:
@@ -486,7 +493,7 @@ class MatrixPage(Page):
             self._do(PROBING)
             self.start_when_known()
         elif (plan := self._ready_plan()) is not None:
-            self._begin(plan)
+            self._begin(plan, read)
 
     @work(group="start", description="wait for marks, then start")
     async def start_when_known(self) -> None:
@@ -498,7 +505,7 @@ class MatrixPage(Page):
         if (plan := self._ready_plan()) is not None:
             self._ask(plan)
 
-    def _begin(self, plan: Plan) -> None:
+    def _begin(self, plan: Plan, read: Selection | None) -> None:
         from tui.screens.start_dialog import CHECKING  # noqa: PLC0415 - seldom needed
 
         refused = self.session.readonly or self.session.at_work
@@ -506,7 +513,7 @@ class MatrixPage(Page):
         if not self._in_sight(plan):
             shown = "" if self.focused_marks is None else self.focused_marks.profile.name
             why = f"not all that is marked is of {shown or 'the profile shown'}"
-        elif not self.sight.seen:
+        elif plan.selection != read and not self.sight.seen:
             why = "the plan changed as Enter was typed"
         else:
             why = why_not_short(plan)

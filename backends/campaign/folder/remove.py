@@ -36,6 +36,7 @@ _OURS = (
         artifacts.PRECHECK,
         "logs",
         "telemetry",
+        "diagnosis",
         "figures",
     ),
     *("results.csv", "results.json", "report.md", SPOOL, KEEPER_LOG, f"{KEEPER_LOG}.1"),

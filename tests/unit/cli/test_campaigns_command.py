@@ -424,3 +424,11 @@ def test_no_campaign_gets_a_name_that_cannot_be_shown(
     answer = cli("import", str(figures), "-o", str(tmp_path / "new" / new), code=2)
     assert "characters that cannot be shown" in answer.err
     assert not (tmp_path / "new").exists()
+
+
+def test_what_a_diagnosis_wrote_is_ours_to_remove(cli: Cli, campaign: Campaign) -> None:
+    path = campaign("c", *DONE)
+    (path / "diagnosis" / "a").mkdir(parents=True)
+    (path / "diagnosis" / "a" / "node1.txt").write_text("rank 0 is in recv\n")
+    cli("campaigns", "rm", "c", "--yes")
+    assert not path.exists()
