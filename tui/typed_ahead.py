@@ -28,6 +28,7 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 
 PATIENCE_S = 2.0
 
@@ -191,6 +192,15 @@ class Sight:
 
 class _Typing(Protocol):
     typed: TypedAhead
+
+
+def paint_with(widget: Widget) -> None:
+    """What the screen has to paint, now, with what ``widget`` has just been given to show: Textual
+    would hear of that when the widget is idle, and paint it with the next tick of its clock."""
+    if (sight := sight_of(widget.screen)) is not None:
+        for one in (widget, *widget._get_virtual_dom()):
+            one._check_refresh()
+        widget.screen.call_later(sight.paint)
 
 
 def typed_ahead(screen: Screen[Any]) -> TypedAhead:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
@@ -24,6 +25,7 @@ from tui.app import DlperfApp
 from tui.repaint import Painted
 from tui.screens import front_screen
 from tui.screens.front_screen import WHOLE_WITHIN_S
+from tui.widgets.log_panel import LogPanel
 from tui.widgets.shown_text import RenderedOnce
 
 WIDTH, HEIGHT = 24, 3
@@ -226,6 +228,26 @@ async def test_a_move_of_the_cursor_sends_little(workspace: FakeWorkspace) -> No
                 await pilot.press(key)
                 await until(pilot, lambda: app.typed.idle)
                 assert sum(sizes) < 2_000, (page, key, sizes)
+
+
+async def test_what_a_key_has_had_read_is_painted_then_and_not_with_the_next_tick(
+    workspace: FakeWorkspace,
+) -> None:
+    """Textual's clock stands still, so that nothing is painted by it."""
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(60)
+        await pilot.press("3")
+        tick(app)
+        log = app.screen.query_one(LogPanel)
+        await until(pilot, lambda: log.path is not None)
+        for key in "jkjk":
+            before = log.path
+            app.screen._update_timer.stop()
+            app.post_message(events.Key(key, key))
+            async with asyncio.timeout(10):
+                while log.path == before or log in app.screen._dirty_widgets:
+                    await asyncio.sleep(0.001)
 
 
 async def test_help_is_rendered_once_for_a_width(

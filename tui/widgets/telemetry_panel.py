@@ -18,6 +18,7 @@ from backends.hosts.host_facts import HostFacts
 from backends.hosts.live_telemetry import Figure
 from tui.text import plain
 from tui.theme import MUTED
+from tui.typed_ahead import paint_with
 from tui.widgets.filter_table import set_frame
 from tui.widgets.meters import (
     LABEL_WIDTH,
@@ -135,8 +136,10 @@ class TelemetryPanel(Widget, can_focus=False):
         while more and telemetry is self._telemetry:
             more = await asyncio.to_thread(telemetry.read)
             if telemetry is self._telemetry:
-                self.reading = False
+                waited, self.reading = self.reading, False
                 self._draw()
+                if waited:
+                    paint_with(self)
 
     def on_resize(self, _: Resize) -> None:
         self._draw()
