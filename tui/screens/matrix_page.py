@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -16,8 +14,6 @@ from textual.app import App
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from backends.campaign.plan.plan import Plan
-from backends.hosts.preflight_finding import Finding
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
@@ -26,9 +22,9 @@ from tui.matrix_history import MarksHistory, Repeats, restored_words
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
 from tui.matrix_request import Asked, parse_rule
-from tui.messages import CampaignStarted, Problem, Said
-from tui.plan_words import objections, why_not_short
+from tui.messages import Problem, Said
 from tui.screens import matrix_dialogs
+from tui.screens.matrix_start import PROBING, Starting
 from tui.screens.matrix_text import (
     cell_text,
     fill_words,
@@ -40,7 +36,7 @@ from tui.screens.matrix_text import (
     profile_row,
     profile_text,
 )
-from tui.screens.page import REFRESH_S, Page
+from tui.screens.page import Page
 from tui.session import Session
 from tui.text import fitting
 from tui.theme import ACCENT, MUTED, WARN
@@ -51,14 +47,12 @@ from tui.widgets.keyed_table import Column, KeyedTable
 from tui.widgets.shown_text import ShownText
 
 if TYPE_CHECKING:
-    from backends.campaign.plan.selection import Selection
     from profiles.format.presets import Preset
 
 COLUMNS = (Column("name", "    Profile", None),)
 
 WHOLE = 1000
 """Columns and lines for what is known of a case, where that is read by itself: none is cut."""
-PROBING = "asking the hosts what they have …"
 READING_PAST = "reading past results …"
 READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
@@ -85,7 +79,8 @@ class MatrixPage(Page):
         super().__init__(session)
         self._asked = Asked(session)
         self._history = MarksHistory()
-        self._doing = ""  # what the operator waits for
+        self.doing = ""
+        """What the operator waits for."""
         self._able: object = None  # what the keys that work depend on
         self._listed: object = None  # what the profiles' rows show
         self._legend: list[str] = []  # of their marks
@@ -95,6 +90,7 @@ class MatrixPage(Page):
         self._below: list[Text] = []  # of other profiles, and what it was made of
         self._below_of: object = None
         self._filling: Marks | None = None  # the holes of which are marked once they were read
+        self._starting = Starting(self, self._asked)
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -219,8 +215,8 @@ class MatrixPage(Page):
 
     def _footer(self) -> Text:
         plan = self._asked.plan
-        if self._doing:
-            return Text(self._doing, ACCENT)
+        if self.doing:
+            return Text(self.doing, ACCENT)
         if self._asked.problem is not None:
             return Text("not ready to start", WARN)
         if plan is None or not plan.cases:
@@ -258,7 +254,7 @@ class MatrixPage(Page):
             return
         if self._filling is part:
             self._filling = None
-            self._do("")
+            self.do("")
             return
         step = self._history.pop(part.profile.name)
         asked_since = self._asked.repeats or self._asked.auto  # which stay
@@ -400,7 +396,7 @@ class MatrixPage(Page):
             return
         if self._reading:
             self._filling = part
-            self._do(READING_PAST)
+            self.do(READING_PAST)
         else:
             self._fill(part)
 
@@ -413,7 +409,7 @@ class MatrixPage(Page):
         if (part := self._filling) is None or self._reading:
             return
         self._filling = None
-        self._do("")
+        self.do("")
         if self.focused_marks is part:
             self._fill(part)
 
@@ -454,110 +450,15 @@ class MatrixPage(Page):
         times = changed.profile.matrix.repeats
         self.post_message(Said(f"as {preset.name}, × {times}: {'; '.join(words)}"))
 
-    def _ready_plan(self) -> Plan | None:
-        """The plan of what is marked; says what is missing otherwise."""
-        try:
-            return self._asked.ready()
-        except DlperfError as error:
-            self.post_message(Problem(error))
-            return None
+    # Starting ------------------------------------------------------------------------------------
 
     def action_dry_run(self) -> None:
-        from tui.screens.dry_run import DryRunView  # noqa: PLC0415 - seldom needed
-
-        plan = self._ready_plan()
-        if plan is None:
-            return
-        try:
-            runs = self.session.workspace.dry_run(plan)
-        except DlperfError as error:
-            self.post_message(Problem(error))
-            return
-        answered = partial(self._after_dry_run, plan.selection)
-        self.app.push_screen(DryRunView(plan, runs), answered)
-
-    def _after_dry_run(self, read: Selection, answer: str | None) -> None:
-        if answer == "start":
-            self._start(read)
+        self._starting.dry_run()
 
     def action_start(self) -> None:
-        self._start()
+        self._starting.start()
 
-    def _start(self, read: Selection | None = None) -> None:
-        """``read``: what Enter was typed for, where that was not this page."""
-        if self._doing:
-            return
-        if not self._asked.begun:
-            self.pull()  # what is marked by itself is so from the first one on
-        if self._asked.undecided:
-            self._do(PROBING)
-            self.start_when_known()
-        elif (plan := self._ready_plan()) is not None:
-            self._begin(plan, read)
-
-    @work(group="start", description="wait for marks, then start")
-    async def start_when_known(self) -> None:
-        """Until there are marks, or every host has answered and there are none."""
-        while self._asked.undecided:
-            await asyncio.sleep(REFRESH_S)
-            self.pull()
-        self._do("")
-        if (plan := self._ready_plan()) is not None:
-            self._ask(plan)
-
-    def _begin(self, plan: Plan, read: Selection | None) -> None:
-        from tui.screens.start_dialog import CHECKING  # noqa: PLC0415 - seldom needed
-
-        refused = self.session.readonly or self.session.at_work
-        why: str | None
-        if not self._in_sight(plan):
-            shown = "" if self.focused_marks is None else self.focused_marks.profile.name
-            why = f"not all that is marked is of {shown or 'the profile shown'}"
-        elif plan.selection != read and not self.sight.seen:
-            why = "the plan changed as Enter was typed"
-        else:
-            why = why_not_short(plan)
-        if why is None and not refused:
-            self._do(CHECKING)
-            self.start_at_once(plan)
-        else:
-            self._ask(plan, why=why or "")
-
-    def _in_sight(self, plan: Plan) -> bool:
-        """All of it is on the grid that is shown."""
-        part = self.focused_marks
-        return part is not None and all(p.profile is part.profile for p in plan.cases)
-
-    def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:
-        from tui.screens.start_dialog import StartDialog  # noqa: PLC0415 - as above
-
-        self.app.push_screen(StartDialog(self.session, plan, findings, why), self._answered)
-
-    def _answered(self, answer: str | None) -> None:
-        if answer == "dry_run":
-            self.action_dry_run()
-        elif answer == "started":
-            self.post_message(CampaignStarted())
-
-    # Not exclusive: a second Enter would end a start half way.
-    @work(group="start", description="check the hosts and start the campaign")
-    async def start_at_once(self, plan: Plan) -> None:
-        """Unless the checks object, or something else is marked by the time that they are done."""
-        try:
-            findings = await self.session.workspace.preflight(plan, self._do)
-            now = self._asked.ready()
-            if now.selection != plan.selection or not self._in_sight(now):
-                return self._ask(now, why="the plan changed while the hosts were checked")
-            if objections(findings):
-                return self._ask(plan, findings)
-            self._do("starting …")
-            await self.session.start(plan, findings)
-            self.post_message(CampaignStarted())
-        except DlperfError as error:
-            self.post_message(Problem(error))
-        finally:
-            self._do("")
-
-    def _do(self, doing: str) -> None:
-        self._doing = doing
+    def do(self, doing: str) -> None:
+        """Say what the operator waits for from now on; empty: nothing."""
+        self.doing = doing
         self._show_grid()

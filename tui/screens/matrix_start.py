@@ -1,0 +1,136 @@
+"""From Enter on Matrix to a campaign: at once where nothing is to be asked, or after a look."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from profiles.errors import DlperfError
+from tui.matrix_request import Asked
+from tui.messages import CampaignStarted, Problem
+from tui.plan_words import objections, why_not_short
+from tui.screens.page import REFRESH_S
+
+if TYPE_CHECKING:
+    from backends.campaign.plan.plan import Plan
+    from backends.campaign.plan.selection import Selection
+    from backends.hosts.preflight_finding import Finding
+    from tui.screens.matrix_page import MatrixPage
+
+PROBING = "asking the hosts what they have …"
+
+
+class Starting:
+    """Starts what is ``asked`` on the page, which says meanwhile what the operator waits for."""
+
+    def __init__(self, page: MatrixPage, asked: Asked) -> None:
+        self._page = page
+        self._session = page.session
+        self._asked = asked
+
+    def start(self, read: Selection | None = None) -> None:
+        """``read``: what Enter was typed for, where that was not this page."""
+        if self._page.doing:
+            return
+        if not self._asked.begun:
+            self._page.pull()  # what is marked by itself is so from the first one on
+        if self._asked.undecided:
+            self._page.do(PROBING)
+            self._work(self._start_when_known(), "wait for marks, then start")
+        elif (plan := self._ready_plan()) is not None:
+            self._begin(plan, read)
+
+    def dry_run(self) -> None:
+        """Every run of what is marked, to read; Enter there starts it."""
+        from tui.screens.dry_run import DryRunView  # noqa: PLC0415 - seldom needed
+
+        plan = self._ready_plan()
+        if plan is None:
+            return
+        try:
+            runs = self._session.workspace.dry_run(plan)
+        except DlperfError as error:
+            self._page.post_message(Problem(error))
+            return
+        answered = partial(self._after_dry_run, plan.selection)
+        self._page.app.push_screen(DryRunView(plan, runs), answered)
+
+    def _after_dry_run(self, read: Selection, answer: str | None) -> None:
+        if answer == "start":
+            self.start(read)
+
+    def _ready_plan(self) -> Plan | None:
+        """The plan of what is marked; says what is missing otherwise."""
+        try:
+            return self._asked.ready()
+        except DlperfError as error:
+            self._page.post_message(Problem(error))
+            return None
+
+    def _work(self, doing: Coroutine[object, object, None], description: str) -> None:
+        """Not exclusive: a second Enter would end a start half way."""
+        self._page.run_worker(doing, group="start", description=description)
+
+    async def _start_when_known(self) -> None:
+        """Until there are marks, or every host has answered and there are none."""
+        while self._asked.undecided:
+            await asyncio.sleep(REFRESH_S)
+            self._page.pull()
+        self._page.do("")
+        if (plan := self._ready_plan()) is not None:
+            self._ask(plan)
+
+    def _begin(self, plan: Plan, read: Selection | None) -> None:
+        from tui.screens.start_dialog import CHECKING  # noqa: PLC0415 - seldom needed
+
+        refused = self._session.readonly or self._session.at_work
+        why: str | None
+        if not self._in_sight(plan):
+            focused = self._page.focused_marks
+            shown = "" if focused is None else focused.profile.name
+            why = f"not all that is marked is of {shown or 'the profile shown'}"
+        elif plan.selection != read and not self._page.sight.seen:
+            why = "the plan changed as Enter was typed"
+        else:
+            why = why_not_short(plan)
+        if why is None and not refused:
+            self._page.do(CHECKING)
+            self._work(self._start_at_once(plan), "check the hosts and start the campaign")
+        else:
+            self._ask(plan, why=why or "")
+
+    def _in_sight(self, plan: Plan) -> bool:
+        """All of it is on the grid that is shown."""
+        part = self._page.focused_marks
+        return part is not None and all(p.profile is part.profile for p in plan.cases)
+
+    def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:
+        from tui.screens.start_dialog import StartDialog  # noqa: PLC0415 - as above
+
+        dialog = StartDialog(self._session, plan, findings, why)
+        self._page.app.push_screen(dialog, self._answered)
+
+    def _answered(self, answer: str | None) -> None:
+        if answer == "dry_run":
+            self.dry_run()
+        elif answer == "started":
+            self._page.post_message(CampaignStarted())
+
+    async def _start_at_once(self, plan: Plan) -> None:
+        """Unless the checks object, or something else is marked by the time that they are done."""
+        try:
+            findings = await self._session.workspace.preflight(plan, self._page.do)
+            now = self._asked.ready()
+            if now.selection != plan.selection or not self._in_sight(now):
+                return self._ask(now, why="the plan changed while the hosts were checked")
+            if objections(findings):
+                return self._ask(plan, findings)
+            self._page.do("starting …")
+            await self._session.start(plan, findings)
+            self._page.post_message(CampaignStarted())
+        except DlperfError as error:
+            self._page.post_message(Problem(error))
+        finally:
+            self._page.do("")
