@@ -22,12 +22,13 @@ from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.keeper.process import Begun, KeeperError
+from profiles.counted import counted
 from tests.console.conftest import LARGE, SMALL, begin, screen_text, settled, tick
 from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES, PANELS
 from tui.screens.campaign_list import CampaignList
-from tui.screens.dialogs import Choice, Dialog, Prompt
+from tui.screens.dialogs import Choice, Dialog, Pages, Prompt
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.page import Page
 from tui.screens.runs_page import RunsPage
@@ -79,6 +80,7 @@ class Seen:
             page.query_one(KeyedTable).current_key if isinstance(page, CampaignList) else None
         )
         self.quits = isinstance(page, Choice) and "Quit" in self.text
+        self.read_on = any(part.scroll_y for part in page.query(Pages))
 
 
 class WatchedController(FakeController):
@@ -114,7 +116,7 @@ class WatchedWorkspace(FakeWorkspace):
         seen = self.seen
         if isinstance(seen.screen, StartDialog):
             assert plan is seen.screen._plan or plan is seen.screen._without
-            assert plan.cases[0].case.label in seen.text
+            assert seen.read_on or counted(seen.screen._plan.run_count, "run") in seen.text
         else:
             assert isinstance(seen.screen, MatrixPage), seen.text
             assert seen.plan is plan
