@@ -7,10 +7,11 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from textual import events
+from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -144,7 +145,7 @@ def hints_shown(app: DlperfApp) -> str:
     return "\n".join(rows[app.screen.query_one(KeyBar).region.y :])
 
 
-def screen_text(app: DlperfApp) -> str:
+def screen_text(app: App[Any]) -> str:
     """What the terminal shows, line by line."""
     screen = app.screen
     lines = screen._compositor.render_strips()

@@ -310,7 +310,7 @@ async def test_the_frame_says_which_columns_are_in_sight_and_with_which_keys_the
         for layout in sheet._layouts:
             await choose(sheet, pilot, layout, OWN.get(layout, "table"))
             await pilot.pause()
-            widest, width = lines.virtual_size.width, lines.size.width
+            widest, width = lines.virtual_size.width, lines.scrollable_content_region.width
             first = 0
             while True:
                 title = str(lines.border_title)

@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.coordinate import Coordinate
 from textual.widgets import DataTable
 
-from tests.console.conftest import console, words
+from tests.console.conftest import console, screen_text, words
 from tests.console.fakes import FakeWorkspace
 from tui.text import cell
 from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
@@ -250,10 +250,6 @@ async def test_a_column_without_anything_in_it_goes_before_a_cell_is_cut() -> No
         assert "Extra" not in words(table), "and are laid out anew for other rows"
 
 
-def painted_text(app: App[None]) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
-
-
 FIGURES = (
     Column("name", "Name", None),
     Column("why", "Why", 9),
@@ -290,7 +286,7 @@ async def test_a_cell_goes_on_over_the_empty_ones_behind_it_and_over_no_other(
         for row in shown:  # each in the place of the one before
             table.refill([row])
             await pilot.pause()
-            line = painted_text(app).splitlines()[1]
+            line = screen_text(app).splitlines()[1]
             _, why, *figures = (text.plain for text in row.cells)
             behind = figures[: 3 if width >= 60 else 2]
             filled = [figure for figure in behind if figure not in NOTHING]

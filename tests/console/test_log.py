@@ -14,7 +14,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from profiles.cleantext import clean_line
-from tests.console.conftest import words
+from tests.console.conftest import screen_text, words
 from tui.widgets import log_search
 from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of
 from tui.widgets.log_panel import LogPanel
@@ -351,6 +351,24 @@ async def test_a_cut_line_is_marked_and_wrapping_shows_all_of_it(long_log: Path)
         await pilot.press("w")
         await pilot.pause()
         assert "\u203a" in words(panel)
+
+
+@pytest.mark.parametrize("width", [30, 60, 61, 140])
+async def test_the_mark_of_a_cut_line_stands_beside_the_scrollbar_and_not_under_it(
+    width: int, tmp_path: Path
+) -> None:
+    """As the terminal has it, not as the panel renders it."""
+    path = tmp_path / "a.log"
+    length = width - 6  # some fit, some do not
+    lines = [f"{i:03d} {'x' * (length + i % 9)}" for i in range(60)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    async with Bench().run_test(size=(width, 24)) as pilot:
+        await opened(pilot, path)
+        seen = screen_text(pilot.app).splitlines()
+        shown = [(line, row) for row in seen for line in lines if line[:4] in row]
+        assert len(shown) > 10
+        for line, row in shown:
+            assert (line in row) is ("\u203a" not in row), row
 
 
 async def test_while_a_long_log_is_searched_the_console_goes_on(

@@ -181,8 +181,13 @@ class LogPanel(ScrollView, can_focus=True):
 
     # Where its lines stand ---------------------------------------------------------------------
 
+    @property
+    def _width(self) -> int:
+        """Beside the scrollbar, which stands over what is behind it."""
+        return self.scrollable_content_region.width
+
     def _lay_out(self) -> None:
-        width = max(1, self.scrollable_content_region.width) if self._wrapped else None
+        width = max(1, self._width) if self._wrapped else None
         self._rows = list(rows_of(self._lines, width))
         if self._rank is not None:
             own = [self._is_shown(line) for line in self._lines]
@@ -324,7 +329,7 @@ class LogPanel(ScrollView, can_focus=True):
         if action == "rank":
             return bool(self._ranks)
         if action == "wrap":
-            return self._wrapped or self.virtual_size.width > self.size.width > 0
+            return self._wrapped or self.virtual_size.width > self._width > 0
         return super().check_action(action, parameters)
 
     def action_search(self) -> None:
@@ -443,7 +448,7 @@ class LogPanel(ScrollView, can_focus=True):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self._width
         base = self._base or self.rich_style
         if not self._rows:
             none = f"nothing of rank {self._rank} here; r shows all" if self._lines else self._empty

@@ -25,18 +25,23 @@ class TextLines(ScrollView, can_focus=True):
         self._lines: list[Text] = []
         self._about = ""
 
+    @property
+    def _width(self) -> int:
+        """Beside the scrollbar, which stands over what is behind it."""
+        return self.scrollable_content_region.width
+
     def show(self, text: Text) -> None:
         self._lines = list(text.split(allow_blank=True))
         widest = max((line.cell_len for line in self._lines), default=0)
         self.virtual_size = Size(widest, len(self._lines))
         self.scroll_home(animate=False)
         self.refresh()
-        self.entitle(self._about)
+        self.on_resize()  # the scrollbar comes and goes
 
     def entitle(self, about: str) -> None:
         """In the frame, with the columns that are in sight where that is not all of them."""
         self._about = about
-        first, room, widest = self.scroll_offset.x, self.size.width, self.virtual_size.width
+        first, room, widest = self.scroll_offset.x, self._width, self.virtual_size.width
         if 0 < room < widest:
             more = f" · columns {first + 1} to {min(first + room, widest)} of {widest}: ← →"
             about = shorten(about, max(1, room - cell_len(more) - 2)) + more
@@ -54,7 +59,7 @@ class TextLines(ScrollView, can_focus=True):
         number = y + down
         line = self._lines[number] if number < len(self._lines) else Text()
         strip = Strip(line.render(self.app.console), line.cell_len)
-        return cropped(strip.apply_style(base), across, self.size.width, base)
+        return cropped(strip.apply_style(base), across, self._width, base)
 
     def action_scroll_left(self) -> None:
         self.scroll_relative(x=-(self.size.width // 2), animate=False)
