@@ -138,9 +138,10 @@ def run_state(
     collecting: bool = False,
     begun: bool = True,
     silent: bool = False,
+    warming: bool = False,
 ) -> Text:
     """``begun``: it was started; a run that was cancelled before that is skipped. ``silent``: no
-    reading comes any more."""
+    reading comes any more. ``warming``: those that came do not count."""
     symbol, word, colour = RUN_STATES[state]
     if state is RunState.CANCELLED and not begun:
         word = "skipped"
@@ -150,6 +151,8 @@ def run_state(
         symbol, word = "◌", "collecting"
     elif silent:
         symbol, word, colour = "▲", "silent", WARN
+    elif warming:
+        word = "warming up"
     return cell(f"{symbol} {word}", colour)
 
 
@@ -188,15 +191,24 @@ def shorten(text: str, width: int) -> str:
 
 
 def without_middle(text: Text, width: int) -> Text:
-    """At most ``width`` columns where leaving out the middle of its first word achieves that: of a
-    name both ends stay, for either may be what tells it from others."""
-    word = text.plain.partition(" ")[0]
-    room = max(_LEAST_OF_A_WORD, cell_len(word) - (text.cell_len - width)) - 1
-    if text.cell_len <= width or cell_len(word) <= room:
+    """At most ``width`` columns without the middle of its longest word, or of all of it where that
+    is not enough: of a name both ends stay, for either may be what tells it from others."""
+    over = text.cell_len - width
+    if over <= 0 or width < _LEAST_OF_A_WORD:
         return text
-    begin = len(shorten(word, room - room // 2 + 1)) - 1
-    end = len(shorten(word[::-1], room // 2 + 1)) - 1
-    kept = text[:begin].append("…").append_text(text[len(word) - end :])
+    word = max(text.plain.split(" "), key=cell_len)
+    begin, left = text.plain.index(word), cell_len(word) - over
+    if left >= _LEAST_OF_A_WORD:
+        return _without_middle(text, begin, begin + len(word), left, (left - 1) // 2)
+    return _without_middle(text, 0, len(text.plain), width, width * 3 // 5)
+
+
+def _without_middle(text: Text, begin: int, end: int, room: int, behind: int) -> Text:
+    """From ``begin`` to ``end`` at most ``room`` columns, so many of them ``behind`` the mark."""
+    part = text.plain[begin:end]
+    first = len(shorten(part, room - behind)) - 1
+    last = len(shorten(part[::-1], behind + 1)) - 1
+    kept = text[: begin + first].append("…").append_text(text[end - last :])
     kept.no_wrap, kept.end = text.no_wrap, text.end  # which a part of it does not have
     return kept
 

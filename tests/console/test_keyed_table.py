@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -316,5 +317,62 @@ async def test_what_tells_rows_apart_is_not_cut_while_another_column_has_room(wi
         table.refill([Row("a", (Text(name), Text("1"), Text(far)))])
         await pilot.pause()
         widths = {column.key: given for column, given in table._layout()}
-        assert widths["name"] >= len(name) or widths["rest"] == KeyedTable.FLEX_MIN
+        assert widths["name"] >= len(name) or widths["rest"] == COLUMNS[-1].least
         assert sum(widths.values()) + 2 * len(widths) <= width
+
+
+STILL = (
+    Column("state", "State", 12, still=True),
+    Column("name", "Name", 10, most=40, first=True, ends=True, still=True),
+    Column("hosts", "Hosts", 8, most=30, from_width=60, still=True),
+    Column("words", "Words", None, most=30, least=13),
+    Column("rate", "Rate", 6, right=True, still=True),
+    Column("address", "Address", 12),
+)
+HELD = {
+    "state": ["running", "✗ unreachable", ""],
+    "hosts": ["–", "node1", "node[01-12]"],
+    "words": ["", "no", "out of memory on node3, and a lot more to say of that"],
+    "rate": ["–", "1", "123,456,789"],
+    "address": ["10.0.0.1", "10.0.0.2"],
+}
+
+
+@pytest.mark.parametrize("width", [56, 80, 120])
+@given(
+    st.lists(
+        st.lists(
+            st.fixed_dictionaries({k: st.sampled_from(v) for k, v in HELD.items()}), max_size=4
+        ),
+        min_size=2,
+        max_size=8,
+    )
+)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_columns_whose_cells_come_and_go_stand_still_and_none_moves_back(
+    width: int, lives: list[list[dict[str, str]]]
+) -> None:
+    """Room is taken once, by what needs it: from the column that has the rest, and for good."""
+
+    class Kept(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(STILL)
+
+    async with Kept().run_test(size=(width, 10)) as pilot:
+        table = pilot.app.query_one(KeyedTable)
+        first = Row("first", tuple(cell("a-name" if c.key == "name" else "") for c in STILL))
+        seen: list[dict[str, int]] = []
+        for life in lives:
+            others = (
+                Row(str(n), tuple(cell("a-name" if c.key == "name" else one[c.key]) for c in STILL))
+                for n, one in enumerate(life)
+            )
+            table.refill([first, *others])
+            await pilot.pause()
+            seen.append({column.key: given for column, given in table._layout()})
+        for before, after in pairwise(seen):
+            grown = [k for k in after if k != "words" and after[k] != before.get(k, 0)]
+            assert grown in ([], ["hosts"], ["address"], ["hosts", "address"])
+            assert all(after[k] > before.get(k, 0) for k in grown)
+            assert set(before) <= set(after)
+            assert after["words"] <= before["words"]

@@ -12,7 +12,7 @@ from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
-from backends.campaign.record.status_view import RunView, chart_series
+from backends.campaign.record.status_view import WARMING_UP, RunView, chart_series
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.hosts.host_facts import Gpu, HostFacts
@@ -62,7 +62,12 @@ def details_text(
     begun, silent = run.elapsed_s is not None, run.silent_s is not None
     text.append_text(
         run_state(
-            run.state, paused=run.paused, collecting=run.collecting, begun=begun, silent=silent
+            run.state,
+            paused=run.paused,
+            collecting=run.collecting,
+            begun=begun,
+            silent=silent,
+            warming=run.doing == WARMING_UP,
         )
     )
     text.append(f"  {plain(run.profile)}\n", MUTED)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import (
     NO_READING,
     NO_READING_YET,
+    WARMING_UP,
     CampaignSnapshot,
     ChartSeries,
     RunView,
@@ -19,7 +21,7 @@ from backends.campaign.record.status_view import (
 )
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
-from profiles.format.case_labels import CaseLabels, case_labels
+from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.kept_words import DESERTED
 from tui.text import (
     bar,
@@ -34,20 +36,25 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 
 COLUMNS = (
-    Column("state", "State", 12),
-    Column("label", "Run", None),
-    Column("hosts", "Hosts", 16, from_width=96, most=60),
-    Column("progress", "Progress", 13),
-    Column("rate", "throughput", 10, right=True, most=24),
-    Column("eta", "ETA", 7, right=True),
-    Column("elapsed", "Elapsed", 7, right=True, from_width=96),
+    Column("state", "State", 12, still=True),
+    Column("label", "Run", 12, most=72, first=True, ends=True, still=True),
+    Column("hosts", "Hosts", 12, from_width=96, most=60, still=True),
+    Column("elapsed", "Elapsed", 7, right=True, from_width=96, still=True),
+    Column("progress", "Progress", None, most=40, least=13),
+    Column("rate", "throughput", 9, right=True, still=True),
+    Column("eta", "ETA", 6, right=True, still=True),
 )
+PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
 
 
 def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
     """What stands over the rows: the unit of the figures, and when an ETA is one of then."""
     columns = {one.key: one for one in COLUMNS}
-    columns["rate"] = replace(columns["rate"], label=throughput_heading(_units(viewed)))
+    units = _units(viewed)
+    label = throughput_heading(units)
+    widest = max(map(cell_len, units)) if len(units) > 1 else 0  # behind each figure
+    width = max(columns["rate"].width or 0, cell_len(label), widest + 8)
+    columns["rate"] = replace(columns["rate"], label=label, width=width)
     if viewed is not None and viewed.replayed:
         columns["eta"] = replace(columns["eta"], label="ETA then", width=8)
     return tuple(columns.values())
@@ -55,9 +62,6 @@ def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
 
 def _units(viewed: CampaignSnapshot | None) -> set[str]:
     return {run.unit for run in viewed.runs} if viewed else set()
-
-
-PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
 
 
 def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
@@ -103,32 +107,40 @@ class RunRows:
     def __init__(self) -> None:
         self._known: dict[str, tuple[RunView, object, Row]] = {}
         self._labels = CaseLabels()
+        self._profiles: dict[str, str] = {}  # by what tells them apart
+        self._alike = ""
         self._labels_of: object = None
 
-    def labels(self, viewed: CampaignSnapshot) -> CaseLabels:
-        """How its cases are called beside one another; no run is ever taken away."""
+    def _labels_for(self, viewed: CampaignSnapshot) -> None:
+        """How its runs are called beside one another; none is ever taken away."""
         of = viewed.path, len(viewed.runs)
         if of != self._labels_of:
             self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
-        return self._labels
+            self._profiles, self._alike = apart(dict.fromkeys(run.profile for run in viewed.runs))
+
+    def shared(self, viewed: CampaignSnapshot) -> str:
+        """What all of its runs are, and no row says: ``…-resnet50 compile=on``."""
+        self._labels_for(viewed)
+        return " ".join(filter(None, (plain(self._alike), self._labels.shared)))
 
     def called(self, viewed: CampaignSnapshot, run: RunView) -> str:
         """Beside the others, without what is said of all of them."""
-        several = len({one.profile for one in viewed.runs}) > 1
-        called = _called(run, self.labels(viewed))
-        return f"{run.profile} {called}" if several else called
+        self._labels_for(viewed)
+        called = _called(run, self._labels)
+        return f"{run.profile} {called}" if len(self._profiles) > 1 else called
 
     def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
-        several = len({run.profile for run in viewed.runs}) > 1
+        self._labels_for(viewed)
+        profiles = self._profiles if len(self._profiles) > 1 else {}
         units = len(_units(viewed)) > 1
-        labels = self.labels(viewed)
-        by = several, units, labels
+        by = tuple(profiles), units, self._labels
         known, self._known = self._known, {}
         for run in viewed.runs:
             before = known.get(run.run_id)
             same = before is not None and (before[0] is run or before[0] == run)
             if before is None or not same or before[1] != by:
-                before = (run, by, _row(run, labels, several=several, units=units))
+                label = _label(_called(run, self._labels), profiles.get(run.profile, ""))
+                before = (run, by, _row(run, label, units=units))
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
 
@@ -137,37 +149,38 @@ def _called(run: RunView, labels: CaseLabels) -> str:
     return labels.label(run.case) + run.label.removeprefix(run.case.label)
 
 
-def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row:
-    called = _called(run, labels)
+def _row(run: RunView, label: Text, *, units: bool) -> Row:
+    """Words stand in the place of its progress, and go on behind it: to the end of the row where
+    they are of trouble."""
     rate = run.throughput_now if run.state.active else run.throughput
     said = _row_words(run)
     silence = _length(run.silent_s)
-    colour = MUTED if not in_trouble(run) else BAD if run.state is RunState.FAILED else WARN
-    begun = run.progress is not None and not run.state.waits
-    there = bool(said) and not begun and rate is None  # it has no figures to tell
-    progress = (
-        _kept_cell(said, colour)
-        if there
-        else _progress(
-            run.state,
-            None if run.progress is None else round(run.progress, 2),
-            run.outlived,
-            bool(silence),
-        )
-    )
+    troubled = in_trouble(run)
+    colour = MUTED if not troubled else BAD if run.state is RunState.FAILED else WARN
+    done = None if run.progress is None else round(run.progress, 2)
     return Row(
         run.run_id,
         (
-            _state(run.state, run.paused, run.collecting, run.elapsed_s is not None, silence),
-            _label(called, run.profile if several else "", "" if there else said, colour),
+            _state(
+                run.state,
+                run.paused,
+                run.collecting,
+                run.elapsed_s is not None,
+                silence,
+                run.doing == WARMING_UP,
+            ),
+            label,
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
-            progress,
+            _duration(run.elapsed_s),
+            _kept_cell(said, colour)
+            if said
+            else _progress(run.state, done, run.outlived, bool(silence)),
             _rate(run, rate, units=units),
             _duration(None if run.state.ended else run.eta_s),
-            _duration(run.elapsed_s),
         ),
         find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
-        spread=PROGRESS if there else None,
+        spread=PROGRESS if said else None,
+        insists=troubled,
     )
 
 
@@ -175,7 +188,8 @@ def _row_words(run: RunView) -> str:
     """What no other cell of its row says."""
     words = run.reason if run.state is RunState.FAILED else run.brief or run.state_text
     said = _said(run.state, words)
-    return "" if said.startswith(NO_READING) else said  # the state and the figure say it
+    told = said.startswith(NO_READING) or said == WARMING_UP  # the state or the figure says it
+    return "" if told else said
 
 
 def _length(silent_s: float | None) -> str:
@@ -232,17 +246,24 @@ def _duration(seconds: float | None) -> Text:
 
 
 @lru_cache
-def _state(state: RunState, paused: bool, collecting: bool, begun: bool, silent: str) -> Text:
-    text = run_state(state, paused=paused, collecting=collecting, begun=begun, silent=bool(silent))
+def _state(
+    state: RunState, paused: bool, collecting: bool, begun: bool, silent: str, warming: bool
+) -> Text:
+    text = run_state(
+        state,
+        paused=paused,
+        collecting=collecting,
+        begun=begun,
+        silent=bool(silent),
+        warming=warming,
+    )
     return text.append(f" {silent}") if silent else text
 
 
 @lru_cache(maxsize=CELLS_KEPT)
-def _label(label: str, profile: str, said: str, colour: str) -> Text:
+def _label(label: str, profile: str) -> Text:
     text = cell(label)
-    if profile:
-        text = join([(f"{plain(profile)} ", MUTED), text])
-    return text.append(f"  {said}", colour) if said else text
+    return join([(f"{plain(profile)} ", MUTED), text]) if profile else text
 
 
 @lru_cache(maxsize=CELLS_KEPT)

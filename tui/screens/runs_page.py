@@ -97,7 +97,7 @@ class RunsPage(Page):
             self._troubled = frozenset(run.run_id for run in runs if in_trouble(run))
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
-        shared = self._rows.labels(viewed).shared if viewed else ""
+        shared = self._rows.shared(viewed) if viewed else ""
         all_of = f"all {shared} · " * bool(shared)
         panel.retitle(f"Runs · {all_of}{viewed.name}" if viewed else "Runs", counts)
         panel.say_when_empty(

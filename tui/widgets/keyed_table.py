@@ -31,15 +31,20 @@ NOTHING = ("", "–")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``width``: columns of text; None: what the others leave (one such column, at least 8).
+    """``width``: columns of text; None: what the others leave (one such column, ``least`` of them
+    or more).
 
     ``from_width``: the column is left out while the table is narrower than that. ``most``: it may
-    grow to so many for what its cells hold, where the other column leaves that empty. A column that
-    needs less than its ``width`` gives the rest where the other one is too narrow for its cells;
-    one in which there has been nothing at all gives all of it, the last one first.
-    ``ends``: of names, whose ends both stay where one is too long.
-    ``if_any``: left out while there is nothing in it.
+    grow to so many for what its cells hold, where the other column leaves that empty; of the other
+    one: what it is to have, whatever its cells hold. A column that needs less than its ``width``
+    gives the rest where the other one is too narrow; one in which there has been nothing at all
+    gives all of it, the last one first; but none that is ``still``: what it holds changes by the
+    minute. ``ends``: of names, whose ends both stay where one is too long.
+    ``if_any``: left out until there is something in it.
     ``first``: what tells rows apart: it grows while the other column has more than the least.
+
+    What a column needs is the most that it has held at this width: columns stand still while their
+    cells come and go.
     """
 
     key: str
@@ -51,18 +56,22 @@ class Column:
     ends: bool = False
     first: bool = False
     if_any: bool = False
+    still: bool = False
+    least: int = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """``cells`` in the order of the columns. ``find``: what ``/`` searches besides the cells.
     ``spread``: the number of a cell that may go on over the cells behind it in which there is
-    nothing; no column is as wide as that one would be."""
+    nothing; no column is as wide as that one would be. ``insists``: over others too, as far as it
+    has no room without them."""
 
     key: str
     cells: tuple[Text, ...]
     find: str = ""
     spread: int | None = None
+    insists: bool = False
     widths: tuple[int, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +88,6 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     PANEL = "table"
     BINDINGS = bindings("table")
-    FLEX_MIN = 8
 
     class Moved(Message):
         """The cursor is on another row (``key`` None: the table is empty)."""
@@ -114,6 +122,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._words: tuple[str, ...] = ()
         self._needed: dict[str, int] = {}
         self._filled: set[str] = set()  # columns that have had something in them at this width
+        self._width = 0  # that it was laid out for
         self._last_key: str | None = None
         self._rebuilding = False
         self._painted: dict[_Place, _PaintedCell] = {}
@@ -169,7 +178,9 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._forget()
+        if self.size.width != self._width:  # else it is longer, or has a scrollbar
+            self._width = self.size.width
+            self._forget()
         self._draw()
 
     def _forget(self) -> None:
@@ -179,64 +190,57 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def _layout(self) -> tuple[tuple[Column, int], ...]:
         """Visible columns and their widths for the present width."""
-        self._note_filled()
+        needed = self._note_needed()
         total = self.scrollable_content_region.width or self.size.width or 80
         chosen = [
             c
             for c in self._all_columns
-            if total >= c.from_width and not (c.if_any and self._is_empty(c))
+            if total >= c.from_width and not (c.if_any and c.key not in self._filled)
         ]
         fixed = sum(c.width for c in chosen if c.width is not None)
         rest = total - fixed - 2 * self.cell_padding * len(chosen)
         widths = {c.key: c.width or 0 for c in chosen}
-        flexible = [max(self._needs(c), self.FLEX_MIN) for c in chosen if c.width is None]
+        other = next((c for c in chosen if c.width is None), None)
+        least = other.least if other else 0
+        wanted = max(other.most or needed[other.key], least) if other else 0
         missing = {
-            c.key: max(0, min(self._needs(c), c.most) - widths[c.key]) for c in chosen if c.first
+            c.key: max(0, min(needed[c.key], c.most) - widths[c.key]) for c in chosen if c.first
         }
-        spare = rest - max(flexible, default=0) - sum(missing.values())
-        for column in chosen:
-            if spare < 0 and column.width is not None:
-                given = max(0, min(column.width - self._has_needed(column), -spare))
+        spare = rest - wanted - sum(missing.values())
+        gives = [c for c in chosen if c.width is not None and not c.still]
+        for column in gives:
+            if spare < 0:
+                enough = max(needed[column.key], cell_len(column.label))
+                given = max(0, min(widths[column.key] - enough, -spare))
                 widths[column.key] -= given
                 spare, rest = spare + given, rest + given
-        for column in reversed(tuple(chosen)):
-            if spare < 0 and column.width is not None and column.key not in self._filled:
+        for column in reversed(gives):
+            if spare < 0 and column.key not in self._filled:
                 chosen.remove(column)
                 given = widths[column.key] + 2 * self.cell_padding
                 spare, rest = spare + given, rest + given
         for key, more in missing.items():
-            given = max(0, min(more, rest - self.FLEX_MIN))
+            given = max(0, min(more, rest - least))
             widths[key] += given
             spare, rest = spare + more - given, rest - given
         for column in chosen:
-            if spare > 0 and column.most > widths[column.key]:
-                more = min(self._needs(column), column.most) - widths[column.key]
+            if spare > 0 and column is not other and column.most > widths[column.key]:
+                more = min(needed[column.key], column.most) - widths[column.key]
                 more = max(0, min(more, spare))
                 widths[column.key] += more
                 spare, rest = spare - more, rest - more
-        return tuple(
-            (c, max(self.FLEX_MIN, rest) if c.width is None else widths[c.key]) for c in chosen
-        )
+        return tuple((c, max(least, rest) if c is other else widths[c.key]) for c in chosen)
 
-    def _is_empty(self, column: Column) -> bool:
-        number = self._all_columns.index(column)
-        return all(row.cells[number].plain in NOTHING for row in self._rows)
-
-    def _note_filled(self) -> None:
-        for column in self._all_columns:
-            if column.key not in self._filled and not self._is_empty(column):
+    def _note_needed(self) -> dict[str, int]:
+        """By column, the longest that it has held; and in which there has been anything."""
+        for number, column in enumerate(self._all_columns):
+            longest = max((row.widths[number] for row in self._rows), default=0)
+            self._needed[column.key] = max(self._needed.get(column.key, 0), longest)
+            if column.key not in self._filled and any(
+                row.cells[number].plain not in NOTHING for row in self._rows
+            ):
                 self._filled.add(column.key)
-
-    def _has_needed(self, column: Column) -> int:
-        """For all that its cells have held at this width: columns stand still while they change."""
-        needed = max(self._needed.get(column.key, cell_len(column.label)), self._needs(column))
-        self._needed[column.key] = needed
-        return needed
-
-    def _needs(self, column: Column) -> int:
-        """For the longest of its cells."""
-        number = self._all_columns.index(column)
-        return max((row.widths[number] for row in self._rows), default=0)
+        return self._needed
 
     def _draw(self) -> None:
         if not self.is_mounted or not self._laid_out():
@@ -359,8 +363,13 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         if row.spread not in numbers:
             return range(0)
         first = end = numbers.index(row.spread)
-        while end + 1 < len(numbers) and row.cells[numbers[end + 1]].plain in NOTHING:
+        room = self._shown[first][1]
+        while end + 1 < len(numbers):
+            short = row.insists and room < row.cells[row.spread].cell_len
+            if not short and row.cells[numbers[end + 1]].plain not in NOTHING:
+                break
             end += 1
+            room += self._shown[end][1] + 2 * self.cell_padding
         return range(first, end + 1)
 
     def _announce(self) -> None:

@@ -27,6 +27,7 @@ from profiles.format.case import Case
 
 NO_READING = "no reading"
 NO_READING_YET = f"{NO_READING} yet"
+WARMING_UP = "warming up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class RunView:
     cleanup: Cleanup
     doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2"
     silent_s: float | None = None  # without a reading, where that is longer than they take to come
-    brief: str = ""  # state_text of one that waits, without what others wait for as well
+    brief: str = ""  # for a row: of one that waits, without what others wait for as well
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
 
 
@@ -320,7 +321,7 @@ def _view(
         cleanup=run.cleanup,
         doing=doing,
         silent_s=quiet_s,
-        brief=_brief(run, now, waiting, trouble),
+        brief=_brief(run, now, waiting, trouble, expected),
         outlived=quiet_s is None and _outlived(run, now, expected),
     )
 
@@ -344,7 +345,11 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
     return "collecting" if run.collecting else ""
 
 
-def _brief(run: RunRecord, now: float, waiting: Waiting | None, said: str) -> str:
+def _brief(
+    run: RunRecord, now: float, waiting: Waiting | None, said: str, expected: float | None
+) -> str:
+    if not said and expected and _outlived(run, now, expected) and run.reading_count:
+        return f"past ≈{format_duration(expected)}"
     told = waiting is not None and said == waiting_text(waiting, now)
     return waiting_text(waiting, now, brief=True) if waiting is not None and told else said
 
@@ -372,7 +377,7 @@ def _doing(run: RunRecord, start: str) -> str:
         return start
     if run.state is not RunState.RUNNING or run.reading_count > run.warmup:
         return ""
-    return "warming up" if run.reading_count else NO_READING_YET
+    return WARMING_UP if run.reading_count else NO_READING_YET
 
 
 def _at_work(run: RunRecord, now: float, expected: float | None, doing: str) -> str:

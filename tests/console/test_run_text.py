@@ -1,0 +1,129 @@
+"""The list of runs, as it stands while a campaign goes on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from backends.campaign.record.run_state import RunState
+from backends.campaign.record.status_view import CampaignSnapshot
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    tick,
+    until,
+)
+from tests.console.fakes import FakeWorkspace
+from tui.screens.run_text import RunRows, run_columns
+from tui.screens.runs_page import RunsPage
+from tui.widgets.keyed_table import KeyedTable
+
+SIZES = (SMALL, LARGE, HUGE)
+PROFILES = (
+    "ngc-pytorch-resnet50",
+    "ngc-tensorflow-resnet50",
+    "oneflow-resnet50",
+    "paddle-resnet50",
+)
+REASON = "stalled: no reading for 10m"
+LONG_REASON = "CUDA out of memory: tried to allocate 2.00 GiB on GPU 3 of sim2, 61 MiB of it free"
+
+
+def of_several_profiles(viewed: CampaignSnapshot, reason: str = REASON) -> CampaignSnapshot:
+    runs = [replace(run, profile=PROFILES[n % len(PROFILES)]) for n, run in enumerate(viewed.runs)]
+    runs[1] = replace(
+        runs[1],
+        state=RunState.FAILED,
+        state_text="failed",
+        reason=reason,
+        throughput=None,
+        throughput_now=None,
+        progress=None,
+        eta_s=None,
+        elapsed_s=99.0,
+        hosts=("sim2",),
+    )
+    return replace(viewed, runs=tuple(runs))
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+async def test_columns_stand_still_from_the_first_run_to_the_last(
+    workspace: FakeWorkspace, size: tuple[int, int], several: bool
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        controller = begin(app, workspace)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
+        table = app.screen.query_one("#runs", KeyedTable)
+        rows, seen = RunRows(), []
+        while True:
+            viewed = controller.snapshot()
+            if several:
+                viewed = of_several_profiles(viewed)
+                table.refill(rows(viewed), run_columns(viewed))
+            else:
+                tick(app)
+            await pilot.pause()
+            seen.append({column.key: width for column, width in table._layout()})
+            if viewed.finished:
+                break
+            workspace.clock.tick(7)
+        assert len(seen) > 10
+        assert all(one == seen[0] for one in seen), seen
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_rows_of_several_profiles_tell_repeat_and_reason_whole(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        controller = begin(app, workspace)
+        workspace.clock.tick(20)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
+        reason = LONG_REASON if size is HUGE else REASON
+        viewed = of_several_profiles(controller.snapshot(), reason)
+        table = app.screen.query_one("#runs", KeyedTable)
+        table.refill(RunRows()(viewed), run_columns(viewed))
+        table.move_cursor(row=0)
+        await pilot.pause()
+        region = table.region
+        shown = "\n".join(screen_text(app).splitlines()[region.y + 1 : region.bottom])
+        numbers = [run.label.partition("#")[2] for run in viewed.runs]
+        assert re.findall(r" \dn\dg b128 \w+ #(\d+) ", shown) == numbers[: region.height - 1]
+        assert reason in shown
+        assert "resnet50" not in shown
+        assert "…-resnet50" in RunRows().shared(viewed)
+
+
+@pytest.mark.parametrize("width", [80, 90, 100, 120, 160, 200])
+@pytest.mark.parametrize("words", [REASON, LONG_REASON, "node2: connection lost 12s ago, retrying"])
+async def test_a_reason_is_cut_only_where_its_row_has_no_blank_left(
+    workspace: FakeWorkspace, width: int, words: str
+) -> None:
+    async with console(workspace, (width, 24)) as (app, pilot):
+        controller = begin(app, workspace)
+        workspace.clock.tick(20)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
+        viewed = of_several_profiles(controller.snapshot(), words)
+        if "lost" in words:
+            first, failed, *rest = viewed.runs
+            lost = replace(first, state_text=words, doing="", brief=words)
+            assert lost.throughput_now is not None
+            viewed = replace(viewed, runs=(failed, lost, *rest))
+        table = app.screen.query_one("#runs", KeyedTable)
+        table.refill(RunRows()(viewed), run_columns(viewed))
+        await pilot.pause()
+        line = next(one for one in screen_text(app).splitlines() if words[:9] in one)
+        begins = line.index(words[:9])
+        room = cell_len(line) - 2 - begins
+        assert words in line or (room - 4 <= cell_len(words) and "  " not in line[begins:-4])
