@@ -34,6 +34,7 @@ class Session:
         self.opened: CampaignSnapshot | None = None
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
         self.last: CampaignSummary | None = None
+        self._began = workspace.cluster.now()
         """The newest campaign, as of when they were read."""
         self.precheck: PrecheckAtWork | None = None
         self.playing: Callable[[], str] | None = None
@@ -68,6 +69,12 @@ class Session:
         if (speed := self.workspace.cluster.simulated_speed) is not None:
             return f"SIMULATED ×{speed:g}"
         return "SIMULATED" * (self.simulated or (viewed is not None and viewed.simulated))
+
+    def own_time(self, of_hosts: float) -> float:
+        """When it was for who sits here, seconds since the epoch: the time of hosts that are made
+        up passes faster from here on, and how old something is he reads in his own."""
+        passed = max(0.0, of_hosts - self._began)
+        return of_hosts - passed + passed / (self.workspace.cluster.simulated_speed or 1.0)
 
     @property
     def live(self) -> CampaignSnapshot | None:

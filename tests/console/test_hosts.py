@@ -21,10 +21,10 @@ from backends.engines.slurm.nodes import Node
 from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.remote.lease import Lease
-from tests.console.conftest import LARGE, ONEFLOW, SMALL, console, screen_text, tick, until
+from tests.console.conftest import HUGE, LARGE, ONEFLOW, SMALL, console, screen_text, tick, until
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
 from tui.own_leases import OwnLeases
-from tui.screens.hosts_page import HostRows, devices, note, summary
+from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
 from tui.text import ranges
 from tui.widgets.host_detail import HostDetail
 from tui.widgets.host_text import host_text
@@ -148,6 +148,49 @@ async def test_a_thousand_hosts_are_found_by_words_and_left_alone_while_nothing_
         assert len(table.shown_keys) == 100
         await pilot.press("escape")
         assert len(table.shown_keys) == 1000
+
+
+@pytest.mark.parametrize("speed", [None, 1.0, 30.0, 60.0])
+async def test_how_old_it_is_goes_by_the_time_of_who_reads_it(
+    workspace: FakeWorkspace, speed: float | None
+) -> None:
+    """That of simulated hosts passes faster; what lies before this sitting was ours."""
+    workspace.simulated, workspace.simulated_speed = speed is not None, speed
+    async with console(workspace, HUGE) as (app, pilot):
+        page = app.screen
+        assert isinstance(page, HostsPage)
+        workspace.clock.tick(600.0 * (speed or 1.0))
+        tick(app)
+        await pilot.pause()
+        shown = {row.key: row.cells[-1].plain for row in page._shown}
+        assert set(shown.values()) == {"10m00s"}
+        assert "as of 10m00s ago" in screen_text(app)
+        page._ask_again()
+        await until(pilot, lambda: workspace.refreshed)
+        assert workspace.refreshed[-1] == 60.0 * (speed or 1.0)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_columns_stand_still_whatever_befalls_the_hosts(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        table = app.screen.query_one("#hosts", KeyedTable)
+        known, seen = v100_hosts(), []
+        gone = "connection refused, and so it was the last eleven times that somebody asked"
+        for change in (
+            {},
+            {"state": HostState.UNREACHABLE, "reason": gone},
+            {"facts": replace(facts(), lease=SOMEBODY)},
+            {"state": HostState.PROBING},
+            {},
+        ):
+            workspace.answer(*(replace(host, **change) for host in known))
+            await pilot.press("R")
+            tick(app)
+            await pilot.pause()
+            seen.append({column.key: width for column, width in table._layout()})
+        assert all(one == seen[0] for one in seen), seen
 
 
 def test_an_unreachable_host_says_why_in_the_list_and_what_to_do_in_the_details() -> None:

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from backends.hosts.live_telemetry import LiveTelemetry
 
 COLUMNS = (
-    Column("state", "State", 13),
+    Column("state", "State", 13, still=True),
     Column("name", "Host", 12),
     Column("address", "Address", 15, from_width=100, most=24),
     Column("devices", "Devices", 23),
-    Column("load", "Load", 9, right=True, from_width=90),
-    Column("memory", "Mem GiB", 9, right=True, from_width=100),
-    Column("note", "Remarks", None),
-    Column("age", "Asked", 6, right=True, from_width=150),
+    Column("load", "Load", 9, right=True, from_width=90, still=True),
+    Column("memory", "Mem GiB", 9, right=True, from_width=100, still=True),
+    Column("note", "Remarks", None, most=60),
+    Column("age", "Asked", 6, right=True, from_width=150, still=True),
 )
 OF_A_QUEUE = tuple(
     replace(column, key="partitions", label="Partitions") if column.key == "address" else column
@@ -212,10 +212,11 @@ class HostsPage(Page):
         self.workers.cancel_group(self, "watch")
 
     def pull(self) -> None:
-        hosts = self._hosts = self._leases.of(self.session.hosts, self._live)
+        known = self._leases.of(self.session.hosts, self._live)
+        hosts = self._hosts = tuple(map(self._in_own_time, known))
         self._own = self._known_runs()
         panel = self.main_panel()
-        rows = self._rows.of(hosts, self._own, self.session.workspace.cluster.now())
+        rows = self._rows.of(hosts, self._own, self._now)
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
             queue = self.session.workspace.cluster.inventory.login is not None
@@ -228,6 +229,15 @@ class HostsPage(Page):
             else problem or self._why_none()
         )
         self._show_detail()
+
+    @property
+    def _now(self) -> float:
+        return self.session.own_time(self.session.workspace.cluster.now())
+
+    def _in_own_time(self, host: HostSnapshot) -> HostSnapshot:
+        if host.probed_at is None or not self.session.simulated:
+            return host
+        return replace(host, probed_at=self.session.own_time(host.probed_at))
 
     def _why_none(self) -> str:
         inventory = self.session.workspace.cluster.inventory
@@ -253,7 +263,7 @@ class HostsPage(Page):
         host = next((h for h in self._hosts if h.name == key), None)
         self.query_one(HostDetail).show(
             host,
-            now=self.session.workspace.cluster.now(),
+            now=self._now,
             own=self._own,
             live=self._meters.get(key or ""),
         )
@@ -272,7 +282,8 @@ class HostsPage(Page):
     @work(group="refresh", description="ask hosts again that were asked long ago")
     async def ask_again(self) -> None:
         try:
-            await self.session.workspace.cluster.refresh(OLD_S)
+            cluster = self.session.workspace.cluster
+            await cluster.refresh(OLD_S * (cluster.simulated_speed or 1.0))
         except DlperfError as error:
             self.post_message(Problem(error))
 
