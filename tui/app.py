@@ -16,6 +16,7 @@ from textual import events, on, work
 from textual.app import App
 from textual.command import Provider
 from textual.filter import LineFilter, Monochrome
+from textual.notifications import Notify
 from textual.screen import Screen
 
 from profiles.errors import DlperfError
@@ -23,7 +24,7 @@ from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
 from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
-from tui.messages import CampaignStarted, Problem, Said
+from tui.messages import CampaignStarted, Problem, Said, let_pass, make_room
 from tui.repaint import Painted
 from tui.screens.login_questions import ConsolePrompter
 from tui.screens.page import Page
@@ -134,6 +135,7 @@ class DlperfApp(App[str]):
         if isinstance(screen, Page) and screen is not self._page_shown:
             self._page_shown = screen
             self._painted.forget()
+            let_pass(self._notifications)
         if (sight := sight_of(screen)) is not None:
             sight.renew()
 
@@ -279,7 +281,7 @@ class DlperfApp(App[str]):
         """To a keeper, and look at what it does. Raises DlperfError."""
         begun = await self.session.leave_to_keeper(path)
         for note in begun.notes:
-            self.notify(plain(note), markup=False, timeout=PROBLEM_SHOWN_S)
+            self.notify(plain(note), severity="warning", markup=False, timeout=PROBLEM_SHOWN_S)
         await self.session.open(path)
         self._show_runs()
 
@@ -453,6 +455,10 @@ class DlperfApp(App[str]):
     @on(Said)
     def _said(self, event: Said) -> None:
         self.notify(plain(event.text), markup=False)
+
+    @on(Notify)
+    def _make_room(self, event: Notify) -> None:
+        make_room(self._notifications, event.notification)
 
     def show_problem(self, error: DlperfError) -> None:
         """Tell what is wrong, where, and how to mend it."""

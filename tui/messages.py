@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from textual.message import Message
+from textual.notifications import Notification, Notifications
 
 from profiles.errors import DlperfError
+
+MOST_AT_ONCE = 3
+PASSING = "information"
+"""How grave what was said of the page and of the last key is; problems stay their time."""
 
 
 class Problem(Message):
@@ -25,3 +30,21 @@ class Said(Message):
 
 class CampaignStarted(Message):
     """A campaign is attached; its runs can be watched."""
+
+
+def let_pass(shown: Notifications) -> None:
+    """What was said of a page that is left."""
+    for one in list(shown):
+        if one.severity == PASSING:
+            del shown[one]
+
+
+def make_room(shown: Notifications, new: Notification) -> None:
+    """One word of what was done last, and a few problems, each once."""
+    if new.severity == PASSING:
+        let_pass(shown)
+    for one in list(shown):
+        if (one.title, one.message) == (new.title, new.message):
+            del shown[one]
+    for one in list(shown)[: max(0, len(shown) + 1 - MOST_AT_ONCE)]:
+        del shown[one]
