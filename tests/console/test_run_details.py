@@ -143,3 +143,29 @@ def test_attempts_that_name_each_other_in_a_circle_are_told_once(
     for view in take(state, tmp_path, now=90.0).runs:
         lines = details_text(view, state).plain.splitlines()
         assert sum(". planned" in line for line in lines) < len(names)
+
+
+def gone(run_id: str) -> ev.RunFailed:
+    return ev.RunFailed(t=8.0, run_id=run_id, reason="out of GPU memory")
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [
+        ((), "attempt 2 of it: planned"),
+        ((assigned("r-0001-a2"), gone("r-0001-a2")), "attempt 2 of it: failed"),
+        ((ev.RunCancelled(t=9.0, run_id="r-0001-a2"),), "attempt 2 of it: skipped"),
+    ],
+)
+def test_of_a_run_that_was_tried_again_that_is_told_and_not_offered(
+    tmp_path: Path, then: tuple[ev.Event, ...], said: str, read_only: bool
+) -> None:
+    again = replace(planned("r-0001-a2"), attempt=2, retry_of="r-0001-a1")
+    told = [planned("r-0001-a1"), assigned("r-0001-a1"), gone("r-0001-a1")]
+    for events, first in ((told, True), ([*told, again, *then], False)):
+        state = fold(events)
+        view = take(state, tmp_path, now=90.0).runs[0]
+        text = details_text(view, state, read_only=read_only).plain
+        assert ("→ t tries it again" in text) is (first and not read_only)
+        assert (f"→ {said} · Enter reads the log" in text) is not first

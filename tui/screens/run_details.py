@@ -28,16 +28,22 @@ from tui.text import named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.throughput_plot import jitter_text
 
+_LOG = "Enter reads the log · y copies all this"
 _NEXT_STEPS = {
-    RunState.FAILED: "t tries it again · Enter reads the log · y copies all this",
+    RunState.FAILED: f"t tries it again · {_LOG}",
     RunState.CANCELLED: "t does it again",
     RunState.PLANNED: "starts by itself as soon as its hosts are free · c skips it",
 }
 
 
-def _next_step(run: RunView, *, read_only: bool) -> str:
+def _next_step(run: RunView, later: RunRecord | None, *, read_only: bool) -> str:
+    """``later``: the last attempt of it, where there is one."""
+    if later is not None:
+        begun = later.started_at is not None
+        so_far = run_state(later.state, paused=later.paused, begun=begun).plain.partition(" ")[2]
+        return f"attempt {later.attempt} of it: {so_far} · {_LOG}"
     if read_only:
-        return "Enter reads the log · y copies all this"
+        return _LOG
     if run.paused:
         return "p lets it start when its turn comes · c skips it"
     return _NEXT_STEPS.get(run.state, "")
@@ -72,7 +78,7 @@ def details_text(
     )
     text.append(f"  {plain(run.profile)}\n", MUTED)
     _why(text, run, record)
-    if step := _next_step(run, read_only=read_only):
+    if step := _next_step(run, _later(record, state), read_only=read_only):
         text.append("→ ", ACCENT).append(f"{step}\n")
     text.append("\n")
     result = run_result(record, state)
@@ -180,6 +186,12 @@ def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
         yield "window", f"{window.used} of {counted(record.reading_count, 'reading')}"
     if record.reading_count and (said := jitter_text(window, at_work=record.state.active)):
         yield "jitter", said
+
+
+def _later(record: RunRecord, state: CampaignState) -> RunRecord | None:
+    """The last attempt of its repeat, where that is another one."""
+    last = next(one for one in state.latest_attempts() if one.slot == record.slot)
+    return last if last.run_id != record.run_id else None
 
 
 def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, str]]:
