@@ -259,7 +259,7 @@ async def test_a_paused_run_says_who_and_since_when_and_the_same_key_lets_it_sta
 
 @given(
     st.lists(
-        st.sampled_from(["planned", "at work", "done", "failed", "cancelled"]),
+        st.sampled_from(["planned", "at work", "done", "failed", "cancelled", "skipped"]),
         min_size=1,
         max_size=9,
     )
@@ -269,15 +269,20 @@ def test_what_the_frame_counts_is_each_run_once(ends: list[str]) -> None:
     for number, end in enumerate(ends, 1):
         run_id = f"r-{number:04}-a1"
         told.append(planned(run_id))
-        if end != "planned":
+        if end not in ("planned", "skipped"):
             told.append(assigned(run_id))
         if end == "done":
             told.append(succeeded(run_id))
         if end == "failed":
             told.append(ev.RunFailed(t=3.0, run_id=run_id, reason="x"))
-        if end == "cancelled":
+        if end in ("cancelled", "skipped"):
             told.append(ev.RunCancelled(t=3.0, run_id=run_id))
-    said = summary(take(fold(told), Path("c"), now=5.0)).plain
+    viewed = take(fold(told), Path("c"), now=5.0)
+    for end, row in zip(ends, RunRows()(viewed), strict=True):
+        assert (end in row.cells[0].plain) is (end in ("planned", "failed", "cancelled", "skipped"))
+    for end in ("failed", "cancelled", "skipped"):
+        assert (f"{ends.count(end)} {end}" in viewed.summary) is (end in ends)
+    said = summary(viewed).plain
     counted = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z ]+[a-z])", said)}
     expected = Counter("to come" if end == "planned" else end for end in ends)
     assert {word: number for word, number in counted.items() if number} == dict(expected)

@@ -12,6 +12,7 @@ from profiles.counted import counted
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
+from tui.screens.run_text import said_of
 
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
@@ -46,7 +47,7 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
     if action in CHANGES and viewed.read_only and viewed.kept_by is None:
         return "the campaign is over" if viewed.finished else DESERTED
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
-    is_so = f"the run {run.state.said}"
+    is_so = f"the run {said_of(run)}"
     return {
         "retry": again or f"nothing to retry: {is_so}",
         "cancel_run": is_so,

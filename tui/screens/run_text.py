@@ -86,8 +86,8 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     )
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
-    if viewed.cancelled:
-        parts.append((f"{viewed.cancelled} cancelled", MUTED))
+    left_out = ((viewed.cancelled - viewed.skipped, "cancelled"), (viewed.skipped, "skipped"))
+    parts += [(f"{many} {word}", MUTED) for many, word in left_out if many]
     if leaving:
         parts.append(("a keeper is being started …", MUTED))
     elif viewed.deserted:
@@ -207,6 +207,13 @@ def _rate(run: RunView, rate: float | None, *, units: bool) -> Text:
     if rate is None and run.doing == NO_READING_YET:
         return _kept_cell("none yet", MUTED, right=True)
     return _kept_cell(rate_text(rate, run.unit * units), _rate_style(run), right=True)
+
+
+def said_of(run: RunView) -> str:
+    """Its state behind its name, in a sentence: "has failed"; one that was cancelled before it had
+    started "was skipped"."""
+    skipped = run.state is RunState.CANCELLED and run.elapsed_s is None
+    return "was skipped" if skipped else run.state.said
 
 
 def in_trouble(run: RunView) -> bool:

@@ -113,6 +113,7 @@ class CampaignSnapshot:
     notes: tuple[tuple[float, str, str], ...]
     kept_by: Holder | None = None  # who else is at work on it; None: nobody, or we are
     profiled: int = 0  # of those that succeeded: uncounted, for where the time goes
+    skipped: int = 0  # of the cancelled: before they had started
 
     @property
     def deserted(self) -> bool:
@@ -141,8 +142,10 @@ class CampaignSnapshot:
         parts = [f"{self.done}/{self.total} runs"]
         if self.failed:
             parts.append(f"{self.failed} failed")
-        if self.cancelled:
-            parts.append(f"{self.cancelled} cancelled")
+        if self.cancelled > self.skipped:
+            parts.append(f"{self.cancelled - self.skipped} cancelled")
+        if self.skipped:
+            parts.append(f"{self.skipped} skipped")
         if self.paused:
             parts.append(f"{self.paused} paused")
         if self.finished:
@@ -215,6 +218,7 @@ def take(
         notes=_notes(state),
         kept_by=kept_by,
         profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
+        skipped=sum(run.state is RunState.CANCELLED and run.started_at is None for run in done),
     )
 
 
