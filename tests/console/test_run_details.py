@@ -15,7 +15,17 @@ from backends.campaign.record.status_view import take
 from backends.hosts.environment import environment_document
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
 from profiles.throughput.steady import Disturbance, Shape
-from tests.console.conftest import SMALL, begin, console, screen_text, shows, tick, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+)
 from tests.console.fakes import START, FakeController, FakeWorkspace, facts, known_host
 from tests.console.test_runs import open_runs, pass_time
 from tests.console.test_telemetry_panel import gpu_lines, tell
@@ -169,3 +179,32 @@ def test_of_a_run_that_was_tried_again_that_is_told_and_not_offered(
         text = details_text(view, state, read_only=read_only).plain
         assert ("→ t tries it again" in text) is (first and not read_only)
         assert (f"→ {said} · Enter reads the log" in text) is not first
+
+
+@pytest.mark.parametrize("size", [SMALL, (80, 30), LARGE, HUGE])
+async def test_all_that_is_told_of_a_failed_run_can_be_read_at_any_size(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    workspace.fails = {"1n8g": "out of GPU memory"}
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press("j")
+        details = page.query_one(Details)
+        await until(pilot, lambda: details.display and "exit status" in details.text)
+        details.focus()
+        await pilot.pause()
+        seen: list[str] = []
+        while True:
+            region = details.scrollable_content_region
+            rows = screen_text(app).splitlines()[region.y : region.bottom]
+            rows = [row.ljust(size[0])[region.x : region.right].rstrip() for row in rows]
+            below = int(details.max_scroll_y - details.scroll_y)
+            assert (f"{below} more line" in str(details.border_subtitle)) is (below > 0)
+            seen += rows if not seen else rows[-1:]
+            if not below:
+                break
+            await pilot.press("j")
+            await pilot.pause()
+        assert "".join("".join(seen).split()) == "".join(details.text.split())

@@ -6,6 +6,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
+from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.widgets.filter_table import set_frame
 from tui.widgets.shown_text import ShownText
@@ -27,12 +28,32 @@ class Details(VerticalScroll, can_focus=True):
         yield ShownText()
 
     def on_mount(self) -> None:
-        set_frame(self, self._title)
+        self._frame()
+
+    def _frame(self) -> None:
+        """With what is out of sight below, and how to come there."""
+        below = int(self.max_scroll_y - self.scroll_y)
+        keys = "↓" if self.has_focus else "Tab, then ↓"
+        set_frame(self, self._title, f"{counted(below, 'more line')}: {keys}" * (below > 0))
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._frame)
+
+    def on_focus(self) -> None:
+        self._frame()
+
+    def on_blur(self) -> None:
+        self._frame()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._frame()
 
     def show(self, title: str, text: Text) -> None:
         if title != self._title:
             self.scroll_home(animate=False)
             self._title = title
-            set_frame(self, title)
         self.text = text.plain
         self.query_one(ShownText).show(text)
+        self._frame()
+        self.call_after_refresh(self._frame)  # how long it is is known then
