@@ -42,8 +42,8 @@ COLUMNS = (
     Column("name", "Host", 12),
     Column("address", "Address", 15, from_width=100, most=24),
     Column("devices", "Devices", 23),
-    Column("load", "Load", 9, right=True, from_width=90, still=True),
-    Column("memory", "Mem GiB", 9, right=True, from_width=100, still=True),
+    Column("load", "Load", 9, right=True, from_width=90),
+    Column("memory", "Mem GiB", 9, right=True, from_width=100),
     Column("note", "Remarks", None, most=60),
     Column("age", "Asked", 6, right=True, from_width=150, still=True),
 )
