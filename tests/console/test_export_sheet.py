@@ -364,3 +364,39 @@ async def test_what_was_written_stays_in_sight_and_the_sheet_is_there_for_the_ne
             await pilot.press("f")
             said = "".join(words(app.screen.query_one("#choices")).split())
             assert f"Written{tmp_path / name}" in said
+
+
+@pytest.mark.parametrize("chosen", ["md", "csv", "json"])
+@pytest.mark.parametrize("suffix", [".md", ".csv", ".JSON", ".txt", ""])
+async def test_the_file_is_of_the_format_that_its_name_says_and_that_is_told_before_enter(
+    workspace: FakeWorkspace, tmp_path: Path, chosen: str, suffix: str
+) -> None:
+    begins = {"md": "###", "csv": ("profile,", "node num,"), "json": "{"}
+    written = suffix.lower().removeprefix(".")
+    written = written if written in begins else chosen
+    target = tmp_path / f"out{suffix}"
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        await pilot.press("s", "S")
+        await choose(sheet, pilot, "speedup", chosen)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = str(target)
+        await until(pilot, partial(shows, app, f"out{suffix}, as {written}"))
+        await pilot.press("enter")
+        await until(pilot, target.exists)
+        assert target.read_text().startswith(begins[written])
+
+
+async def test_a_name_that_says_a_format_which_there_is_not_is_told_and_not_taken(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await export(app, pilot, tmp_path / "out.csv")  # of the whole report
+        await until(pilot, partial(shows, app, "✗ this is not written as csv, but as md or html"))
+        assert isinstance(app.screen, Prompt)
+    assert not (tmp_path / "out.csv").exists()

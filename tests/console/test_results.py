@@ -263,7 +263,7 @@ async def test_an_export_shows_all_of_its_path_and_asks_before_it_makes_director
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         app.screen.query_one(Input).value = str(target)
         await pilot.pause()
-        assert "".join(words(app.screen.query_one(".meaning")).split()) == str(target)
+        assert "".join(words(app.screen.query_one(".meaning")).split()) == f"{target},asmd"
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "There is no directory"))
         await pilot.press("n")

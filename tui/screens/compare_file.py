@@ -12,7 +12,10 @@ from backends.results.comparison_report import (
     comparison_markdown,
     comparisons_csv,
 )
+from tui.screens.named_file import format_of
 from tui.side_by_side import Against, SideBySide
+
+FORMATS = ("md", "csv", "json")
 
 
 def copied_text(found: SideBySide) -> str:
@@ -29,12 +32,18 @@ def copied_text(found: SideBySide) -> str:
 def file_of(found: SideBySide, path: Path) -> str:
     """The same for a file: CSV and JSON where its name ends so, with every digit."""
     known = [_named(other, found) for other in found.others if other.comparison is not None]
-    if path.suffix.lower() == ".csv":
+    format = written_as(path)
+    if format == "csv":
         return comparisons_csv(known)
-    if path.suffix.lower() == ".json":
+    if format == "json":
         documents = [comparison_document(one) for one in known]
         return json.dumps(documents[0] if len(documents) == 1 else documents, indent=1) + "\n"
     return copied_text(found)
+
+
+def written_as(path: Path) -> str:
+    """Raises DlperfError: its name says a format that a comparison has not."""
+    return format_of(path, FORMATS, FORMATS[0])
 
 
 def _named(other: Against, found: SideBySide) -> Comparison:

@@ -23,7 +23,7 @@ from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.across_dialog import AcrossList
-from tui.screens.compare_file import copied_text, file_of
+from tui.screens.compare_file import copied_text, file_of, written_as
 from tui.screens.compare_text import (
     COLUMNS,
     below_rows,
@@ -341,7 +341,15 @@ class Compare(Dialog[None]):
         value = str(self._session.workspace.campaigns_dir / "comparison.md")
         words = "Write the comparison to this file; .csv and .json have every digit:"
         self.app.push_screen(
-            Prompt("Write", words, value=value, lasting=True, meaning=whole, check=meant), answered
+            Prompt(
+                "Write",
+                words,
+                value=value,
+                lasting=True,
+                meaning=lambda text: whole(text, written_as),
+                check=lambda text: written_as(meant(text)),
+            ),
+            answered,
         )
 
     @work(exclusive=True, group="write", description="ask before writing over a file")

@@ -35,7 +35,7 @@ from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
-from tui.screens.named_file import destination, meant, whole
+from tui.screens.named_file import destination, format_of, meant, whole
 from tui.text import plain, problem
 from tui.theme import GOOD, MUTED, WARN
 from tui.typed_ahead import typed_ahead
@@ -261,16 +261,24 @@ class ExportSheet(Dialog[None]):
     def action_write(self) -> None:
         if self._written is None:
             return
-        what = self._wanted
+        chosen = self._wanted
 
         def answered(answer: str | None) -> None:
             if answer:
-                self._export_to(what, answer)
+                self._export_to(_as_named(chosen, meant(answer)), answer)
 
-        value = str(_proposed(self._viewed.path, what))
-        words = "Write it to this file:"
+        value = str(_proposed(self._viewed.path, chosen))
+        known = ", ".join(f".{one}" for one in formats_of(chosen.layout))
+        words = f"Write it to this file ({known}):"
         self.app.push_screen(
-            Prompt("Export", words, value=value, lasting=True, meaning=whole, check=meant),
+            Prompt(
+                "Export",
+                words,
+                value=value,
+                lasting=True,
+                meaning=lambda text: whole(text, lambda path: _as_named(chosen, path).format),
+                check=lambda text: _as_named(chosen, meant(text)),
+            ),
             answered,
         )
 
@@ -301,6 +309,15 @@ class ExportSheet(Dialog[None]):
             if self.here:
                 self._last = path
                 self._renew()
+
+
+def _as_named(chosen: Export, path: Path) -> Export:
+    """In the format that the file's name says; raises DlperfError where there is no such export."""
+    format = format_of(path, formats_of(chosen.layout), chosen.format)
+    options = chosen.options
+    if format == "json":  # which has no rows to put in order
+        options = replace(options, arrangement=AS_IT_IS)
+    return replace(chosen, format=format, options=options)
 
 
 def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from backends.results.result_files import write_atomically
 from profiles.errors import DlperfError
 from tui.screens.dialogs import Answer, Choice
+
+Format = TypeVar("Format", bound=str)
 
 
 def meant(text: str) -> Path:
@@ -37,10 +41,33 @@ def meant(text: str) -> Path:
     return path
 
 
-def whole(text: str) -> str:
-    """Where it will be written, or why it cannot be."""
+SUFFIXES = ("md", "csv", "json", "html")
+"""That say a format."""
+
+
+def format_of(path: Path, formats: Sequence[Format], chosen: Format) -> Format:
+    """What the file's name says, of the formats that there are, else the one that was ``chosen``.
+
+    Raises
+    ------
+    DlperfError: the name says another one.
+    """
+    said = path.suffix.lower().removeprefix(".")
+    if said not in SUFFIXES:
+        return chosen
+    if (known := next((one for one in formats if one == said), None)) is not None:
+        return known
+    raise DlperfError(
+        f"this is not written as {said}, but as {' or '.join(formats)}",
+        remedy=f"end its name with .{chosen}",
+    )
+
+
+def whole(text: str, written: Callable[[Path], str]) -> str:
+    """Where it will be written and as what (``written``), or why it cannot be."""
     try:
-        return str(meant(text))
+        path = meant(text)
+        return f"{path}, as {written(path)}"
     except DlperfError as error:
         return error.what
 
