@@ -16,12 +16,11 @@ from backends.results.comparison_report import (
     comparison_words,
 )
 from backends.results.escaping import md_text
-from backends.results.result_files import write_atomically
-from profiles.errors import DlperfError
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output_file import add_force, refuse_to_lose, write_output
 from tui.cli.shared.print_table import print_tables
 from tui.threshold import parse_threshold
 
@@ -46,6 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--junit", metavar="FILE", type=Path, help="the verdicts as JUnit XML, for CI servers"
     )
+    add_force(parser)
     add_json(parser)
 
 
@@ -53,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when the candidate has a regression that stands among all cases."""
     workspace = open_workspace(arguments)
     threshold = parse_threshold(arguments.threshold)
+    if arguments.junit is not None:
+        refuse_to_lose(arguments.junit, "--junit", force=arguments.force)
     baseline = workspace.find_to_read(arguments.baseline)
     candidate = None
     if arguments.candidate is not None:
@@ -79,11 +81,5 @@ def _tell_ci(result: Comparison, text: str, arguments: argparse.Namespace) -> No
         except OSError as error:  # the verdict is worth more than its copy
             say(f"warning: cannot write ${STEP_SUMMARY}: {error.strerror}")
     if arguments.junit is not None:
-        try:
-            write_atomically(arguments.junit, comparison_junit(result, strict=arguments.strict))
-        except OSError as error:
-            raise DlperfError(
-                f"cannot write: {error.strerror}",
-                where=str(arguments.junit),
-                remedy="give another --junit",
-            ) from error
+        junit = comparison_junit(result, strict=arguments.strict)
+        write_output(arguments.junit, junit, "--junit")

@@ -14,7 +14,7 @@ from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import footer
 from backends.results.publish import FORMATS, LAYOUTS, publish
-from backends.results.result_files import write_atomically, write_figures
+from backends.results.result_files import write_figures
 from backends.results.run_result import RunResult
 from backends.results.side_by_side import logs_from
 from backends.results.summary import parameters_text, summarise
@@ -24,6 +24,7 @@ from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
+from tui.cli.shared.output_file import add_force, refuse_to_lose, told, write_output
 from tui.cli.shared.print_table import print_tables
 from tui.cli.shared.say_findings import say_findings
 
@@ -54,7 +55,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--transpose", action="store_true", help="rows as columns")
     parser.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="instead of stdout; without --format its name says which: .md, .csv, .json or .html",
+    )
     parser.add_argument(
         "--bundle",
         metavar="FILE",
@@ -62,6 +69,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the campaign with its raw logs as one .tar.zst, which report, compare, history, "
         "status, logs and import read",
     )
+    add_force(parser)
 
 
 def _said_of_layouts() -> str:
@@ -73,6 +81,9 @@ def _said_of_layouts() -> str:
 def run(arguments: argparse.Namespace) -> int:
     """One layout of one or more campaigns, or all of one."""
     workspace = open_workspace(arguments)
+    arguments.format = arguments.format or _format_by_name(arguments)
+    if arguments.output is not None:
+        refuse_to_lose(arguments.output, "-o", force=arguments.force)
     if arguments.bundle is not None or arguments.format in WHOLE:
         return _whole(workspace, arguments)
     paths = [workspace.find_to_read(name) for name in arguments.campaigns_named]
@@ -104,8 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         precheck=precheck_document(paths[0]) if len(paths) == 1 else None,
     )
     if arguments.output is not None:
-        _write(arguments.output, text)
-        say(f"written: {arguments.output}")
+        write_output(arguments.output, text, "-o")
     elif layout.tables is None or arguments.format not in (None, "md"):
         print(text, end="")
     else:
@@ -127,6 +137,30 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _format_by_name(arguments: argparse.Namespace) -> str | None:
+    """What the file's name says where no format is asked for; None: the layout's own.
+
+    Raises
+    ------
+    SelectionError: the name says one that the layout has not.
+    """
+    if arguments.output is None:
+        return None
+    said: str = arguments.output.suffix.lower().removeprefix(".")
+    if said == "html" and arguments.layout is None:
+        return "html"
+    if said not in (*FORMATS, "html"):
+        return None
+    layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
+    if said not in layout.formats:
+        raise SelectionError(
+            f"the layout {layout.name} is not written as {said}",
+            where=f"-o {arguments.output}",
+            remedy=f"name it {' or '.join(f'….{one}' for one in layout.formats)}, or say --format",
+        )
+    return said
+
+
 def _arrangement(arguments: argparse.Namespace) -> Arrangement:
     number = arguments.sort
     if number == 0:
@@ -137,11 +171,13 @@ def _arrangement(arguments: argparse.Namespace) -> Arrangement:
 
 def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
     """What is of one campaign and no layout of it: a bundle, HTML, JUnit."""
+    from backends.campaign.folder.read_bundle import campaign_in  # noqa: PLC0415 (only here)
     from backends.campaign.folder.whole_report import (  # noqa: PLC0415 (only here)
         bundle_of,
         cite_of,
         html_of,
     )
+    from backends.campaign.folder.write_bundle import directory_in_bundle  # noqa: PLC0415
 
     _refuse_with_whole(arguments)
     path = workspace.find_to_read(arguments.campaigns_named[0])
@@ -149,8 +185,15 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
     state = workspace.state(path)
     bundle = workspace.bundles.of(path)
     if arguments.bundle is not None:
-        bundle = bundle_of(state, path, arguments.bundle, say)
-        say(f"written: {arguments.bundle}")
+        name = directory_in_bundle(state.campaign or path.name)
+        refuse_to_lose(
+            arguments.bundle,
+            "--bundle",
+            force=arguments.force,
+            own=lambda file: campaign_in(file) == name,
+        )
+        with told(arguments.bundle):
+            bundle = bundle_of(state, path, arguments.bundle, say)
     if arguments.format == "html":
         _say_without_figures()
         _give(html_of(state, path, bundle=bundle, lang=arguments.lang), arguments.output)
@@ -206,8 +249,7 @@ def _give(text: str, output: Path | None) -> None:
     if output is None:
         print(text, end="")
         return
-    _write(output, text)
-    say(f"written: {output}")
+    write_output(output, text, "-o")
 
 
 def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult, ...], ...]:
@@ -234,12 +276,3 @@ def _base(output: Path | None, paths: Sequence[Path]) -> Path:
 def _logs_base(paths: Sequence[Path]) -> Path | None:
     """Of a document: its one campaign, which it names; of several there is none."""
     return paths[0] if len(paths) == 1 else None
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise DlperfError(
-            f"cannot write: {error.strerror}", where=str(path), remedy="give another -o"
-        ) from error

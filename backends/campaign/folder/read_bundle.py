@@ -61,6 +61,23 @@ def unpack(bundle: Path, into: Path) -> Path:
     return into / top
 
 
+def campaign_in(bundle: Path) -> str | None:
+    """The name that a bundle's directory has; None: that is no bundle of ours. Blocking; raises
+    OSError."""
+    import zstandard  # noqa: PLC0415 (see below)
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
+    with bundle.open("rb") as file, decompressor.stream_reader(file) as stream:
+        bounded = _Bounded(stream, zstandard.ZstdError)
+        bounded.allowed = _HEADERS
+        try:
+            with tarfile.open(fileobj=bounded, mode="r|", format=tarfile.PAX_FORMAT) as tar:
+                first = tar.next()
+        except (tarfile.TarError, ValueError, EOFError, _TooMuchError):
+            return None
+    return PurePosixPath(first.name).parts[0] if first and is_plain(first.name) else None
+
+
 class _TooMuchError(Exception):
     """More than there is room for, or than a campaign has."""
 

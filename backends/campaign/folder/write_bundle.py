@@ -46,7 +46,7 @@ def write_bundle(campaign: Path, name: str, target: Path) -> Bundle:
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("xb") as file:
             hashing = _Hashing(file)
-            _write(campaign, safe_name(name, "campaign"), hashing)
+            _write(campaign, directory_in_bundle(name), hashing)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(target)
@@ -59,6 +59,11 @@ def write_bundle(campaign: Path, name: str, target: Path) -> Bundle:
     finally:
         draft.unlink(missing_ok=True)
     return Bundle(target, hashing.sha256.hexdigest())
+
+
+def directory_in_bundle(name: str) -> str:
+    """Below which the files of the campaign ``name`` lie."""
+    return safe_name(name, "campaign")
 
 
 class _Hashing:
