@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, scatter, signed_percent, significant
 from backends.results.run_result import BANDWIDTH, RunResult
+from backends.results.statistics import CV_RED
 from backends.results.telemetry_figures import typical
 from backends.results.telemetry_words import coinciding
 from backends.results.translations import Lang, pick
@@ -52,7 +53,9 @@ def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
 
 def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
     """``yes (no drift, step or stall)``, ``no, in 2 of 8 repeats``,
-    ``not looked at (8 readings, it takes 10)``."""
+    ``not looked at (8 readings, it takes 10)``,
+    ``no drift, step or stall stands out of readings that scatter by 20% (CV)``: whose scatter
+    is such that nobody would call them steady, and hides what is smaller."""
     if any(run.unit == BANDWIDTH for run in runs):
         return pick(lang, "not looked at (its readings are sizes)", "未检查（读数为不同规模）")
     unsteady = sum(bool(run.steady) for run in runs)
@@ -63,9 +66,7 @@ def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
         )
     unseen = [run for run in runs if run.steady is None]
     if not unseen:
-        return (
-            pick(lang, "yes (no drift, step or stall)", "是（无漂移、阶跃或停顿）") if runs else ""
-        )
+        return _even_or_not(runs, lang)
     fewest = min((run.used for run in unseen if run.used), default=FEWEST_READINGS)
     if fewest >= FEWEST_READINGS:
         return pick(lang, "not looked at", "未检查")
@@ -73,6 +74,20 @@ def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
         lang,
         f"not looked at ({counted(fewest, 'reading')}, it takes {FEWEST_READINGS})",
         f"未检查（{fewest} 个读数，需要 {FEWEST_READINGS} 个）",
+    )
+
+
+def _even_or_not(runs: Sequence[RunResult], lang: Lang) -> str:
+    """Of runs in which nothing was found."""
+    if not runs:
+        return ""
+    scattered = max((cv for run in runs if (cv := run.within_cv) is not None), default=0.0)
+    if scattered <= CV_RED:
+        return pick(lang, "yes (no drift, step or stall)", "是（无漂移、阶跃或停顿）")
+    return pick(
+        lang,
+        f"no drift, step or stall stands out of readings that scatter by {scatter(scattered)} (CV)",
+        f"读数离散达 {scatter(scattered)}（变异系数），其中看不出漂移、阶跃或停顿",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from typing import Literal
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade
 from backends.results.layouts.compare_frameworks import compare_tables
 from backends.results.layouts.pivot import pivot_tables
+from backends.results.numbers import scatter
 from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.run_result import RunResult
 from backends.results.steady_words import steadiness_text, window_text
@@ -61,6 +63,21 @@ def test_a_case_that_nobody_looked_at_is_no_a_and_says_why(used: int) -> None:
     assert f"({used} reading" in steadiness_text(unlooked.measured_runs)
     assert "it takes 10" in steadiness_text(unlooked.measured_runs)
     assert steadiness_text(looked.measured_runs) == "yes (no drift, step or stall)"
+
+
+@given(st.floats(0.001, 0.9), st.sampled_from(["en", "zh"]))
+def test_nobody_is_told_that_readings_are_steady_that_scatter_widely(
+    swing: float, lang: Literal["en", "zh"]
+) -> None:
+    """What the test finds is one thing, its words another: the JSON's word stays."""
+    speeds = tuple(100 * (1 + swing * (-1) ** n) for n in range(30))
+    case = of_six(steady=(), used=30, speeds=speeds)
+    [cv] = {run.within_cv for run in case.runs}
+    assert cv is not None
+    said = steadiness_text(case.measured_runs, lang)
+    assert said.startswith(("yes", "是")) == (cv <= 0.05)
+    assert (scatter(cv) in said) == (cv > 0.05)
+    assert case.runs[0].steadiness == "steady"
 
 
 def test_not_looked_at_not_steady_and_steady_are_three_things() -> None:
