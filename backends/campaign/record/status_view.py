@@ -59,7 +59,8 @@ class RunView:
     log: Path | None  # the local raw log of rank 0
     commands: tuple[str, ...]
     cleanup: Cleanup
-    doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2"
+    doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2";
+    # where nobody is at work on it, all of it
     silent_s: float | None = None  # without a reading, where that is longer than they take to come
     brief: str = ""  # for a row: of one that waits, without what others wait for as well
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
@@ -276,8 +277,10 @@ def _view(
     watched: bool,
 ) -> RunView:
     elapsed = None
+    if not watched:
+        expected = None  # whether it still runs nobody knows
     if run.started_at is not None:
-        until = run.ended_at or run.over_at or now
+        until = run.ended_at or run.over_at or (now if watched else _last_seen(run))
         elapsed = max(0.0, until - run.started_at)
     progress = eta = None
     if run.state.ended:
@@ -295,8 +298,13 @@ def _view(
     if quiet_s is not None and expected and elapsed is not None:
         progress, eta = min(1.0, max(0.0, elapsed - quiet_s) / expected), None
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
-    trouble = _state_text(run, now, waiting, watched=watched) or silent or _slow(run)
-    doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
+    trouble = _state_text(run, now, waiting, watched=watched) or silent
+    if run.state.active and not watched and not trouble:
+        at_work = doing = f"{run.state} when last seen {format_duration(now - _last_seen(run))} ago"
+    else:
+        trouble = trouble or _slow(run)
+        doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
+        at_work = _at_work(run, now, expected, doing)
     return RunView(
         run_id=run.run_id,
         profile=run.profile,
@@ -307,7 +315,7 @@ def _view(
         state=run.state,
         paused=run.paused,
         collecting=run.collecting,
-        state_text=trouble or _at_work(run, now, expected, doing),
+        state_text=trouble or at_work,
         hosts=run.hosts,
         out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
         unit=run.unit,
@@ -346,7 +354,12 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
             again = ", retrying" if watched else ""
             lost = f"{lost} {format_duration(now - since)} ago{again}"
         return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
-    return "collecting" if run.collecting else ""
+    return "collecting" if run.collecting and watched else ""
+
+
+def _last_seen(run: RunRecord) -> float:
+    """When its last reading came, or it began."""
+    return max(run.last_reading_at or 0.0, run.started_at or 0.0)
 
 
 def _brief(

@@ -15,6 +15,7 @@ from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.run_estimates import durations, expected_slots
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, apply, fold
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, RunView, take
 from backends.engines.engine import Waiting, WaitKind
@@ -48,6 +49,28 @@ def test_a_lost_connection_is_told_with_its_age() -> None:
     assert view(shown(state_over, 112.0), A).state_text == "node2: its job is ending"
     back = ev.ContactChanged(t=120.0, run_id=A, host="node2", lost=False)
     assert view(shown(fold([back], state), 121.0), A).state_text == "running, no reading yet"
+
+
+@given(st.floats(0, 1e6), st.booleans())
+def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, reads: bool) -> None:
+    """A campaign that nobody is at work on: its journal says what was so then."""
+    state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A)])
+    at = 1.0
+    if reads:
+        point = (1.0, 5.0, 50.0)
+        state = fold([ev.ReadingsArrived(t=50.0, run_id=A, first=0, readings=(point,))], state)
+        at = 50.0
+    seen = shown(state, at + later, read_only=True)
+    said = view(seen, A)
+    assert seen.deserted
+    assert said.state is RunState.RUNNING  # a program reads what the journal says
+    assert said.state_text.startswith("running when last seen ")
+    assert said.state_text.endswith(" ago")
+    assert said.elapsed_s == at - 1.0
+    assert (said.progress, said.eta_s, said.outlived) == (None, None, False)
+    keeper = Holder("u", "h", 1, 1, "n", Role.KEEPER)
+    kept = view(shown(state, at + later, read_only=True, kept_by=keeper), A)
+    assert "last seen" not in kept.state_text
 
 
 def test_a_waiting_run_says_what_for() -> None:
