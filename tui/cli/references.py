@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif not found:
         say(f"no published figure has {' '.join(arguments.words)}")
     else:
-        print("\n".join(_table(found)))
+        print("\n".join(_table(found, arguments.words)))
     return OK
 
 
@@ -41,15 +41,26 @@ def matches(reference: Reference, words: Sequence[str]) -> bool:
     """Whether every word occurs in one of the row's texts; without regard to case."""
     row = reference_document(reference).values()
     said = "\n".join(value for value in row if isinstance(value, str)).casefold()
-    return all(part in said for word in words for part in word.casefold().split())
+    return all(part in said for part in _parts(words))
 
 
-def _table(found: Sequence[Reference]) -> list[str]:
-    """A heading for every workload with its rows, then the sources by their numbers."""
+def _parts(words: Sequence[str]) -> list[str]:
+    return [part for word in words for part in word.casefold().split()]
+
+
+def _table(found: Sequence[Reference], words: Sequence[str]) -> list[str]:
+    """A heading for every workload with its rows, then the sources by their numbers. First comes
+    the workload whose name has most of the words: one that has ResNet50 inside is another."""
     cited = dict.fromkeys((one.system, one.source) for one in found)
     sources = {source: number for number, source in enumerate(cited, 1)}
     lines: list[str] = []
-    ordered = sorted(found, key=lambda one: (one.workload.casefold(), one.metric, one.unit))
+    parts = _parts(words)
+
+    def place(one: Reference) -> tuple[object, ...]:
+        name = one.workload.casefold()
+        return -sum(part in name for part in parts), name, one.metric, one.unit
+
+    ordered = sorted(found, key=place)
     for (workload, metric, unit), rows in groupby(
         ordered, key=lambda one: (one.workload, one.metric, one.unit)
     ):
