@@ -62,5 +62,5 @@ def _transposed(table: Table) -> Table:
     cells = [table.headings, *table.rows]
     turned = list(zip(*cells, strict=True))
     first, *rows = turned
-    columns = (Column(first[0], "left"), *(Column(heading) for heading in first[1:]))
+    columns = (Column(first[0], "left"), *(Column(heading, rank=1) for heading in first[1:]))
     return replace(table, columns=columns, rows=tuple(rows))

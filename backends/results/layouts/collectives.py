@@ -32,7 +32,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         title=group_title(group, groups),
         columns=(
             *(Column(heading) for heading in headings),
-            *(Column(case.case) for case in group.cases),
+            *(Column(case.case, rank=1) for case in group.cases),
         ),
         rows=(
             *(

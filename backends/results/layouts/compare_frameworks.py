@@ -44,8 +44,8 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
     w, decimals = words_of(own, options.lang), options.throughput_decimals()
     columns = [Column(w.nodes), Column(w.compare_gpus)]
     labels = framework_labels(own)
-    for group, label in zip(own, labels, strict=True):
-        columns += [Column(f"{group.unit}({label})"), Column(w.speedup)]
+    for rank, (group, label) in enumerate(zip(own, labels, strict=True)):  # the last go first
+        columns += [Column(f"{group.unit}({label})", rank=rank), Column(w.speedup, rank=rank)]
     sizes = sorted({(case.gpus, case.nodes, case.case) for group in own for case in group.cases})
     rows: list[tuple[str, ...]] = []
     for gpus, nodes, tag in sizes:

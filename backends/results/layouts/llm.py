@@ -61,17 +61,28 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
         (Column(devices_heading([group], lang)), lambda case: str(case.gpus)),
         (Column(pick(lang, "layout", "并行方式"), "left"), _layout),
         (Column("batch"), _batch),
-        (Column(pick(lang, "sequence", "序列长度")), lambda c: _whole(_told(c, "sequence_length"))),
+        (
+            Column(pick(lang, "sequence", "序列长度"), rank=4),
+            lambda c: _whole(_told(c, "sequence_length")),
+        ),
         (Column("tokens/s"), lambda case: _grouped(case.throughput, options)),
         (Column(f"tokens/s/{device}"), lambda case: _grouped(case.throughput_per_device, options)),
-        (Column(f"TFLOP/s/{device}"), lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1)),
+        (
+            Column(f"TFLOP/s/{device}", rank=1),
+            lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1),
+        ),
         (Column("MFU"), lambda case: percent(case.metrics.get("mfu"))),
-        (Column(pick(lang, "memory (MiB)", memory)), lambda c: _whole(c.gpu_memory_mib)),
-        (Column("J/token"), lambda c: significant(typical(c.measured_runs, joules_per_sample))),
+        (Column(pick(lang, "memory (MiB)", memory), rank=3), lambda c: _whole(c.gpu_memory_mib)),
+        (
+            Column("J/token", rank=2),
+            lambda c: significant(typical(c.measured_runs, joules_per_sample)),
+        ),
     ]
     if any(_cost(case) is not None for case in group.cases):
         heading = pick(lang, "cost of 10⁹ tokens", "每10⁹ token成本")
-        columns.append((Column(heading), lambda case: trimmed(_cost(case), 2, thousands=True)))
+        columns.append(
+            (Column(heading, rank=2), lambda case: trimmed(_cost(case), 2, thousands=True))
+        )
     return columns
 
 

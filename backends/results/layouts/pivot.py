@@ -59,7 +59,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         title += f" · {first.campaign}"
     return Table(
         title=title,
-        columns=tuple(Column(name) for name in (w.cards, *headings)),
+        columns=(Column(w.cards), *(Column(name, rank=1) for name in headings)),
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [throughput_caption(first, w), fixed])),
         notes=(w.simulated,) if simulated(own) else (),

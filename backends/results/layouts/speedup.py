@@ -48,6 +48,16 @@ COLUMNS = (
 )
 """What ``columns`` may name. Left to itself the table has all that are known of any case."""
 
+_RANKS = {
+    "efficiency_interval": 6,
+    "memory": 5,
+    "gpus_per_node": 4,
+    "batch": 3,
+    "speedup_interval": 2,
+    "cv": 1,
+}
+"""What a narrow terminal does without: what stands elsewhere or follows from others first."""
+
 ONEFLOW_COLUMNS = COLUMNS[:7]
 
 
@@ -83,7 +93,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         notes += [w.mark_welch] if Method.WELCH in methods else []
     return Table(
         title=title,
-        columns=tuple(Column(headings[name]) for name in names),
+        columns=tuple(Column(headings[name], rank=_RANKS.get(name, 0)) for name in names),
         rows=tuple(tuple(cells[name](case) for name in names) for case in group.cases),
         caption=w.gap.join(filter(None, [throughput_caption(group, w), base_caption(group, w)])),
         notes=tuple(notes),

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from backends.results.render import Align, Column
@@ -114,3 +116,32 @@ def test_results_are_aligned_on_a_terminal_and_say_how_far_they_can_be_trusted(
     piped = cli("report", "forced")
     assert "| ---: |" in piped.out
     assert "grade D" in piped.err
+
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("example", "layout"),
+    [
+        *(("h200-x4-resnet50-graphs", name) for name in ("speedup", "pivot", "compare", "airank")),
+        *(("h200-x4-gpt-124m", name) for name in ("speedup", "llm")),
+        ("h200-x4-allreduce", "collectives"),
+    ],
+)
+def test_every_layout_of_a_report_has_whole_words_in_80_columns(
+    terminal: Callable[..., OnTerminal], example: str, layout: str, lang: str
+) -> None:
+    """And the throughput, with what it is divided by, is never what there is no room for."""
+    words = ("report", EXAMPLES / example, "--layout", layout, "--lang", lang)
+    shown = terminal(*words, NO_COLOR="1", COLUMNS="80")
+    assert shown.end() == 0, shown.shown
+    lines = re.sub(r"\x1b\[[\d;]*m", "", shown.shown.decode()).splitlines()
+    lines = [line for line in lines if "logs/" not in line]  # a path stays whole
+    assert max(map(cell_len, lines)) <= 80, lines
+    text = "".join(lines)
+    for kept in {"speedup": ("1n1g", "speedup", "efficiency"), "llm": ("tokens/s", "MFU")}.get(
+        layout if lang == "en" else "", ()
+    ):
+        assert kept in text.partition("no room for")[0]

@@ -50,3 +50,22 @@ def test_one_line_for_what_is_so_of_several_cases(
     grades = {case.case: case.grade for case in group.cases}
     told = {(line, grades[tag]) for tag, line in known}
     assert len(notes) <= len(told)
+
+
+def test_what_is_so_of_all_of_many_cases_names_none(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [
+        RunResult(
+            *(f"r{n}", "cpu-smoke", "Python", "MLP"),
+            *(f"{n}n1g", n, 1),
+            repeat=1,
+            parameters={},
+            throughput=100.0 * n,
+            state="succeeded",
+            unit="samples/s",
+        )
+        for n in range(1, 10)
+    ]
+    say_findings(summarise(runs))
+    said = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("note: all 9 cases, grade D: ") for line in said)
+    assert not any("9n1g" in line for line in said if "all 9 cases" in line)

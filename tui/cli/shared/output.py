@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +26,16 @@ def print_campaign(path: Path, **more: object) -> None:
 def say(text: str) -> None:
     """A line for the person at the terminal; never on stdout, which may be a document."""
     print(text, file=sys.stderr, flush=True)
+
+
+def say_folded(text: str) -> None:
+    """The same; on a terminal a line that is too long goes on in the next one between words."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(
+            text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+    say(text)
 
 
 def planned_by_others(path: Path, planned: Sequence[str], arguments: argparse.Namespace) -> int:

@@ -8,7 +8,10 @@ from backends.results.findings import Grade
 from backends.results.grade_words import graded_lines
 from backends.results.summary import Group
 from profiles.format.case_labels import case_labels
-from tui.cli.shared.output import say
+from tui.cli.shared.output import say_folded
+
+MANY = 7
+"""Cases that are not named one by one where something is so of all."""
 
 
 def say_findings(groups: Sequence[Group]) -> None:
@@ -29,5 +32,8 @@ def say_findings(groups: Sequence[Group]) -> None:
                 told.setdefault((grade * decides, line), []).append(name)
             if case.grade is Grade.A:
                 told.setdefault((grade, "nothing to distrust"), []).append(name)
+    every = {name for names in told.values() for name in names}
     for (grade, line), names in told.items():
-        say(f"note: {', '.join(dict.fromkeys(names))}{grade}: {line}")
+        of = list(dict.fromkeys(names))
+        whose = f"all {len(of)} cases" if len(of) == len(every) >= MANY else ", ".join(of)
+        say_folded(f"note: {whose}{grade}: {line}")
