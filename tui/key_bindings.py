@@ -250,6 +250,15 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("slash", "filter", "Find", "find a profile", said="/", footer=17),
             Key(
+                "escape",
+                "back",
+                "All profiles",
+                "every profile again",
+                2,
+                said="Esc",
+                palette=False,
+            ),
+            Key(
                 "P",
                 "pack",
                 "Pack",

@@ -14,7 +14,17 @@ from textual.widgets import Input, TextArea
 
 from backends.campaign.plan.plan import Plan
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, console, screen_text, settled, shows, tick, until, words
+from tests.console.conftest import (
+    LARGE,
+    SMALL,
+    console,
+    screen_text,
+    settled,
+    shows,
+    tick,
+    until,
+    words,
+)
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
 from tui.matrix_marks import Cell
@@ -23,6 +33,7 @@ from tui.screens.dry_run import DryRunView
 from tui.screens.editors import HostPicker, ParameterEditor, SettingsEditor
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.start_dialog import StartDialog
+from tui.widgets.filter_table import TablePanel
 from tui.widgets.grid import MatrixGrid
 
 
@@ -584,3 +595,24 @@ async def test_a_filter_that_no_profile_matches_leaves_no_grid_of_another(
         await pilot.press("backspace")
         await until(pilot, lambda: shows(app, "Matrix · oneflow-resnet50"))
         assert shows(app, "1n1g")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_escape_takes_a_kept_filter_away_and_the_frame_says_of_it_meanwhile(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await open_matrix(app, pilot)
+        panel = app.screen.query_one("#profiles-panel", TablePanel)
+        await until(pilot, lambda: panel.table.row_total > 1)
+        every = panel.table.row_total
+        await pilot.press("slash", *"oneflow", "enter")
+        found = len(panel.table.shown_keys)
+        assert 0 < found < every
+        await until(pilot, lambda: f"/oneflow · {found} of {every}" in screen_text(app))
+        await pilot.press("escape")
+        assert len(panel.table.shown_keys) == every
+        await until(pilot, lambda: "/oneflow" not in screen_text(app))
+        focused = app.focused
+        await pilot.press("escape")
+        assert app.focused is focused

@@ -42,6 +42,7 @@ from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
+from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import Quantity
 
@@ -626,3 +627,20 @@ async def test_a_case_that_failed_says_why_and_where_to_try_it_again(
         await pilot.press("4")
         await until(pilot, lambda: "NCCL timed out" in screen_text(app))
         assert "t there tries it again" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_a_filter_stands_in_the_frame_however_long_the_name_before_it_is(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        panel = app.screen.query_one(TablePanel)
+        panel.start_filter()
+        await pilot.press(*"1n", "enter")
+        found, of = len(panel.table.shown_keys), panel.table.row_total
+        for length in range(0, 200, 7):
+            panel.retitle("x" * length)
+            await pilot.pause()
+            assert f"/1n · {found} of {of} " in screen_text(app)

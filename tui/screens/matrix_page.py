@@ -324,6 +324,8 @@ class MatrixPage(Page):
         return f"{part.profile.name} has no {lacks[action]}" if action in lacks else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "back":
+            return bool(self.main_panel().filter_text)
         if action in ("explain", "undo"):
             return self._asked.explainable if action == "explain" else self._takes_back
         part = self.focused_marks

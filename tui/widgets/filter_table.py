@@ -15,6 +15,11 @@ from tui.theme import MUTED
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.shown_text import ShownText
 
+BETWEEN = " · "
+CORNERS = 4
+"""Columns of a frame beside its title, with the blanks around that."""
+LEAST_TITLE = 6
+
 
 def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> None:
     """ShownText in a widget's frame, taken literally; drawn again only when they differ."""
@@ -68,9 +73,20 @@ class TablePanel(Vertical):
         """ShownText in the frame: above and, at the right, below. Text is taken literally."""
         new = title if isinstance(title, Text) else Text(plain(title))
         if self.filter_text:
-            found, of = len(self.table.shown_keys), self.table.row_total
-            new = new + Text(f" · /{plain(self.filter_text)} · {found} of {of}", MUTED)
+            new = self._with_filter(new)
         set_frame(self, new, footer)
+
+    def _with_filter(self, title: Text) -> Text:
+        """Where there is no room for both the title gives: that rows are hidden must be seen."""
+        found, of = len(self.table.shown_keys), self.table.row_total
+        filtered = Text(f"/{plain(self.filter_text)} · {found} of {of}", MUTED)
+        left = max(0, self.size.width - CORNERS) - filtered.cell_len - len(BETWEEN)
+        if self.size.width and left < title.cell_len:
+            if left < LEAST_TITLE:
+                return filtered
+            title = title.copy()
+            title.truncate(left, overflow="ellipsis")
+        return title + Text(BETWEEN, MUTED) + filtered
 
     def say_when_empty(self, words: str) -> None:
         """What stands in the place of no rows; say what to do next."""
