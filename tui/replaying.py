@@ -13,7 +13,7 @@ from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.app import DlperfApp
-from tui.key_bindings import NOT_IN_A_REPLAY, bindings
+from tui.key_bindings import NOT_IN_A_REPLAY, PANELS, bindings
 from tui.screens.page import Page
 from tui.widgets.telemetry_panel import TelemetryPanel
 
@@ -135,6 +135,14 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
             "faster(1)": clock.speed < SPEEDS[-1],
             "faster(-1)": clock.speed > SPEEDS[0],
         }.get(named, True) and super().check_action(action, parameters)
+
+    def _say_why(self, pressed: str) -> None:
+        """Of a key that any other console has, too."""
+        missing = (key for key in PANELS["app"].keys if key.action in NOT_IN_A_REPLAY)
+        if not self.screen.is_modal and any(pressed in key.keys.split(",") for key in missing):
+            self.flash(f"{pressed}: not in a replay, which shows one campaign and starts none")
+        else:
+            super()._say_why(pressed)
 
     def never(self, action: str) -> str:
         return ""

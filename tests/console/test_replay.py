@@ -340,6 +340,7 @@ async def test_there_is_no_matrix_in_a_replay_and_its_own_keys_stand_together() 
         for key in ("1", "3", "4"):
             await pilot.press(key, "2")
             assert app.current_mode != "matrix"
+            await until(pilot, lambda: "2: not in a replay, which shows one" in screen_text(app))
             assert "Matrix" not in screen_text(app)
             names = [key.action.partition("(")[0] for key in offered(app.screen)]
             assert names[0] == "play"
