@@ -50,6 +50,7 @@ from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
 from tui.text import number, problem_line
 from tui.widgets.chart import Chart
+from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import Quantity
 
@@ -675,3 +676,25 @@ async def test_e_writes_what_the_command_prints(
                     assert float(row[name]) == case[name]
                 assert [float(row["ratio_low"]), float(row["ratio_high"])] == case["ratio_interval"]
                 assert (row["case"], row["verdict"]) == (case["case"], case["verdict"])
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_the_name_of_the_baseline_is_cut_only_where_there_is_no_room(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    await three(workspace)
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        await until(pilot, lambda: screen._found is not None)
+        found = screen._found
+        assert found is not None
+        panel = screen.query_one(TablePanel)
+        for length in range(16, size[0], 9):
+            name = "n" * length
+            sides = [replace(one, about=replace(one.about, name=name)) for one in found.sides]
+            screen._found = replace(found, sides=tuple(sides))
+            screen._fill()
+            await pilot.pause()
+            told, room = str(panel.border_title), panel.size.width - 4
+            assert f"{name} · " in told or ("…" in told and len(told) == room)
+            assert len(told) <= room

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
@@ -47,7 +48,7 @@ from tui.typed_ahead import typed_ahead
 from tui.widgets.case_bars import case_bars, is_curve
 from tui.widgets.chart import AXIS_ROWS, Chart
 from tui.widgets.details import Details
-from tui.widgets.filter_table import TablePanel, set_frame
+from tui.widgets.filter_table import CORNERS, TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable, current_key
 from tui.widgets.scaling_plot import (
     Quantity,
@@ -156,9 +157,10 @@ class Compare(Dialog[None]):
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
         panel.table.refill(rows, None if found is None else columns_of(found))
         if found is not None:
-            room = max(16, self.app.size.width - 60)
+            before, after = f"Against {found.baseline + 1} ", f" · {tally(found)}"
+            room = max(16, panel.size.width - CORNERS - cell_len(before + after))
             name = shorten(plain(found.sides[found.baseline].name), room)
-            panel.retitle(f"Against {found.baseline + 1} {name} · {tally(found)}")
+            panel.retitle(f"{before}{name}{after}")
         panel.say_when_empty(self._why_empty())
         self._show_selected()
         self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
