@@ -12,6 +12,7 @@ from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.due_runs import DueRuns, tell_why
 from backends.campaign.pausing import paused
+from backends.campaign.plan.does_not_fit import repeats_in_vain
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import AWAY, Cause
@@ -393,6 +394,7 @@ class Dispatcher:
         if run.state is RunState.FAILED:
             if run.failed_host and (what := AWAY.get(run.category)):
                 self._engine.trouble(run.failed_host, Trouble.OUT_OF_REACH, what)
+            await self._spare_repeats(run)
             await self._plan_retry(run)
         away = {doubt.host: doubt for doubt in run.cleanup.doubts if doubt.why is Why.AWAY}
         for doubt in away.values():  # cleaned up when the engine finds it again
@@ -400,6 +402,16 @@ class Dispatcher:
         if run.state.ended:
             names = [name for name in run.hosts if name not in away]
             tasks.create_task(self._cleaner.tidy(run, names, kept))
+
+    async def _spare_repeats(self, run: RunRecord) -> None:
+        """All at once, before another of them begins."""
+        state = self._recorder.state
+        if self._order is not None or state.cancel_asked:
+            return
+        for event in (found := repeats_in_vain(state, run, self._under_way, self._clock())):
+            self._recorder.note(event)
+        if found:
+            await self._recorder.commit()
 
     async def _plan_retry(self, run: RunRecord) -> None:
         if run.attempt >= self._max_attempts or run.run_id in self.cancel_asked:

@@ -56,9 +56,11 @@ def _known(reason: str, *patterns: str, retry: Retry = "never", remedy: str = ""
 # torchrun's, srun --label's and mpirun --tag-output's.
 _OF_A_RANK = r"^(?:\[(?:rank|default)\d+\]: ?| {0,5}\d{1,6}: |\[\d+,\d+\]<std(?:out|err)>: ?)?"
 
+OUT_OF_GPU_MEMORY = "out of GPU memory"
+
 BUILT_IN: tuple[KnownFailure, ...] = (
     _known(
-        "out of GPU memory",
+        OUT_OF_GPU_MEMORY,
         r"CUDA(?: error:)? out of memory",
         r"CUDA_ERROR_OUT_OF_MEMORY",
         r"RESOURCE_EXHAUSTED",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from backends import campaign_start
 from backends.campaign import controller as controller_module
+from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import CampaignState, RunState
@@ -68,6 +70,18 @@ async def test_out_of_memory_is_named_and_never_tried_again(bench: Bench) -> Non
     run = only_run(state)
     assert (run.reason, run.category) == ("out of GPU memory", "named")
     assert run.evidence[-1].startswith("end without a newlineRuntimeError: CUDA out of memory")
+
+
+async def test_repeats_of_what_does_not_fit_are_not_run_one_after_another(bench: Bench) -> None:
+    after = "print('RuntimeError: CUDA out of memory. Tried to allocate 2 GiB');sys.exit(1)"
+    state = await finish(await bench.start(lines=2, every=0, repeats=5, after=after))
+    runs = list(state.runs.values())
+    assert [run.reason for run in runs] == ["out of GPU memory"] * 2 + [NOT_RUN] * 3
+    assert all(run.started_at is None for run in runs[2:])
+    assert state.finished
+    document = json.loads((bench.campaign / "results.json").read_text())
+    assert [one["stopped"] for one in document["results"]] == ["failing"]
+    bench.nothing_is_left()
 
 
 async def test_a_port_in_use_is_tried_again_at_once_on_another_port(bench: Bench) -> None:

@@ -23,6 +23,7 @@ class Cause(StrEnum):
     HOST = "host"  # the host refuses to start it, or says what nobody understands
     REQUEST = "request"  # what was asked cannot be started
     INTERNAL = "internal"  # a mistake of ours
+    IN_VAIN = "in vain"  # it was not run: its case does not fit into memory
 
     # The engine took its hosts; see :class:`backends.engines.engine.EndKind`.
     NODE_FAILED = "node failed"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_window import window_seen
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.hosts.placement import Placement
+from backends.results.auto_repeats import Stop
 from backends.results.run_result import RunResult
 
 
@@ -69,8 +71,14 @@ def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = (
             for text, bearing in state.warned
             if bearing.concerns(run.profile, run.hosts, run.devices)
         ),
-        stopped=str(state.settled.get(run.case.key, "")) if state.auto else None,
+        stopped=_stopped(run, state),
         campaign=state.campaign,
         paused_by=run.paused_by if run.paused else None,
         paused_at=run.paused_at if run.paused else None,
     )
+
+
+def _stopped(run: RunRecord, state: CampaignState) -> str | None:
+    if state.auto:
+        return str(state.settled.get(run.case.key, ""))
+    return str(Stop.FAILING) if run.category == Cause.IN_VAIN else None
