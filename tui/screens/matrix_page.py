@@ -79,8 +79,7 @@ class MatrixPage(Page):
         super().__init__(session)
         self._asked = Asked(session)
         self._history = MarksHistory()
-        self.doing = ""
-        """What the operator waits for."""
+        self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
         self._listed: object = None  # what the profiles' rows show
         self._legend: list[str] = []  # of their marks
@@ -90,7 +89,7 @@ class MatrixPage(Page):
         self._below: list[Text] = []  # of other profiles, and what it was made of
         self._below_of: object = None
         self._filling: Marks | None = None  # the holes of which are marked once they were read
-        self._starting = Starting(self, self._asked)
+        self._starting = Starting(self, self._asked, lambda: self.focused_marks, self._do)
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -215,8 +214,8 @@ class MatrixPage(Page):
 
     def _footer(self) -> Text:
         plan = self._asked.plan
-        if self.doing:
-            return Text(self.doing, ACCENT)
+        if self._doing:
+            return Text(self._doing, ACCENT)
         if self._asked.problem is not None:
             return Text("not ready to start", WARN)
         if plan is None or not plan.cases:
@@ -254,7 +253,7 @@ class MatrixPage(Page):
             return
         if self._filling is part:
             self._filling = None
-            self.do("")
+            self._do("")
             return
         step = self._history.pop(part.profile.name)
         asked_since = self._asked.repeats or self._asked.auto  # which stay
@@ -398,7 +397,7 @@ class MatrixPage(Page):
             return
         if self._reading:
             self._filling = part
-            self.do(READING_PAST)
+            self._do(READING_PAST)
         else:
             self._fill(part)
 
@@ -411,7 +410,7 @@ class MatrixPage(Page):
         if (part := self._filling) is None or self._reading:
             return
         self._filling = None
-        self.do("")
+        self._do("")
         if self.focused_marks is part:
             self._fill(part)
 
@@ -458,9 +457,9 @@ class MatrixPage(Page):
         self._starting.dry_run()
 
     def action_start(self) -> None:
-        self._starting.start()
+        if not self._doing:
+            self._starting.start()
 
-    def do(self, doing: str) -> None:
-        """Say what the operator waits for from now on; empty: nothing."""
-        self.doing = doing
+    def _do(self, doing: str) -> None:
+        self._doing = doing
         self._show_grid()

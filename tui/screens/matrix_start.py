@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,33 +11,43 @@ from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
 from tui.plan_words import objections, why_not_short
-from tui.screens.page import REFRESH_S
+from tui.screens.page import REFRESH_S, Page
 
 if TYPE_CHECKING:
     from backends.campaign.plan.plan import Plan
     from backends.campaign.plan.selection import Selection
     from backends.hosts.preflight_finding import Finding
-    from tui.screens.matrix_page import MatrixPage
+    from tui.matrix_marks import Marks
 
 PROBING = "asking the hosts what they have …"
 
 
 class Starting:
-    """Starts what is ``asked`` on the page, which says meanwhile what the operator waits for."""
+    """Starts what is ``asked`` on the page. ``focused``: the marks that it shows; ``do``: says
+    there what the operator waits for, or nothing any more."""
 
-    def __init__(self, page: MatrixPage, asked: Asked) -> None:
+    def __init__(
+        self,
+        page: Page,
+        asked: Asked,
+        focused: Callable[[], Marks | None],
+        do: Callable[[str], None],
+    ) -> None:
         self._page = page
         self._session = page.session
         self._asked = asked
+        self._focused = focused
+        self._show = do
+        self._busy = False
 
     def start(self, read: Selection | None = None) -> None:
         """``read``: what Enter was typed for, where that was not this page."""
-        if self._page.doing:
+        if self._busy:
             return
         if not self._asked.begun:
             self._page.pull()  # what is marked by itself is so from the first one on
         if self._asked.undecided:
-            self._page.do(PROBING)
+            self._do(PROBING)
             self._work(self._start_when_known(), "wait for marks, then start")
         elif (plan := self._ready_plan()) is not None:
             self._begin(plan, read)
@@ -69,6 +79,10 @@ class Starting:
             self._page.post_message(Problem(error))
             return None
 
+    def _do(self, doing: str) -> None:
+        self._busy = bool(doing)
+        self._show(doing)
+
     def _work(self, doing: Coroutine[object, object, None], description: str) -> None:
         """Not exclusive: a second Enter would end a start half way."""
         self._page.run_worker(doing, group="start", description=description)
@@ -78,7 +92,7 @@ class Starting:
         while self._asked.undecided:
             await asyncio.sleep(REFRESH_S)
             self._page.pull()
-        self._page.do("")
+        self._do("")
         if (plan := self._ready_plan()) is not None:
             self._ask(plan)
 
@@ -88,7 +102,7 @@ class Starting:
         refused = self._session.readonly or self._session.at_work
         why: str | None
         if not self._in_sight(plan):
-            focused = self._page.focused_marks
+            focused = self._focused()
             shown = "" if focused is None else focused.profile.name
             why = f"not all that is marked is of {shown or 'the profile shown'}"
         elif plan.selection != read and not self._page.sight.seen:
@@ -96,14 +110,14 @@ class Starting:
         else:
             why = why_not_short(plan)
         if why is None and not refused:
-            self._page.do(CHECKING)
+            self._do(CHECKING)
             self._work(self._start_at_once(plan), "check the hosts and start the campaign")
         else:
             self._ask(plan, why=why or "")
 
     def _in_sight(self, plan: Plan) -> bool:
         """All of it is on the grid that is shown."""
-        part = self._page.focused_marks
+        part = self._focused()
         return part is not None and all(p.profile is part.profile for p in plan.cases)
 
     def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:
@@ -121,16 +135,16 @@ class Starting:
     async def _start_at_once(self, plan: Plan) -> None:
         """Unless the checks object, or something else is marked by the time that they are done."""
         try:
-            findings = await self._session.workspace.preflight(plan, self._page.do)
+            findings = await self._session.workspace.preflight(plan, self._do)
             now = self._asked.ready()
             if now.selection != plan.selection or not self._in_sight(now):
                 return self._ask(now, why="the plan changed while the hosts were checked")
             if objections(findings):
                 return self._ask(plan, findings)
-            self._page.do("starting …")
+            self._do("starting …")
             await self._session.start(plan, findings)
             self._page.post_message(CampaignStarted())
         except DlperfError as error:
             self._page.post_message(Problem(error))
         finally:
-            self._page.do("")
+            self._do("")
