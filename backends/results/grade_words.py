@@ -123,8 +123,8 @@ def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
         return [
             pick(
                 lang,
-                f"nobody watched its machines{f' in {unseen} of {of} repeats' * part}: "
-                "whether anything disturbed it is not known",
+                f"its machines were not seen{f' in {unseen} of {of} repeats' * part} while it was "
+                "measured: whether anything disturbed it is not known",
                 f"{f'{of} 次重复中有 {unseen} 次' * part}没有机器监测数据：是否受到干扰未知",
             )
         ]

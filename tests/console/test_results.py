@@ -485,7 +485,7 @@ async def test_the_reasons_of_a_grade_have_the_grade_that_they_allow(
         await open_results(workspace, app, pilot)
         assert shows(app, "C, by what is marked C below")
         assert shows(app, "▲ C 2 repeats: too few")
-        assert shows(app, "▲ B nobody watched its machines")
+        assert shows(app, "▲ B its machines were not seen")
 
 
 @pytest.mark.parametrize("quantity", list(Quantity)[1:])

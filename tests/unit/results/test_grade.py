@@ -380,7 +380,10 @@ def test_every_shape_has_words():
 
 @pytest.mark.parametrize(
     ("readings", "said"),
-    [(120, "nobody watched its machines"), (0, "a figure without readings or telemetry")],
+    [
+        (120, "its machines were not seen while it was"),
+        (0, "a figure without readings or telemetry"),
+    ],
 )
 def test_what_nobody_could_look_at_costs_the_a(runs_of, readings: int, said: str):
     looked = () if readings else None
