@@ -187,12 +187,14 @@ class Typist:
         return any(not w.is_finished and w.group not in lasting for w in self.app.workers)
 
     async def back(self, name: str) -> None:
-        """To a page, and nothing above it."""
-        while len(self.app.screen_stack) > 1:
+        """To a page, and nothing above it: what had come by itself meanwhile neither."""
+        while self.app.current_mode != name or len(self.app.screen_stack) > 1:
             assert self.app._exception is None, (self.app._exception, self.typed[-3:])
-            await self.type("escape")
-        self.app.action_page(name)
-        await self.settle()
+            if len(self.app.screen_stack) > 1:
+                await self.type("escape")
+            else:
+                self.app.action_page(name)
+                await self.settle()
 
 
 WATCHED: list[WatchedWorkspace] = []
