@@ -24,6 +24,7 @@ from tui.widgets.scaling_plot import (
     published_as,
     published_throughputs,
     scaling_plot,
+    why_no_curve,
 )
 
 SPEEDS = st.lists(st.floats(10, 1e5), min_size=1, max_size=12)
@@ -54,6 +55,24 @@ def group_of(**speeds: list[float] | list[None]) -> Group:
 
 def case_of(group: Group, tag: str) -> CaseResult:
     return next(case for case in group.cases if case.case == tag)
+
+
+@pytest.mark.parametrize("quantity", Quantity)
+def test_where_the_base_failed_a_missing_curve_is_not_laid_to_the_sizes(quantity: Quantity) -> None:
+    relative = quantity is not Quantity.PER_DEVICE
+    for speeds in ({"1n8g": [2900.0], "4n8g": [11_000.0]}, {"1n8g": [2900.0]}):
+        group = group_of(**{"1n1g": [None]}, **speeds)
+        plot = scaling_plot(
+            [("b128", curve(group, quantity))],
+            width=80,
+            quantity=quantity,
+            empty=why_no_curve(group, quantity),
+        )
+        assert bool(plot.lines) is not relative
+        if relative:
+            assert "while its base 1n1g has no result; c: images/s of each" in plot.empty
+    assert "two sizes" in why_no_curve(group_of(**{"1n1g": [385.0]}), quantity)
+    assert "two sizes" in why_no_curve(group_of(**{"1n1g": [None]}), quantity)
 
 
 @given(SPEEDS, SPEEDS)

@@ -51,12 +51,14 @@ from tui.widgets.details import Details
 from tui.widgets.filter_table import CORNERS, TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable, current_key
 from tui.widgets.scaling_plot import (
+    TOO_FEW,
     Quantity,
     curve,
     curve_title,
     measured,
     quantity_label,
     scaling_plot,
+    why_no_curve,
 )
 
 READING = "reading the campaigns …"
@@ -248,9 +250,12 @@ class Compare(Dialog[None]):
             cursor = measured(case.candidate, group, self._quantity)
         width = chart.content_size.width
         kept = (found.baseline, place)
-        plot = scaling_plot(curves, width=width, quantity=self._quantity, cursor=cursor, kept=kept)
-        chart.show(plot)
         known = [one for one in groups if one is not None]
+        empty = next((why_no_curve(one, self._quantity) for one in known), TOO_FEW)
+        plot = scaling_plot(
+            curves, width=width, quantity=self._quantity, cursor=cursor, kept=kept, empty=empty
+        )
+        chart.show(plot)
         set_frame(chart, curve_title(self._quantity, case.unit, known))
 
     def on_resize(self) -> None:

@@ -49,6 +49,7 @@ from tui.widgets.scaling_plot import (
     published_throughputs,
     quantity_label,
     scaling_plot,
+    why_no_curve,
 )
 
 Beyond = tuple[Projection | None, Sequence[Published]]
@@ -161,6 +162,7 @@ class ResultsPage(Page):
                 cursor=measured(case, group, quantity) if case.scales else None,
                 published=published_as(quantity, theirs, group),
                 leading=self._groups.index(group),
+                empty=why_no_curve(group, quantity),
             )
         )
         set_frame(chart, curve_title(quantity, group.unit, self._groups))
@@ -256,6 +258,9 @@ class ResultsPage(Page):
             return "there is no result yet"
         if action == "view" and self.has_class("-wide"):
             return "curve and case are both in sight"
+        if action == "quantity":
+            shown = self.has_class("-wide") or self._view == "chart"
+            return "these cases are of one size" if shown else "the case is in sight; v Curve"
         return "the list is in the order of the cases" if action == "reverse" else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -40,6 +40,9 @@ FROM_ZERO, LEAST = 0.5, 0.99
 it shows at least is what the other one leaves."""
 
 
+TOO_FEW = "a curve needs two sizes of the same case"
+
+
 class Quantity(StrEnum):
     """What a curve is of. Each is the throughput times a factor."""
 
@@ -129,6 +132,17 @@ def curve(group: Group, quantity: Quantity) -> list[Measured]:
     return [one for one in found if one is not None]
 
 
+def why_no_curve(group: Group, quantity: Quantity) -> str:
+    """What stands where nothing can be drawn."""
+    known = [case for case in group.cases if case.scales and case.throughput is not None]
+    if known and quantity is not Quantity.PER_DEVICE and not group.base_case.throughput:
+        name = str(quantity).replace("_", " ")
+        return (
+            f"no {name} while its base {group.base} has no result; c: {plain(group.unit)} of each"
+        )
+    return TOO_FEW
+
+
 def curves_beside(
     group: Group, groups: Sequence[tuple[str, Group]], quantity: Quantity
 ) -> list[tuple[str, list[Measured]]]:
@@ -187,6 +201,7 @@ def scaling_plot(
     published: Sequence[Published] = (),
     kept: Collection[int] = (),
     leading: int = 0,
+    empty: str = TOO_FEW,
 ) -> Plot:
     """The quantity over devices for every curve, against the ideal.
 
@@ -195,7 +210,7 @@ def scaling_plot(
     curve, from whose least case the ideal goes, drawn where the measured ones keep room.
     ``cursor``: the case under it. Curves have their
     numbers as tags, those without a point counted. ``kept``: places of curves that are drawn where
-    there is no room for all.
+    there is no room for all. ``empty``: what stands where there is nothing to draw.
     """
     finite_ones = [[m for m in found if finite([m.point])] for _, found in curves]
     drawable = [
@@ -207,7 +222,7 @@ def scaling_plot(
     shown = sorted(kept_first[: MAX_LINES - 1], key=lambda one: one[0])
     places = sorted({m.point[0] for _, _, found in drawable for m in found})
     if not places or (quantity is Quantity.SPEEDUP and len(places) < 2):
-        return Plot(empty="a curve needs two sizes of the same case")
+        return Plot(empty=empty)
     end, start = places[-1], places[0]
     if width < WIDE or not finite_ones[leading]:
         farther = None
