@@ -61,7 +61,7 @@ class MarkList(Dialog[Result], Generic[Result]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        with self.box():
+        with self.box(wide=True):
             yield Static(Text(self._words, MUTED), classes="message", markup=False)
             yield MarkTable(self._columns)
             yield entry(placeholder=self.WRITE_HINT)
