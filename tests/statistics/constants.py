@@ -72,6 +72,7 @@ NO_RULES: Mapping[str, str] = {
     "backends/results/history_report.py": "when a sentence is added",
     "backends/results/sparkline.py": "how a series is drawn",
     "backends/results/numbers.py": "how figures are written, which its own tests hold",
+    "backends/results/own_output.py": "how much of a file is looked at, to tell whose it is",
     "backends/results/provenance.py": "characters of the names of hosts that are written",
     "backends/results/result_files.py": "when what a crash has left is removed",
     "backends/results/svg_figures.py": "how figures are drawn",

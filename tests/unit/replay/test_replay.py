@@ -221,7 +221,13 @@ async def test_whatever_was_done_before_it_is_what_a_campaign_was_at_that_moment
             copy = Path(directory) / name
             Playback(RECORDINGS[name], copy).show(moment)
             assert contents(workspace.playback) == contents(copy)
-            then = take(read_campaign(copy), workspace.playback, now=moment, read_only=True)
+            then = take(
+                read_campaign(copy),
+                workspace.playback,
+                now=moment,
+                read_only=True,
+                kept_by=shown.kept_by,
+            )
         assert shown.state.runs == then.state.runs
         assert [run.elapsed_s for run in shown.runs] == [run.elapsed_s for run in then.runs]
         assert (shown.done, shown.active) == (then.done, then.active)
