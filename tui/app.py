@@ -26,6 +26,7 @@ from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
 from tui.messages import CampaignStarted, Problem, Said, let_pass, make_room
 from tui.repaint import Painted
+from tui.screens.front_screen import FrontScreen
 from tui.screens.login_questions import ConsolePrompter
 from tui.screens.page import Page
 from tui.session import Session
@@ -135,7 +136,10 @@ class DlperfApp(App[str]):
         if isinstance(screen, Page) and screen is not self._page_shown:
             self._page_shown = screen
             self._painted.forget()
-            let_pass(self._notifications)
+        let_pass(self._notifications)
+        for behind in self.screen_stack[:-1]:
+            if isinstance(behind, FrontScreen):
+                behind.tell_no_more()
         if (sight := sight_of(screen)) is not None:
             sight.renew()
 
@@ -454,7 +458,19 @@ class DlperfApp(App[str]):
 
     @on(Said)
     def _said(self, event: Said) -> None:
-        self.notify(plain(event.text), markup=False)
+        self.notify(plain(event.text), title=event.ended, markup=False)
+
+    def _refresh_notifications(self) -> None:
+        """Textual's own rack has each word in a box of its own."""
+        if self.screen_stack and isinstance(self.screen, FrontScreen):
+            self.call_later(self._tell)
+
+    def _tell(self) -> None:
+        if self.screen_stack and isinstance(self.screen, FrontScreen):
+            self.screen.tell(self._notifications)
+
+    def on_resize(self) -> None:
+        self._refresh_notifications()
 
     @on(Notify)
     def _make_room(self, event: Notify) -> None:

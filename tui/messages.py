@@ -9,7 +9,8 @@ from profiles.errors import DlperfError
 
 MOST_AT_ONCE = 3
 PASSING = "information"
-"""How grave what was said of the page and of the last key is; problems stay their time."""
+"""How grave what was said of the page and of the last key is; problems stay their time. With a
+title: of what ended by itself."""
 
 
 class Problem(Message):
@@ -21,11 +22,13 @@ class Problem(Message):
 
 
 class Said(Message):
-    """Something was done that cannot be seen on the page."""
+    """Something was done that cannot be seen on the page. ``ended``: what came to its end by
+    itself, and not with the last key."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, ended: str = "") -> None:
         super().__init__()
         self.text = text
+        self.ended = ended
 
 
 class CampaignStarted(Message):
@@ -33,15 +36,15 @@ class CampaignStarted(Message):
 
 
 def let_pass(shown: Notifications) -> None:
-    """What was said of a page that is left."""
+    """What was said of a page or a dialog that is left; what ended by itself stays its time."""
     for one in list(shown):
-        if one.severity == PASSING:
+        if one.severity == PASSING and not one.title:
             del shown[one]
 
 
 def make_room(shown: Notifications, new: Notification) -> None:
     """One word of what was done last, and a few problems, each once."""
-    if new.severity == PASSING:
+    if new.severity == PASSING and not new.title:
         let_pass(shown)
     for one in list(shown):
         if (one.title, one.message) == (new.title, new.message):

@@ -381,7 +381,7 @@ class Compare(Dialog[None]):
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
-            self.app.post_message(Said(f"written to {path}"))
+            self.app.post_message(Said(f"written to {path}", ended="Compare"))
 
     def action_threshold(self) -> None:
         if self._found is None:

@@ -8,6 +8,7 @@ from functools import partial
 from math import inf
 from typing import ClassVar, Generic, Self, TypeVar
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 from textual import events, on
@@ -84,6 +85,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         size = " -widest" if widest else " -wide" if wide else ""
         self._box = Vertical(classes="whole" if whole else f"dialog{size}")
         self._most = inf if whole or widest else WIDE_BOX if wide else BOX
+        self.set_class(whole, "-whole")
         return self._box
 
     def refresh_bindings(self) -> None:
@@ -98,6 +100,13 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
 
     def on_resize(self) -> None:
         self.refresh_bindings()
+
+    @property
+    def told_room(self) -> int:
+        """All of the last line, where the page has its keys; behind the title of what fills the
+        terminal."""
+        room = super().told_room
+        return room - cell_len(self._title) - FRAME if self.has_class("-whole") else room
 
     def able(self, action: str) -> bool:
         """Whether the action makes sense now, once it can be seen."""

@@ -305,7 +305,7 @@ class ExportSheet(Dialog[None]):
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
-            self.app.post_message(Said(f"written to {path}"))
+            self.app.post_message(Said(f"written to {path}", ended="Export"))
             if self.here:
                 self._last = path
                 self._renew()

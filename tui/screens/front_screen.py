@@ -14,14 +14,17 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.css.styles import RulesMap
 from textual.geometry import Size
+from textual.notifications import Notifications
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
+from textual.widgets._toast import ToastRack
 
 from tui.typed_ahead import Sight
+from tui.widgets.told import Told
 
 Result = TypeVar("Result")
 WHOLE_WITHIN_S = 0.25
@@ -32,11 +35,34 @@ class FrontScreen(Screen[Result]):
     """A screen with its :class:`Sight`."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # who gets it repaints itself
+    TOLD_LINES = 1
+    """For words that pass."""
 
     def __init__(self, **named: str | None) -> None:
         super().__init__(**named)
         self.sight = Sight(self, self.paint)
         self._owed = False
+        self._last_told = Told()
+
+    def _extend_compose(self, widgets: list[Widget]) -> None:
+        super()._extend_compose(widgets)
+        widgets[:] = [self._last_told, *(one for one in widgets if not isinstance(one, ToastRack))]
+
+    @property
+    def told_room(self) -> int:
+        """Columns for what is said, in the line where it stands."""
+        return self.app.size.width
+
+    def tell(self, said: Notifications) -> None:
+        """What is said now, of what is in front."""
+        if self._last_told.is_attached:
+            self._last_told.show(said, self.told_room, self.TOLD_LINES)
+
+    def tell_no_more(self) -> None:
+        """Something is in front of it, which says it now."""
+        if self._last_told.display:
+            self._last_told.display = False
+            self._refresh_layout()
 
     def _compositor_refresh(self) -> None:
         if self.is_current and self.sight.awaited_s < WHOLE_WITHIN_S:

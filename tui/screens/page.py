@@ -35,6 +35,7 @@ class Page(FrontScreen[None]):
 
     PANEL = ""
     AUTO_FOCUS = "KeyedTable"
+    TOLD_LINES = 2  # beside the pages' names, and on the edge of a frame
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -62,6 +63,10 @@ class Page(FrontScreen[None]):
 
     def pull(self) -> None:
         """Show what is so now."""
+
+    @property
+    def told_room(self) -> int:
+        return super().told_room - self.query_one(Tabs).names_width - 1
 
     def main_panel(self) -> TablePanel | None:
         """The list that ``/`` filters and Esc comes back to."""

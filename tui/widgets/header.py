@@ -155,6 +155,11 @@ class Tabs(Widget):
         every = [(number, *page) for number, page in enumerate(PAGES.items(), 1)]
         self._pages = [page for page in every if page[1] != left_out]
 
+    @property
+    def names_width(self) -> int:
+        """Columns of the pages' names."""
+        return 1 + sum(len(f" {number} {page.label} ") for number, _, page in self._pages)
+
     def render(self) -> Text:
         text = Text(" ", no_wrap=True, end="")
         for number, name, page in self._pages:
