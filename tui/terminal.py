@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from codecs import getincrementaldecoder
+from collections.abc import Iterable
 from select import select
 from threading import Thread
 from typing import Any
 
 from textual import constants
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Key
+from textual.message import Message
 
 ESCAPE_S = 0.025
 """So long after an Esc a terminal may take to send the rest of a longer key, which begins with one.
@@ -28,6 +32,38 @@ def _drain(writer: WriterThread) -> None:
     """Whoever waits for room in its queue gets it."""
     while True:
         writer._queue.get()
+
+
+ESC = "\x1b"
+_WORD_BEFORE = f"{ESC}\x7f"  # alt+backspace
+_ESCAPE = "ctrl+left_square_bracket"
+"""The same key; Textual makes a "^" of an escape inside of what it cannot read."""
+
+
+def _escape(message: Message) -> Message:
+    is_one = isinstance(message, Key) and message.key == _ESCAPE
+    return Key("escape", ESC) if is_one else message
+
+
+class Typed(XTermParser):
+    """Takes an Esc with another key right behind it for these two, one after the other: nothing
+    here is bound to Alt, and what Esc was to leave would have the key behind it."""
+
+    def feed(self, data: str) -> Iterable[Message]:
+        return map(_escape, super().feed(data))
+
+    def tick(self) -> Iterable[Message]:
+        return map(_escape, super().tick())
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
+        known = sequence in ANSI_SEQUENCES_KEYS and len(sequence) == 2 and sequence != _WORD_BEFORE
+        if sequence == ESC:
+            yield Key(_ESCAPE, ESC)
+        elif alt or (known and sequence.startswith(ESC)):
+            yield Key("escape", ESC)
+            yield from super()._sequence_to_key_events(sequence[-1])
+        else:
+            yield from super()._sequence_to_key_events(sequence)
 
 
 class Terminal(LinuxDriver):
@@ -58,7 +94,7 @@ class Terminal(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Textual's own sees ten times a second only that an Esc stands alone."""
-        parser = XTermParser(self._debug)
+        parser = Typed(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         going = True
         while going:

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from textual import constants, events
 from textual.message import Message
 
-from tui.terminal import Terminal
+from tui.terminal import Terminal, Typed
 
 DEADLINE_S = 10.0
 
@@ -88,6 +90,33 @@ def test_the_rest_of_a_longer_key_may_come_later(monkeypatch: Any) -> None:
         keyboard.type(b"[")
         keyboard.type(b"A")
         assert keyboard.await_keys(2) == ["j", "up"]
+
+
+KEYS = {b"j": "j", b"1": "1", b"f": "f", b"A": "A", b"\r": "enter", b"\x1b": "escape"}
+KEYS |= {b"\x1b[A": "up", b"\t": "tab", b" ": "space", b"\x1bOP": "f1"}
+
+
+@given(st.lists(st.sampled_from(sorted(KEYS)), min_size=1, max_size=12), st.booleans())
+def test_keys_in_one_go_are_those_that_were_typed_one_by_one(
+    typed: list[bytes], by_byte: bool
+) -> None:
+    """An Esc with another key behind it is no Alt, which nothing is bound to."""
+    whole = b"".join(typed)
+    parser = Typed(False)
+    pieces = [chr(one) for one in whole] if by_byte else [whole.decode()]
+    found = [message for piece in pieces for message in parser.feed(piece)]
+    if parser._timeout_time is not None:
+        parser._timeout_time = 0.0
+        found += parser.tick()
+    assert [one.key for one in found if isinstance(one, events.Key)] == [KEYS[one] for one in typed]
+
+
+def test_an_esc_and_a_key_at_once_are_both_typed() -> None:
+    with typing() as keyboard:
+        keyboard.type(b"\x1b\r")
+        assert keyboard.await_keys(2) == ["escape", "enter"]
+        keyboard.type(b"\x1b1j\r")
+        assert keyboard.await_keys(6)[2:] == ["escape", "1", "j", "enter"]
 
 
 def test_bytes_that_are_no_text_end_nothing() -> None:
