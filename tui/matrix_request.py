@@ -237,6 +237,23 @@ class Asked:
         asked = Selection((), repeats=self.repeats, auto=self.rule if self.auto else None)
         return asked.first_repeats(part.profile.matrix.repeats)
 
+    def repeats_changed(self, change: int, part: Marks) -> int:
+        """One more of each case, or one fewer. Where profiles ask for different numbers on their
+        own, the largest of them, or the smallest: more is never fewer runs, and fewer never more.
+        ``part``: what counts where nothing is marked."""
+        now = self._numbers(part)
+        if len(now) > 1:
+            return max(now) if change > 0 else min(now)
+        return max(1, now.pop() + change)
+
+    def can_be_fewer(self, part: Marks) -> bool:
+        """Some case would run more than once."""
+        return self.auto or self._numbers(part) != {1}
+
+    def _numbers(self, part: Marks) -> set[int]:
+        parts = self.taking_part or (part,)
+        return {self.repeats or one.profile.matrix.repeats for one in parts}
+
     def holes(self, part: Marks) -> list[Cell]:
         """What can run and has no result yet of as many repeats, or as narrow, as is asked for."""
         cells = chain.from_iterable(self.cells(part))

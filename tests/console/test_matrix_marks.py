@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -13,11 +15,12 @@ from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.profile import Matrix, Parameter, Profile
-from tests.console.fakes import frozen_catalog, unprobed, v100_hosts
+from tests.console.fakes import FakeWorkspace, frozen_catalog, unprobed, v100_hosts
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, new_marks
-from tui.matrix_request import selection
+from tui.matrix_request import Asked, selection
 from tui.screens.scaling_kinds_dialog import offered
+from tui.session import Session
 
 HOSTS = v100_hosts()
 
@@ -255,3 +258,34 @@ def test_a_grid_takes_no_more_cells_than_it_can_show() -> None:
         full.with_case("9n8g")
     with pytest.raises(SelectionError, match="a grid of 6 × 332 cells"):
         full.with_values("width", ["1", "2"])
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["cpu-smoke", "oneflow-resnet50"]),
+        st.integers(1, 9),
+        min_size=1,
+    ),
+    st.lists(st.sampled_from([1, -1]), max_size=12),
+)
+def test_fewer_repeats_are_never_more_runs_and_more_never_fewer(
+    own: dict[str, int], changes: list[int]
+) -> None:
+    with TemporaryDirectory() as directory:
+        asked = Asked(Session(FakeWorkspace(Path(directory))))
+    for name, repeats in own.items():
+        part = asked.marks(name)
+        matrix = part.profile.matrix.model_copy(update={"repeats": repeats})
+        profile = part.profile.model_copy(update={"matrix": matrix})
+        asked.put(replace(part, profile=profile).with_defaults())
+
+    def numbers() -> list[int]:
+        return [asked.repeats_of(part) for part in asked.taking_part]
+
+    for change in changes:
+        before = numbers()
+        asked.repeats = asked.repeats_changed(change, asked.taking_part[0])
+        pairs = list(zip(before, numbers(), strict=True))
+        assert all((now - was) * change >= 0 for was, now in pairs)
+        assert min(numbers()) >= 1
+        assert asked.can_be_fewer(asked.taking_part[0]) == (max(numbers()) > 1)

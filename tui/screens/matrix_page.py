@@ -170,7 +170,14 @@ class MatrixPage(Page):
         if planned is not self._asked.plan:
             self.sight.changed()
         repeats, name = self._asked.repeats, part.profile.name
-        able = (self._asked.explainable, repeats, name, grid.markable, self._takes_back)
+        able = (
+            self._asked.explainable,
+            repeats,
+            len(self._asked.taking_part),
+            name,
+            grid.markable,
+            self._takes_back,
+        )
         if able != self._able:
             self._able = able
             self.refresh_bindings()
@@ -291,10 +298,13 @@ class MatrixPage(Page):
 
     def action_repeats(self, change: int) -> None:
         if (part := self.focused_marks) is not None:
-            now = self._asked.repeats or part.profile.matrix.repeats
-            self._asked.auto = False
-            self._asked.repeats = max(1, now + change)
+            several = len(self._asked.taking_part) > 1
+            repeats = self._asked.repeats_changed(change, part)
+            self._asked.repeats, self._asked.auto = repeats, False
             self._show_grid()
+            if several:
+                times = counted(repeats, "repeat")
+                self.post_message(Said(f"{times} of every case, of all profiles that are marked"))
 
     def action_until_known(self) -> None:
         self._asked.auto = not self._asked.auto
@@ -333,8 +343,7 @@ class MatrixPage(Page):
         if action in ("parameters", "settings"):
             return part is not None and bool(getattr(part.profile, action))
         if action == "repeats" and part is not None:
-            now = self._asked.repeats or part.profile.matrix.repeats
-            return self._asked.auto or parameters != (-1,) or now > 1
+            return parameters != (-1,) or self._asked.can_be_fewer(part)
         return super().check_action(action, parameters)
 
     # Dialogs -----------------------------------------------------------------------------------
