@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
@@ -47,6 +48,7 @@ PROBLEM_SHOWN_S = 15.0
 MOST_OF_A_PLACE = 120  # columns of where a problem is: what it is stands below it
 FLASH_S = 3.0
 FOLLOW_S = 0.5
+SAID_KEPT = 12
 EMERGENCY_EXIT = "ctrl+q"
 """Waits for nothing."""
 
@@ -86,6 +88,7 @@ class DlperfApp(App[str]):
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
         self._rung: Rung | None = None
+        self._said_last: deque[str] = deque(maxlen=SAID_KEPT)
         self._began = workspace.cluster.now()
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
@@ -307,7 +310,7 @@ class DlperfApp(App[str]):
                     self.show_problem(error)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.session.views if action == "notes" else True
+        return self.session.views or bool(self._said_last) if action == "notes" else True
 
     def action_command_palette(self) -> None:
         from tui.command_palette import Palette  # noqa: PLC0415 - when it is opened
@@ -317,13 +320,13 @@ class DlperfApp(App[str]):
 
     def action_notes(self) -> None:
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
-        from tui.screens.help import notes_text  # noqa: PLC0415
+        from tui.screens.help import all_notes  # noqa: PLC0415
 
         viewed = self.session.viewed
-        text = notes_text(
-            viewed.notes if viewed else (), viewed.state.created_at if viewed else None
-        )
-        self.push_screen(Reading("Notes", text))
+        notes = viewed.notes if viewed else ()
+        begun = viewed.state.created_at if viewed else None
+        own = self.session.note_of_viewed()
+        self.push_screen(Reading("Notes", all_notes(notes, begun, own, self._said_last)))
 
     def action_page(self, name: str) -> None:
         if isinstance(self.screen, Screen) and not self.screen.is_modal:
@@ -474,7 +477,9 @@ class DlperfApp(App[str]):
 
     @on(Notify)
     def _make_room(self, event: Notify) -> None:
-        make_room(self._notifications, event.notification)
+        new = event.notification
+        make_room(self._notifications, new)
+        self._said_last.append(": ".join(filter(None, (new.title, new.message))))
 
     def show_problem(self, error: DlperfError) -> None:
         """Tell what is wrong, where, and how to mend it."""

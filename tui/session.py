@@ -290,6 +290,13 @@ class Session:
         self._refuse_readonly()
         await asyncio.to_thread(self._describe, path, tags, note)
 
+    def note_of_viewed(self) -> str:
+        """What its operator noted on the campaign that is shown; "" where nothing."""
+        from backends.campaign.folder.tags_and_note import read_about  # noqa: PLC0415
+
+        path = self.viewed_path
+        return "" if path is None else read_about(path).note
+
     def _describe(self, path: Path, tags: tuple[str, ...] | None, note: str | None) -> None:
         from backends.campaign.folder.tags_and_note import About, read_about  # noqa: PLC0415
 

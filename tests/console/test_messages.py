@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.notifications import Notification, Notifications
 
+from backends.campaign.folder.tags_and_note import About, write_about
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, SMALL, console, screen_text, until
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.messages import MOST_AT_ONCE, Problem, Said, let_pass, make_room
@@ -96,6 +97,7 @@ async def test_words_of_a_page_stand_beside_its_names_and_on_the_edge_below(
 ) -> None:
     async with console(workspace, size) as (app, pilot):
         await pilot.press("2")
+        await until(pilot, lambda: "reading past results" not in screen_text(app))
         before = screen_text(app).splitlines()
         for words in ("begun", LONG, "done"):
             app.screen.post_message(Said(words))
@@ -116,6 +118,7 @@ async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stand
 ) -> None:
     async with console(workspace, size) as (app, pilot):
         await pilot.press("2")
+        await until(pilot, lambda: "reading past results" not in screen_text(app))
         app.screen.post_message(Said("six marked"))
         app.screen.post_message(Problem(DlperfError("no answer")))
         await until(pilot, lambda: "no answer" in screen_text(app))
@@ -131,3 +134,22 @@ async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stand
         await pilot.press("escape")
         await until(pilot, lambda: BEHIND not in screen_text(app))
         assert screen_text(app).count("no answer") == 1
+
+
+@pytest.mark.usefixtures("said_for_longer")
+async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_operator_noted(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        path = app.session.viewed_path
+        assert path is not None
+        path.mkdir(parents=True, exist_ok=True)
+        write_about(path, About(note="on the old switch"))
+        await pilot.press("2")
+        app.screen.post_message(Said(LONG))
+        await until(pilot, lambda: "six more" in screen_text(app))
+        assert "word59" not in screen_text(app)
+        await pilot.press("N")
+        await until(pilot, lambda: "word59" in screen_text(app))
+        assert "your note  on the old switch" in screen_text(app)

@@ -58,10 +58,25 @@ def help_text(panels: Sequence[str], never: Callable[[str], object] = lambda _: 
     return Group(*parts)
 
 
+def all_notes(
+    notes: Sequence[tuple[float, str, str]], begun: float | None, own: str, said: Sequence[str]
+) -> Group:
+    """:func:`notes_text` below what the operator noted on the campaign; and what the console
+    ``said`` last, newest first."""
+    parts: list[Text | Table] = []
+    if own:
+        parts.append(Text.assemble(("your note  ", MUTED), f"{plain(own)}\n"))
+    parts.append(notes_text(notes, begun))
+    if said:
+        parts.append(Text("\nsaid here, the last first", f"bold {MUTED}"))
+        parts += [Text(f"  {one}") for one in reversed(said)]
+    return Group(*parts)
+
+
 def notes_text(notes: Sequence[tuple[float, str, str]], begun: float | None) -> Text | Table:
     """What the engine said of a campaign, newest first, with the time since its begin."""
     if not notes:
-        return Text("Nothing: no note for this campaign.", MUTED)
+        return Text("Nothing: the engine has no note for this campaign.", MUTED)
     lines = []
     for at, level, words in reversed(notes):
         since = f"+{format_duration(at - begun)}" if begun is not None else ""
