@@ -48,6 +48,10 @@ class Concern(StrEnum):
     UNOBSERVED = "unobserved"
     STEADINESS_UNKNOWN = "steadiness_unknown"
     LOG_CHANGED = "log_changed"
+    CLOCK = "clock"
+    FAR_ABOVE = "far_above"
+    SAME_LOG = "same_log"
+    OTHER_DIRECTORY = "other_directory"
     WARNINGS = "warnings"
 
 

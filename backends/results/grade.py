@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from backends.hosts.fingerprint import several, tells_devices_alone
 from backends.results.case_result import CaseResult
@@ -55,10 +56,16 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.UNOBSERVED: Grade.B,
     Concern.STEADINESS_UNKNOWN: Grade.B,
     Concern.LOG_CHANGED: Grade.C,
+    Concern.CLOCK: Grade.D,
+    Concern.FAR_ABOVE: Grade.C,
+    Concern.SAME_LOG: Grade.C,
+    Concern.OTHER_DIRECTORY: Grade.B,
     Concern.WARNINGS: Grade.B,
 }
 """The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it;
 that the power limit sets the pace is how these GPUs are."""
+OF_THE_LOGS = (Concern.CLOCK, Concern.FAR_ABOVE, Concern.SAME_LOG, Concern.OTHER_DIRECTORY)
+"""The doubts that a run brings, under their names."""
 SUPERLINEAR = 1.05
 """Efficiency above which the base is more likely wrong than the scaling that good."""
 
@@ -102,7 +109,11 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield _usual(Concern.UNOBSERVED)
     if any(run.log_changed for run in case.runs):
         yield _usual(Concern.LOG_CHANGED)
-    if any(set(run.warnings) - set(run.log_changed) for run in case.runs):
+    for concern in OF_THE_LOGS:
+        if doubted := [run for run in case.measured_runs if concern in run.doubts]:
+            alone = concern is Concern.SAME_LOG and len(doubted) + 1 >= len(case.measured_runs)
+            yield Finding(concern, Grade.D) if alone else _usual(concern)
+    if any(map(other_warnings, case.runs)):
         yield _usual(Concern.WARNINGS)
 
 
@@ -188,6 +199,11 @@ def rules_of(case: CaseResult) -> frozenset[tuple[str, str]]:
     """Statistic and window by which its runs were measured, as far as that is known."""
     runs = case.measured_runs
     return frozenset((run.statistic, run.window) for run in runs if run.statistic)
+
+
+def other_warnings(run: RunResult) -> set[str]:
+    """Those that no other finding tells."""
+    return {*run.warnings} - {*run.log_changed, *chain.from_iterable(run.doubts.values())}
 
 
 def not_looked_at(run: RunResult) -> bool:

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
-from backends.results.grade import known_within, not_looked_at, rules_of, slower_than
+from backends.results.grade import (
+    OF_THE_LOGS,
+    known_within,
+    not_looked_at,
+    other_warnings,
+    rules_of,
+    slower_than,
+)
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
@@ -59,6 +66,8 @@ def _worst_first(finding: Finding) -> int:
 
 def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list[str]:
     concern = finding.concern
+    if concern in OF_THE_LOGS:
+        return _doubted(concern, case)
     if concern in _OF_THE_RUNS:
         return _OF_THE_RUNS[concern](case, lang)
     if case.spread is not None and concern in _OF_THE_SPREAD:
@@ -67,7 +76,19 @@ def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list
 
 
 def _warnings(case: CaseResult, _lang: Lang) -> list[str]:
-    return sorted({text for run in case.runs for text in {*run.warnings} - {*run.log_changed}})
+    return sorted({text for run in case.runs for text in other_warnings(run)})
+
+
+def _doubted(concern: Concern, case: CaseResult) -> list[str]:
+    """One sentence per text, with the repeats that it is of."""
+    repeats: dict[str, list[int]] = {}
+    for run in case.measured_runs:
+        for text in run.doubts.get(concern, ()):
+            repeats.setdefault(text, []).append(run.repeat)
+    return [
+        f"repeat{'s' * (len(own) > 1)} {', '.join(map(str, own))}: {text}"
+        for text, own in repeats.items()
+    ]
 
 
 def _log_changed(case: CaseResult, lang: Lang) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from backends.hangs.slow_rank import SlowRank
     from backends.hosts.telemetry_summary import Telemetry
     from profiles.scalars import Scalar
+    from profiles.throughput.doubts import Doubts
     from profiles.throughput.rank_times import RankTime
     from profiles.throughput.steady import Disturbance
 
@@ -38,6 +39,10 @@ def _nothing() -> Mapping[str, float]:
 
 
 def _no_devices() -> Mapping[str, tuple[int, ...]]:
+    return MappingProxyType({})
+
+
+def _no_doubts() -> Doubts:
     return MappingProxyType({})
 
 
@@ -72,6 +77,8 @@ class RunResult:
     workload, arithmetic: what published figures call what was run, and its precision
         (:mod:`profiles.format.workload_section`); empty where that is not known.
     log_changed: those of the warnings that tell of a log which was cut, edited or replaced.
+    doubts: those of the warnings after which the figure may be far off, by what they are about
+        (:class:`profiles.throughput.doubts.Doubt`).
     paused_by, paused_at: who has it left out, since when in seconds since the epoch; None: nobody.
     slow_ranks: those that were slower than the others, for a time or to the end; None where nobody
         could tell.
@@ -113,6 +120,7 @@ class RunResult:
     speeds: Sequence[float] = ()
     warnings: tuple[str, ...] = ()
     log_changed: tuple[str, ...] = ()
+    doubts: Doubts = field(default_factory=_no_doubts)
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
     telemetry: Telemetry | None = None

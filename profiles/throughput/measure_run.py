@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from profiles.counted import counted
 from profiles.format.case import GLOBAL_BATCH, Case
@@ -20,6 +21,7 @@ from profiles.format.measure_section import Rule, Scope
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.derived import derived_metrics
+from profiles.throughput.doubts import Doubt, Doubts, clock_texts, far_above_text
 from profiles.throughput.mfu import MFU, beyond, credible, is_fp8
 from profiles.throughput.rank_times import RankTime
 from profiles.throughput.run_facts import Facts
@@ -62,6 +64,7 @@ class Measurement:
     ranks: tuple[RankTime, ...] = ()
     simulated: bool = False
     first: int | None = None
+    doubts: Doubts = field(default_factory=dict)
 
 
 def measure_run(
@@ -81,7 +84,8 @@ def measure_run(
         tally.take(parser.readings)
     tally.finish()
     result = _summary(rule, case, facts, parser) or _window(rule, case, facts, tally)
-    warnings = list(result.warnings)
+    doubts = _doubts(profile.unit, result, tally)
+    warnings = [*chain.from_iterable(doubts.values()), *result.warnings]
     if parser.rejected:
         warnings.append(f"{parser.rejected} readings were no finite number and were left out")
     if rule.summary and parser.summary_value is None and result.throughput is not None:
@@ -114,6 +118,7 @@ def measure_run(
         steady=tally.disturbances if result.throughput is not None else None,
         simulated=parser.simulated,
         first=tally.first,
+        doubts=doubts,
     )
 
 
@@ -172,6 +177,7 @@ class _Result:
     statistic: str
     warnings: tuple[str, ...] = ()
     reason: str = ""
+    by_readings: float | None = None  # what these give, where the figure is of the timestamps
 
 
 def _summary(rule: Rule, case: Case, facts: Facts, parser: LogParser) -> _Result | None:
@@ -198,7 +204,9 @@ def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
     if rule.kind == "step_time" and facts.work(rule.work) is None:
         return none(_no_work(facts.unknown(rule.work)))
     warnings = list(_short(rule, total))
+    by_readings = global_throughput(rule, case, tally.value, facts)
     result = _by_timestamps(facts.work(rule.work), tally.span)
+    by_clock = result is not None
     if result is None:
         if tally.span is not None:
             warnings.append(
@@ -206,10 +214,30 @@ def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
             )
         if tally.untrimmed:
             warnings.append(f"{counted(used, 'reading')} are too few to trim; plain mean")
-        result = global_throughput(rule, case, tally.value, facts)
+        result = by_readings
     if not is_speed(result):
         return none("the readings in the window give no positive throughput")
-    return _Result(result, used, window, rule.statistic, tuple(warnings))
+    return _Result(
+        result,
+        used,
+        window,
+        rule.statistic,
+        tuple(warnings),
+        by_readings=by_readings if by_clock else None,
+    )
+
+
+def _doubts(unit: str, result: _Result, tally: Tally) -> Doubts:
+    """Of a figure that is made of the window's readings or their times."""
+    found: dict[str, tuple[str, ...]] = {}
+    by_clock = result.throughput
+    if by_clock is None or not result.used:
+        return found
+    if tally.span is not None and result.by_readings is not None:
+        found[Doubt.CLOCK] = clock_texts(tally.span, by_clock, result.by_readings, unit)
+    if (high := tally.far_above) is not None:
+        found[Doubt.FAR_ABOVE] = (far_above_text(high),)
+    return {about: texts for about, texts in found.items() if texts}
 
 
 def _short(rule: Rule, total: int) -> Sequence[str]:

@@ -20,7 +20,7 @@ from profiles.format.measure_section import Rule
 from profiles.logs.readings import Readings
 from profiles.throughput.chosen import Chooser, Part, part_of
 from profiles.throughput.steady import Disturbance
-from profiles.throughput.window_speeds import Speeds
+from profiles.throughput.window_speeds import FarAbove, Speeds
 
 
 class Tally:
@@ -75,9 +75,20 @@ class Tally:
     def disturbances(self) -> tuple[Disturbance, ...] | None:
         """What was not steady in the window; None where there is too little to tell, and of a
         bandwidth over sizes, which is a curve and no course of time."""
-        if self._bandwidth and (self._last_alone or self._speeds.over_sizes):
+        if self._over_sizes:
             return None
         return self._speeds.disturbances(self._chooser.passed)
+
+    @property
+    def far_above(self) -> FarAbove | None:
+        """Readings that are several times as fast as the others; of a curve over sizes none is."""
+        if self._over_sizes:
+            return None
+        return self._speeds.far_above(self._chooser.passed)
+
+    @property
+    def _over_sizes(self) -> bool:
+        return self._bandwidth and (self._last_alone or self._speeds.over_sizes)
 
     @property
     def untrimmed(self) -> bool:
@@ -121,15 +132,25 @@ def _weighs(rule: Rule) -> bool:
 
 
 class Span:
-    """The first and the last reading of the window: their steps and times."""
+    """The first and the last reading of the window: their steps and times.
+
+    ``set_back``: where a time is before that of the reading before it, by how many seconds; the
+    most of them, None: nowhere.
+    """
 
     def __init__(self) -> None:
         self.first: tuple[float, float] | None = None
         self.last = (math.nan, math.nan)
+        self.set_back: tuple[float, float] | None = None
 
     def add(self, part: Part) -> None:
         if self.first is None:
             self.first = (part.steps[0], part.times[0])
+            self.last = self.first
+        before = array("d", (self.last[1],)) + part.times[:-1]
+        for step, then, now in zip(part.steps, before, part.times, strict=True):
+            if then - now > (self.set_back[1] if self.set_back else 0.0):
+                self.set_back = (step, then - now)
         self.last = (part.steps[-1], part.times[-1])
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import statistics
 from array import array
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from profiles.throughput.chosen import Part
@@ -12,6 +13,22 @@ from profiles.throughput.steady import Disturbance, disturbances
 
 MOST = 1 << 16
 """Up to so many readings each counts by itself; of more, means of two, of four … stand for them."""
+
+FAR_ABOVE = 3.0
+"""Times the median of the window, above which no reading of a published log is."""
+_FEWEST = 3  # readings of which the median is one of the others
+
+
+@dataclass(frozen=True, slots=True)
+class FarAbove:
+    """``count`` of the ``of`` readings are far above the median, the highest ``times`` of it: the
+    one with this number in the log, from 0, and this step, NaN for unknown."""
+
+    count: int
+    of: int
+    times: float
+    reading: int
+    step: float
 
 
 class Speeds:
@@ -63,6 +80,24 @@ class Speeds:
         if found is None:
             return None
         return tuple(self._scaled(disturbance, first) for disturbance in found)
+
+    def far_above(self, first: int) -> FarAbove | None:
+        """Readings that are more than ``FAR_ABOVE`` times as fast as the median; ``first`` as of
+        :meth:`disturbances`."""
+        values = self._values
+        if len(values) < _FEWEST:
+            return None
+        center = statistics.median(values)
+        if center <= 0 or max(values) <= FAR_ABOVE * center:
+            return None
+        at = values.index(max(values))
+        return FarAbove(
+            count=self._width * sum(value > FAR_ABOVE * center for value in values),
+            of=self._width * len(values) + len(self._rest),
+            times=values[at] / center,
+            reading=first + at * self._width,
+            step=self._steps[at] if at < len(self._steps) else math.nan,
+        )
 
     def _scaled(self, one: Disturbance, first: int) -> Disturbance:
         return replace(

@@ -75,6 +75,10 @@ SHORT = {
     Concern.OTHER_ENVIRONMENT: "other environment",
     Concern.OTHER_RULE: "other rule than base",
     Concern.LOG_CHANGED: "log changed",
+    Concern.CLOCK: "clock was set",
+    Concern.FAR_ABOVE: "readings far above",
+    Concern.SAME_LOG: "same log twice",
+    Concern.OTHER_DIRECTORY: "several directories",
     Concern.WARNINGS: "warnings",
 }
 

@@ -147,6 +147,7 @@ def _end(run: RunResult, now: float) -> ev.Event | None:
         metrics=dict(run.metrics),
         gpu_memory_mib=run.gpu_memory_mib,
         warnings=run.warnings,
+        doubts=run.doubts,
         fingerprint=run.fingerprint,
         steady=run.steady,
         log=run.log or "",

@@ -294,6 +294,7 @@ class RunSucceeded(Event):
     metrics: Mapping[Text, Measured] = field(default_factory=dict)
     gpu_memory_mib: Whole | None = None
     warnings: Texts = ()
+    doubts: Mapping[Text, Texts] = field(default_factory=dict)  # those of them by what they are of
     fingerprint: Text = ""
     steady: Disturbances | None = None  # None: nobody could tell
     ranks: RankTimes = ()  # of a profiled run

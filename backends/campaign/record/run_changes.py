@@ -218,6 +218,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         metrics=credible(event.metrics, fp8=_in_fp8(run)),  # also of what others entered
         gpu_memory_mib=event.gpu_memory_mib,
         warnings=(*run.warnings, *event.warnings),
+        doubts=event.doubts,
         fingerprint=event.fingerprint,
         steady=event.steady,
         ranks=event.ranks,

@@ -124,6 +124,7 @@ class RunRecord:
     gpu_memory_mib: int | None = None
     warnings: tuple[str, ...] = ()
     log_changed: tuple[str, ...] = ()  # those of them that tell of a log which was not the host's
+    doubts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
     ranks: tuple[RankTime, ...] = ()

@@ -57,6 +57,7 @@ def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = (
         speeds=speeds,
         warnings=run.warnings,
         log_changed=run.log_changed,
+        doubts=run.doubts,
         fingerprint=run.fingerprint,
         steady=run.steady,
         telemetry=run.telemetry,

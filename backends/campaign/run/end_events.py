@@ -68,6 +68,7 @@ def succeeded(
         metrics=dict(measured.metrics),
         gpu_memory_mib=gpu_memory_mib,
         warnings=warnings,
+        doubts=measured.doubts,
         fingerprint=fingerprint,
         steady=measured.steady,
         ranks=measured.ranks,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import statistics
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -16,7 +17,7 @@ from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure_log_file import measure_file
-from profiles.throughput.measure_run import global_throughput, measure_run
+from profiles.throughput.measure_run import Measurement, global_throughput, measure_run
 from profiles.throughput.run_facts import Facts
 from profiles.throughput.window import warm_up
 from tests.unit.profiles.builders import HEAD, READING, TIMED, case, measure, profile, readings
@@ -144,6 +145,61 @@ def test_without_usable_timestamps_elapsed_says_so_and_takes_the_readings() -> N
     assert result.warnings == (
         "the timestamps do not span the window; measured by its readings instead",
     )
+
+
+def at(seconds: float) -> str:
+    return f"{datetime(2020, 9, 2, 9) + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S,%f}"[:-3]
+
+
+@given(
+    shift=st.floats(-1e5, 1e5),
+    step=st.integers(21, 119),
+    every=st.sampled_from([0.25, 0.3614, 5.0]),
+)
+def test_a_clock_that_was_set_in_the_window_is_told(shift: float, step: int, every: float) -> None:
+    it = profile(PADDLE)
+    log = "".join(
+        f"{at(every * n + shift * (n >= step))}-INFO: [Pass 0, train batch {n}] loss 6.8, "
+        f"elapse {every:.4f} sec\n"
+        for n in range(120)
+    )
+    result = measure(it, log, case(it, 1, 8))
+    assert result.throughput is not None
+    # What the shift makes of the figure is more than a quarter, or it is not worth a word.
+    wrong = not 1 / 1.25 <= result.throughput / (128 * 8 / every) <= 1.25
+    back = every + shift < -0.001 * (99 * every + shift)
+    if 99 * every + shift <= 0:  # nothing but the readings is left
+        assert result.throughput == pytest.approx(128 * 8 / every)
+    else:
+        assume(abs(abs(result.throughput / (128 * 8 / every)) - 1.25) > 1e-3)
+        assert ("clock" in result.doubts) == (wrong or back)
+    assert {text for own in result.doubts.values() for text in own} <= {*result.warnings}
+    if "clock" in result.doubts and back:
+        assert f"run backwards by {-every - shift:,.3g} s at step {step}" in result.warnings[0]
+
+
+@given(
+    speeds=st.lists(st.floats(90, 110), min_size=3, max_size=60),
+    at=st.integers(0, 59),
+    times=st.floats(3.7, 1e12),
+    inverse=st.booleans(),
+)
+def test_readings_far_above_the_others_are_told(
+    speeds: list[float], at: int, times: float, inverse: bool
+) -> None:
+    statistic = "kind = 'step_time'\n" * inverse + "statistic = 'elapsed'"
+
+    def measured(values: list[float]) -> Measurement:
+        log = readings(*(1 / value if inverse else value for value in values))
+        return measure(rule(statistic), log)
+
+    assert not measured(speeds).doubts
+    at %= len(speeds)
+    odd = [*speeds[:at], 100 * times, *speeds[at:]]
+    (text,) = measured(odd).doubts["far_above"]
+    assert text.startswith(f"1 of {len(odd)} readings is more than 3 times as fast")
+    assert f"at step {20 * (at + 1)}:" in text
+    assert text in measured(odd).warnings
 
 
 SUMMARY = "statistic = 'mean'\nsummary = 'throughput : (?P<value>[\\d.]+)'"

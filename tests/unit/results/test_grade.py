@@ -140,10 +140,23 @@ def test_what_never_succeeded_is_a_d_and_what_is_planned_has_no_grade(runs_of, g
         ({"fingerprint": ""}, Concern.UNKNOWN_ENVIRONMENT),
         ({"warnings": ("odd",)}, Concern.WARNINGS),
         ({"warnings": ("differed",), "log_changed": ("differed",)}, Concern.LOG_CHANGED),
+        ({"warnings": ("set",), "doubts": {"clock": ("set",)}}, Concern.CLOCK),
+        ({"warnings": ("far",), "doubts": {"far_above": ("far",)}}, Concern.FAR_ABOVE),
+        ({"warnings": ("lie",), "doubts": {"other_directory": ("lie",)}}, Concern.OTHER_DIRECTORY),
+        ({"warnings": ("odd",), "doubts": {"of a newer version": ()}}, Concern.WARNINGS),
     ],
 )
 def test_circumstances_lower_a_steady_figure(graded, fields, concern: Concern):
     assert graded(steady(), **fields) == (CEILINGS[concern], {concern})
+
+
+@pytest.mark.parametrize(("copied", "grade"), [(1, "C"), (5, "C"), (6, "D")])
+def test_copies_of_a_log_are_no_repeats_and_one_log_is_a_number(runs_of, copied: int, grade: str):
+    runs = runs_of("1n1g", steady(), fingerprint="a")
+    doubted = [replace(run, doubts={"same_log": ("copy",)}) for run in runs[7 - copied :]]
+    case, group = only([*runs[: 7 - copied], *doubted])
+    assert (case.grade, case.flags) == (grade, (Concern.SAME_LOG,))
+    assert grade_reasons(case, group)[0].endswith("7: copy")
 
 
 def test_material_outliers_lower_the_grade_and_small_ones_are_only_told(runs_of):
