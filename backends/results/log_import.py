@@ -7,7 +7,8 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from backends.file_modes import make_directory, make_file
@@ -23,8 +24,10 @@ from profiles.format.profile import Profile
 from profiles.format.workload_section import workload_of
 from profiles.logs.log_paths import GPUS, RecognisedLog, recognise
 from profiles.logs.own_log_names import log_path
+from profiles.logs.same_content import copies, same_text
 from profiles.throughput.all_node_logs import with_all_logs
 from profiles.throughput.as_stated import devices_stated, measure_as_stated
+from profiles.throughput.doubts import Doubt, Doubts
 from profiles.throughput.measure_run import Measurement
 
 LOGS = "logs"
@@ -67,6 +70,7 @@ class _Measured:
     failures: tuple[str, ...]
     gpu: str = ""  # as the log states it
     assumed: bool = False  # nothing says how many devices there were
+    doubts: Doubts = field(default_factory=dict)  # whether it is a repeat of its own
 
     @property
     def relative(self) -> str:
@@ -106,8 +110,9 @@ def import_tree(profile: Profile, tree: Path) -> ImportedTree:
             remedy=f"name a log {_such_as(profile)}",
         )
     beside = [metrics_beside(profile, entry.path) for entry in found]  # before the long work
-    measured = [_measured(profile, log) for log in found]
-    warnings += _doubtful(measured)
+    measured = _doubted([_measured(profile, log) for log in found])
+    warnings += _assumed(measured)
+    warnings += _told_once(measured)
     runs: list[RunResult] = []
     sources: dict[str, Path] = {}
     for (entry, repeat), more in zip(_numbered(measured, warnings), beside, strict=True):
@@ -250,22 +255,44 @@ def _is_inside(path: Path, root: Path, warnings: list[str]) -> bool:
     return False
 
 
-def _doubtful(found: list[_Measured]) -> Iterator[str]:
-    """What the figures rest on and nobody said.
+def _assumed(found: list[_Measured]) -> Iterator[str]:
+    """What the figures rest on and nobody said."""
+    for directory in dict.fromkeys(str(Path(one.relative).parent) for one in found if one.assumed):
+        yield f"{one_line(directory)}: nothing says how many devices its logs are of; 1 is assumed"
+
+
+def _told_once(found: list[_Measured]) -> Iterator[str]:
+    """The doubts: of a copy with its name, of what a case's logs share once."""
+    for entry in found:
+        for text in entry.doubts.get(Doubt.SAME_LOG, ()):
+            yield f"{one_line(entry.relative)}: {text}"
+    shared = (text for entry in found for text in entry.doubts.get(Doubt.OTHER_DIRECTORY, ()))
+    yield from dict.fromkeys(shared)
+
+
+def _doubted(found: list[_Measured]) -> list[_Measured]:
+    """With what lets one doubt that each log is a repeat of its own.
 
     Logs of one case in several directories may be of different hardware.
     """
-    for directory in dict.fromkeys(str(Path(one.relative).parent) for one in found if one.assumed):
-        yield f"{one_line(directory)}: nothing says how many devices its logs are of; 1 is assumed"
+    same = copies([entry.found.path for entry in found])
     directories: dict[Case, dict[str, None]] = {}
     for entry in found:
         directories.setdefault(entry.case, {})[str(Path(entry.relative).parent)] = None
-    for case, names in directories.items():
-        if len(names) > 1:
-            yield (
-                f"logs of {case.label} lie in {', '.join(map(one_line, names))}; they count as "
-                "repeats: import each directory by itself if their hardware differs"
+    doubted = []
+    for at, entry in enumerate(found):
+        doubts: dict[str, tuple[str, ...]] = {}
+        if at in same:
+            other = one_line(found[same[at]].relative)
+            doubts[Doubt.SAME_LOG] = (same_text(other),)
+        if len(names := directories[entry.case]) > 1:
+            lie = ", ".join(map(one_line, names))
+            doubts[Doubt.OTHER_DIRECTORY] = (
+                f"logs of {entry.case.label} lie in {lie}; they count as "
+                "repeats: import each directory by itself if their hardware differs",
             )
+        doubted.append(replace(entry, doubts=doubts))
+    return doubted
 
 
 def _numbered(found: list[_Measured], warnings: list[str]) -> Iterator[tuple[_Measured, int]]:
@@ -350,6 +377,7 @@ def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, f
         run,
         state="succeeded",
         throughput=measurement.throughput,
-        warnings=(*measurement.warnings, *said),
+        warnings=(*measurement.warnings, *chain.from_iterable(entry.doubts.values()), *said),
+        doubts={**measurement.doubts, **entry.doubts},
         steady=measurement.steady,
     )

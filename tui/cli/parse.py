@@ -16,6 +16,7 @@ from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.failures import SIMULATED_LOG
 from profiles.logs.log_paths import GPUS, recognise
+from profiles.logs.same_content import copies, same_text
 from profiles.throughput.as_stated import MOST_GPUS, devices_stated, measure_as_stated, split
 from profiles.throughput.measure_run import Measurement
 from tui.cli.shared.exit_codes import FAILED, OK
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise LogError("no such log file", where=str(path), remedy="check the path")
     measured = [_measured(profile, path, arguments) for path in arguments.logs]
     documents = [document for document, _failed in measured]
+    for at, of in copies(arguments.logs).items():
+        documents[at]["warnings"].append(same_text(str(arguments.logs[of])))
     if arguments.json:
         print_json(documents)
     else:

@@ -27,6 +27,15 @@ def parse(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     return call
 
 
+def test_a_log_that_is_another_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.log").write_text(TITAN, encoding="utf-8")
+    main(["parse", "-p", "torch-gpt", str(tmp_path / "a.log"), str(tmp_path / "b.log")])
+    said = capsys.readouterr().err
+    assert said.count("byte for byte") == 1
+    assert f"the log is {tmp_path / 'a.log'} byte for byte" in said
+
+
 def test_tflops_and_mfu_come_with_formula_constants_and_convention(parse) -> None:
     stated = [stated.example for stated in GPT.measure.stated.values()]
     log = "\n".join([*stated, *[GPT.measure.example] * 3]) + "\n"

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.folder.paths import host_log_path
 from backends.results.log_import import copy_logs, import_tree
@@ -17,6 +19,7 @@ from profiles.format.case_matrix import make_case
 from profiles.format.catalog import Catalog
 from profiles.logs.log_paths import recognise
 from profiles.logs.own_log_names import log_path
+from profiles.logs.same_content import copies
 from tui.cli import main
 
 LINE = "train: epoch 0, iter {}, loss: 6.5, top_1: 0.0, top_k: 0.0, samples/s: {}\n"
@@ -136,14 +139,53 @@ def test_failure_named_in_a_measured_log_is_a_warning(oneflow, tmp_path: Path):
 
 def test_same_repeat_in_two_directories_is_numbered_on_and_doubted(oneflow, tmp_path: Path):
     write_log(tmp_path, "A100/1n1g/r50_b128_fp32_1.log", 1, 2, 3)
-    write_log(tmp_path, "A100/1n1g/r50_b128_fp32_2.log", 1, 2, 3)
-    write_log(tmp_path, "V100/1n1g/r50_b128_fp32_1.log", 1, 2, 3)
+    write_log(tmp_path, "A100/1n1g/r50_b128_fp32_2.log", 1, 2, 4)
+    write_log(tmp_path, "V100/1n1g/r50_b128_fp32_1.log", 1, 2, 5)
     imported = import_tree(oneflow, tmp_path)
     assert [run.repeat for run in imported.runs] == [1, 2, 3]
     assert len({run.run_id for run in imported.runs}) == 3
     doubt, moved = imported.warnings
     assert "lie in A100/1n1g, V100/1n1g" in doubt
     assert "counted as repeat 3" in moved
+    assert all(run.doubts == {"other_directory": (doubt,)} for run in imported.runs)
+
+
+@given(contents=st.lists(st.sampled_from(["a", "b", "cc", ""]), min_size=1, max_size=6))
+def test_a_copy_of_a_log_is_told_with_the_first_of_its_content(tmp_path_factory, contents):
+    directory = tmp_path_factory.mktemp("logs")
+    paths = [directory / str(at) for at in range(len(contents))]
+    for path, text in zip(paths, contents, strict=True):
+        path.write_text(text)
+    assert copies(paths) == {
+        at: contents.index(text)
+        for at, text in enumerate(contents)
+        if text and contents.index(text) < at
+    }
+    assert copies([*paths, directory / "none"]) == copies(paths)
+
+
+def test_one_log_copied_six_times_is_no_six_repeats_also_in_the_report(dlperf, tmp_path: Path):
+    for repeat in range(1, 7):
+        speeds = [100.0] * 12
+        write_log(tmp_path / "tree", f"1n1g/r50_b128_fp32_{repeat}.log", *speeds)
+    campaign = tmp_path / "campaign"
+    dlperf("import", "-p", "oneflow-resnet50", tmp_path / "tree", "-o", campaign)
+    (case,) = json.loads(dlperf("report", campaign, "--format", "json"))["results"]
+    assert (case["grade"], case["repeats"]) == ("D", 6)
+    assert "same_log" in case["flags"]
+    assert "r50_b128_fp32_1.log byte for byte" in case["grade_reasons"][0]
+    assert "byte for byte" in (campaign / "report.md").read_text()
+
+
+def test_hardware_that_may_differ_stays_with_the_campaign(dlperf, tmp_path: Path):
+    write_log(tmp_path / "tree", "A100/1n1g/r50_b128_fp32_1.log", 1, 2, 4)
+    write_log(tmp_path / "tree", "V100/1n1g/r50_b128_fp32_1.log", 1, 2, 5)
+    campaign = tmp_path / "campaign"
+    dlperf("import", "-p", "oneflow-resnet50", tmp_path / "tree", "-o", campaign)
+    document = json.loads(dlperf("report", campaign, "--format", "json"))
+    assert "other_directory" in document["results"][0]["flags"]
+    assert any("lie in A100/1n1g" in text for text in document["runs"][0]["warnings"])
+    assert "lie in A100/1n1g, V100/1n1g" in (campaign / "report.md").read_text()
 
 
 def test_tree_without_a_log_or_that_does_not_exist_is_told(oneflow, tmp_path: Path):
