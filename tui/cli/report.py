@@ -8,7 +8,9 @@ from pathlib import Path
 
 from backends.campaign.folder.artifacts import precheck_document
 from backends.campaign.folder.bundle import SUFFIX
+from backends.campaign.folder.raw_logs import differing_logs, missing_logs
 from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import CampaignState
 from backends.results.campaign_junit import campaign_junit
 from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
@@ -20,6 +22,7 @@ from backends.results.side_by_side import logs_from
 from backends.results.summary import parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError, SelectionError
+from profiles.format.profile import Profile
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
@@ -184,7 +187,9 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
     say_remarks(workspace, path)
     state = workspace.state(path)
     bundle = workspace.bundles.of(path)
+    doubts: tuple[str, ...] = ()
     if arguments.bundle is not None:
+        doubts = _differing_logs(workspace, state, path)
         name = directory_in_bundle(state.campaign or path.name)
         refuse_to_lose(
             arguments.bundle,
@@ -193,10 +198,12 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
             own=lambda file: campaign_in(file) == name,
         )
         with told(arguments.bundle):
-            bundle = bundle_of(state, path, arguments.bundle, say)
+            bundle = bundle_of(state, path, arguments.bundle, say, doubts)
     if arguments.format == "html":
         _say_without_figures()
-        _give(html_of(state, path, bundle=bundle, lang=arguments.lang), arguments.output)
+        _give(
+            html_of(state, path, bundle=bundle, lang=arguments.lang, notes=doubts), arguments.output
+        )
     elif arguments.format == "junit":
         _give(campaign_junit(state.campaign, run_results(state)), arguments.output)
     if bundle is not None:
@@ -206,6 +213,19 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
         else:
             say(cite)
     return OK
+
+
+def _differing_logs(workspace: Workspace, state: CampaignState, path: Path) -> tuple[str, ...]:
+    """Which raw logs are not those that the figures came from; it is said, and goes along."""
+
+    def today(name: str) -> Profile | None:
+        known = workspace.catalog
+        return known.get(name) if name in known.names else None
+
+    doubts = differing_logs(state, path, today)
+    for doubt in doubts:
+        say(f"warning: {doubt}")
+    return doubts
 
 
 def _say_without_figures() -> None:
@@ -256,6 +276,8 @@ def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult,
     """Of each campaign; what must be known of them is said."""
     for path in paths:
         say_remarks(workspace, path)
+        if missing := missing_logs(workspace.state(path), path):
+            say(f"warning: {path.name}: {missing}")
     together, assumed = workspace.runs_together(paths)
     for one in assumed:
         values = parameters_text(dict(one.parameters))

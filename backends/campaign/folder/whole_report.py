@@ -13,7 +13,7 @@ from backends.campaign.folder.bundle import Bundle, cite_line
 from backends.campaign.folder.write_bundle import write_bundle
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
-from backends.results.campaign_report import render_report
+from backends.results.campaign_report import ReportContext, render_report
 from backends.results.html_report import html_report
 from backends.results.summary import summarise
 from backends.results.svg_figures import Drawing, draw_figures
@@ -23,17 +23,22 @@ from profiles.errors import DlperfError
 
 
 def html_of(
-    state: CampaignState, path: Path, *, bundle: Bundle | None = None, lang: Lang = "en"
+    state: CampaignState,
+    path: Path,
+    *,
+    bundle: Bundle | None = None,
+    lang: Lang = "en",
+    notes: tuple[str, ...] = (),
 ) -> str:
     """The report of the campaign that lies in ``path``, with how to cite it where it is in a
-    bundle. Without matplotlib it has no figures. Blocking."""
+    bundle; ``notes``: said besides. Without matplotlib it has no figures. Blocking."""
     runs = run_results(state)
     groups = summarise(runs)
     drawings: tuple[Drawing, ...] = ()
     with suppress(DlperfError):  # the extra is not installed
         drawings = draw_figures(groups, lang)
     shown = tuple((one.title, f"figures/{one.name}") for one in drawings)
-    context = replace(report_context(state, path), figures=shown)
+    context = _noted(replace(report_context(state, path), figures=shown), notes)
     figures = {f"figures/{one.name}": one.svg for one in drawings}
     footer = (f"{cite_of(state, bundle)}",) if bundle is not None else ()
     return html_report(
@@ -42,12 +47,27 @@ def html_of(
     )  # fmt: skip
 
 
-def bundle_of(state: CampaignState, path: Path, target: Path, say: Callable[[str], None]) -> Bundle:
-    """Write the campaign that lies in ``path`` as a bundle; ``say``: what it is not yet."""
+def bundle_of(
+    state: CampaignState,
+    path: Path,
+    target: Path,
+    say: Callable[[str], None],
+    notes: tuple[str, ...] = (),
+) -> Bundle:
+    """Write the campaign that lies in ``path`` as a bundle; ``say``: what it is not yet; ``notes``:
+    what its report says besides."""
     if not state.finished:
         ended = sum(run.state.ended for run in state.runs.values())
         say(f"note: it has not finished: bundled as it is now, {ended} of {len(state.runs)} runs")
-    return write_bundle(path, state.campaign or path.name, target)
+    report = ""
+    if notes:
+        runs = run_results(state)
+        report = render_report(_noted(report_context(state, path), notes), runs, summarise(runs))
+    return write_bundle(path, state.campaign or path.name, target, report)
+
+
+def _noted(context: ReportContext, notes: tuple[str, ...]) -> ReportContext:
+    return replace(context, notes=(*context.notes, *notes))
 
 
 def cite_of(state: CampaignState, bundle: Bundle) -> str:

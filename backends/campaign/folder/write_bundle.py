@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from backends.campaign.folder import artifacts
 from backends.campaign.folder.bundle import (
     BLOCK,
     CHECKSUMS,
@@ -31,8 +32,10 @@ LEVEL = 10
 """Of zstd, in one thread: other ones give other bytes."""
 
 
-def write_bundle(campaign: Path, name: str, target: Path) -> Bundle:
+def write_bundle(campaign: Path, name: str, target: Path, report: str = "") -> Bundle:
     """Write the campaign in the directory ``campaign``, called ``name``, to ``target``. Blocking.
+
+    ``report``: in place of its report.md, where not empty.
 
     Of a campaign at work: what its journal says now, and at least the logs that it knows.
 
@@ -46,7 +49,7 @@ def write_bundle(campaign: Path, name: str, target: Path) -> Bundle:
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("xb") as file:
             hashing = _Hashing(file)
-            _write(campaign, directory_in_bundle(name), hashing)
+            _write(campaign, directory_in_bundle(name), hashing, report.encode())
             file.flush()
             os.fsync(file.fileno())
         draft.replace(target)
@@ -78,7 +81,7 @@ class _Hashing:
         return self._file.write(data)
 
 
-def _write(campaign: Path, top: str, out: _Hashing) -> None:
+def _write(campaign: Path, top: str, out: _Hashing, report: bytes) -> None:
     import zstandard  # noqa: PLC0415 (only who makes or reads a bundle waits for it)
 
     # What the journal says was written before is in the logs: so its end is looked up first.
@@ -90,11 +93,15 @@ def _write(campaign: Path, top: str, out: _Hashing) -> None:
         compressor.stream_writer(cast(IO[bytes], out), closefd=False) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for name in sorted(_files(campaign)):
+        names = {*_files(campaign), *((artifacts.REPORT,) if report else ())}
+        for name in sorted(names):
             if not is_plain(f"{top}/{name}"):
                 raise _cannot_travel(campaign, name, "has a name that not every system can hold")
-            with _opened(campaign, name) as file:
-                size = min(os.fstat(file.fileno()).st_size, ends.get(name, MOST_BYTES))
+            written = report if name == artifacts.REPORT else b""
+            with io.BytesIO(written) if written else _opened(campaign, name) as file:
+                size = len(written) or min(
+                    os.fstat(file.fileno()).st_size, ends.get(name, MOST_BYTES)
+                )
                 total += size
                 if total > MOST_BYTES or len(digests) >= MOST_FILES:
                     raise DlperfError(

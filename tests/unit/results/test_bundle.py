@@ -6,6 +6,7 @@ import gc
 import hashlib
 import io
 import os
+import re
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,7 @@ from backends.campaign.folder import bundle as format
 from backends.campaign.folder import read_bundle
 from backends.campaign.folder.bundle import BundleError, checksum_lines, is_plain
 from backends.campaign.folder.read_bundle import unpack
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.write_bundle import write_bundle
 from profiles.errors import DlperfError
 from tui.cli import main
@@ -326,3 +328,61 @@ def test_a_wrong_request_is_one_line_and_leaves_nothing(
     assert main([word.format(**places) for word in words]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """What a command says beside its output."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def said(*words: str | Path) -> str:
+        assert main([*map(str, words)]) == 0
+        return capsys.readouterr().err
+
+    return said
+
+
+@pytest.mark.parametrize(
+    "example", sorted(p.name for p in EXAMPLE.parent.iterdir() if (p / "logs").is_dir())
+)
+def test_logs_that_give_their_figures_pass_without_a_word(said, tmp_path: Path, example: str):
+    campaign = EXAMPLE.parent / example
+    assert "warning" not in said("report", campaign, "--bundle", tmp_path / "a.tar.zst")
+    assert "warning" not in said("report", campaign)
+
+
+def test_a_log_that_was_edited_or_deleted_is_told_with_the_bundle_and_in_it(said, tmp_path: Path):
+    campaign = copied(tmp_path / "c")
+    state = read_campaign(campaign)
+    edited, gone, *_ = [run for run in state.runs.values() if run.throughput]
+    log = campaign / edited.log
+    log.write_text(re.sub(r"(?m)^(.*samples/s: )(\d)", r"\g<1>9\2", log.read_text()))
+    (campaign / gone.log).unlink()
+    file = tmp_path / "a.tar.zst"
+    told = said("report", campaign, "--bundle", file)
+    for one, why in ((edited, " gives "), (gone, ": missing; ")):
+        assert f"warning: {one.log}{'' if one is gone else ':'}{why}" in told
+        assert f"the campaign has {one.throughput:.2f}" in told
+    assert told.count("warning:") == 2
+    said("import", file, "-o", tmp_path / "copy")
+    report = (tmp_path / "copy" / "report.md").read_text()
+    assert report.count("the campaign has ") == 2
+    assert "missing" in said("report", campaign, "--bundle", tmp_path / "b.tar.zst")
+    assert (tmp_path / "b.tar.zst").read_bytes() == file.read_bytes()
+    cheap = said("report", campaign)
+    assert cheap.count("1 log of its figures missing") == 1
+    assert edited.log not in cheap
+
+
+def test_logs_of_an_import_are_measured_by_the_profile_of_today(said, tmp_path: Path):
+    log = tmp_path / "tree" / "1n1g" / "r50_b128_fp32_1.log"
+    log.parent.mkdir(parents=True)
+    line = "train: epoch 0, iter {}, loss: 6.5, top_1: 0.0, top_k: 0.0, samples/s: {}\n"
+    log.write_text("".join(line.format(20 * n, 380 + n) for n in range(12)))
+    campaign = tmp_path / "c"
+    said("import", "-p", "oneflow-resnet50", tmp_path / "tree", "-o", campaign)
+    assert "warning" not in said("report", campaign, "--bundle", tmp_path / "a.tar.zst")
+    (copy,) = (campaign / "logs").rglob("*.log")
+    copy.write_text(copy.read_text().replace("samples/s: 38", "samples/s: 48"))
+    told = said("report", campaign, "--bundle", tmp_path / "b.tar.zst")
+    assert "by the profile's rule of today" in told
