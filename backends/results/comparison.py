@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
@@ -18,7 +18,16 @@ from backends.hosts.fingerprint import several
 from backends.hosts.machines import Machines
 from backends.results.case_result import CaseResult
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
-from backends.results.paired_cases import Key, check_across, key_of, no_common_case, pairs
+from backends.results.paired_cases import (
+    Key,
+    NoCommonCaseError,
+    but_for,
+    check_across,
+    key_of,
+    no_common_case,
+    pairs,
+    run_keys,
+)
 from backends.results.ratios import (
     CONFIDENCE,
     FEWEST,
@@ -63,6 +72,7 @@ class Ground(StrEnum):
     NOT_IN_CANDIDATE = "not_in_candidate"
     BASELINE_FAILED = "baseline_failed"
     CANDIDATE_FAILED = "candidate_failed"
+    CANDIDATE_UNFINISHED = "candidate_unfinished"  # none has succeeded, and some are to be run
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +122,8 @@ class Comparison:
     ``assumed``: parameters that one side's profile did not have yet, 0 being the baseline.
     ``across``: parameters that may differ between the two cases of a pair.
     ``names``: of what was compared, empty where nobody says; ``same_runs``: on both sides.
-    ``machines``: of both sides, None where they are not recorded; no verdict rests on them."""
+    ``machines``: of both sides, None where they are not recorded; no verdict rests on them.
+    ``unfinished``: of either side, how many of how many runs have ended; None: all."""
 
     threshold: float
     cases: tuple[ComparedCase, ...]
@@ -122,6 +133,7 @@ class Comparison:
     names: tuple[str, str] = ("", "")
     same_runs: int = 0
     machines: tuple[Machines | None, Machines | None] = (None, None)
+    unfinished: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
 
     def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
         return tuple(case for case in self.cases if case.verdict is verdict)
@@ -176,12 +188,19 @@ def compare(
     ours, theirs = (_by_key(summarise(side)) for side in sides)
     check_across(across, [*ours, *theirs])
     found = pairs([*ours], [*theirs], across)
+    due = {key for run in sides[1] if _is_due(run) for key in run_keys([run])}
     if all(None in pair for pair in found):
+        if not due.isdisjoint(ours):
+            raise NoCommonCaseError(
+                "the candidate is unfinished, and has measured no case of the baseline yet",
+                "compare when it has",
+            )
         raise no_common_case([*ours], [*theirs])
     cases = [
         _compared(ours[one] if one else None, theirs[other] if other else None, threshold)
         for one, other in found
     ]
+    cases = [_not_yet(case, due, across) for case in cases]
     return Comparison(
         threshold,
         tuple(_with_decisive(cases)),
@@ -189,7 +208,27 @@ def compare(
         assumed,
         tuple(across),
         same_runs=len(_identities(sides[0]) & _identities(sides[1])),
+        unfinished=(_unfinished(sides[0]), _unfinished(sides[1])),
     )
+
+
+def _is_due(run: RunResult) -> bool:
+    """It has not ended; a figure that was entered without a value never will."""
+    return not (run.ended or run.imported or run.profiled)
+
+
+def _unfinished(runs: Sequence[RunResult]) -> tuple[int, int] | None:
+    due = sum(map(_is_due, runs))
+    return (len(runs) - due, len(runs)) if due else None
+
+
+def _not_yet(case: ComparedCase, due: Collection[Key], across: Collection[str]) -> ComparedCase:
+    """What has not succeeded has not failed yet where runs of it are ``due``."""
+    ours, theirs = case.keys
+    lacks = case.ground is Ground.CANDIDATE_FAILED and theirs in due
+    if case.ground is Ground.NOT_IN_CANDIDATE and ours is not None:
+        lacks = but_for(ours, across) in {but_for(key, across) for key in due}
+    return replace(case, ground=Ground.CANDIDATE_UNFINISHED) if lacks else case
 
 
 def check_threshold(threshold: float) -> None:

@@ -16,13 +16,14 @@ from backends.results.escaping import md_text, one_line
 from backends.results.findings import Concern
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent
-from backends.results.paired_cases import differing, differing_words
+from backends.results.paired_cases import Key, differing, differing_words
 from backends.results.provenance import provenance
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
+from profiles.counted import counted
 
 if TYPE_CHECKING:
     from profiles.format.case_labels import CaseLabels
@@ -43,6 +44,7 @@ _GROUNDS: Mapping[Ground, str] = {
     Ground.NOT_IN_CANDIDATE: "not in the candidate",
     Ground.BASELINE_FAILED: "no successful run in the baseline",
     Ground.CANDIDATE_FAILED: "no successful run in the candidate",
+    Ground.CANDIDATE_UNFINISHED: "not in the candidate yet, which is unfinished",
 }
 
 
@@ -56,13 +58,14 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
-    """Where the figures of either side come from."""
-    sides = (
-        [case.baseline for case in comparison.cases],
-        [case.candidate for case in comparison.cases],
-    )
+    """Where the figures of either side come from; a case of several pairs counts once."""
+    sides: tuple[dict[Key, CaseResult], dict[Key, CaseResult]] = ({}, {})
+    for case in comparison.cases:
+        for side, key, own in zip(sides, case.keys, (case.baseline, case.candidate), strict=True):
+            if key is not None and own is not None:
+                side[key] = own
     return tuple(
-        f"{name}: {provenance([case for case in cases if case is not None], version())}"
+        f"{name}: {provenance(cases.values(), version())}"
         for name, cases in zip(_SIDES, sides, strict=True)
     )
 
@@ -109,7 +112,11 @@ def _not_known(comparison: Comparison) -> list[str]:
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:
     """What else than the environments may show in the ratios."""
-    before = []
+    before = [
+        f"The {side} is unfinished: {told[0]} of {counted(told[1], 'run')} ended."
+        for side, told in zip(_SIDES, comparison.unfinished, strict=True)
+        if told is not None
+    ]
     if n := comparison.same_runs:
         before.append(f"{n} runs are on both sides: one campaign is the other, or a copy of it.")
     if found := differing(case.keys for case in comparison.cases):

@@ -42,11 +42,11 @@ def pairs(
     only one side has, against all that differ in ``across`` alone."""
     by_rest: dict[Key, list[Key]] = {}
     for key in theirs:
-        by_rest.setdefault(_rest(key, across), []).append(key)
+        by_rest.setdefault(but_for(key, across), []).append(key)
     both = {*ours} & {*theirs}
     found: list[tuple[Key | None, Key | None]] = []
     for mine in ours:
-        like = by_rest.get(_rest(mine, across), []) if across else []
+        like = by_rest.get(but_for(mine, across), []) if across else []
         others = [other for other in like if mine not in both or other not in both]
         with_it = [mine, *others] if mine in both else others
         found += [(mine, other) for other in with_it] or [(mine, None)]
@@ -54,7 +54,8 @@ def pairs(
     return [*found, *((None, key) for key in theirs if key not in told)]
 
 
-def _rest(key: Key, across: Collection[str]) -> Key:
+def but_for(key: Key, across: Collection[str]) -> Key:
+    """What two cases share that differ in these parameters alone."""
     profile, tag, parameters = key
     return profile, tag, tuple(pair for pair in parameters if pair[0] not in across)
 

@@ -19,10 +19,13 @@ from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Table
 from backends.results.summary import Group
+from backends.results.translations import pick
 
 TIME_TO_TRAIN = ("time_to_train", "time_to_train_s", "time2train", "train_time_s")
 ACCURACY = ("accuracy", "top1", "val_top1", "top_1", "acc", "miou", "mIoU", "map", "mAP")
 """Names under which a profile may keep these metrics (seconds; percent), best first."""
+OF_TRAINING = frozenset({"oneflow-resnet50", "paddleclas-resnet50"})
+"""Profiles whose logs have the top-1 of a training batch alone, which is no accuracy of a model."""
 
 
 def airank_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
@@ -52,7 +55,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
                 f"{name} ({case.case})" if gpus_of.count(case.gpus) > 1 else name,
                 _metric(case, TIME_TO_TRAIN, decimals=0),
                 trimmed(case.throughput, decimals, thousands=True, nothing=DASH),
-                _metric(case, ACCURACY, decimals=2),
+                DASH if _of_training(case) else _metric(case, ACCURACY, decimals=2),
                 speedup_cell(case, group, nothing=DASH) if several else DASH,
             )
         )
@@ -60,8 +63,26 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         title=group_title(group, groups),
         columns=(Column("", "left"), *(Column(heading) for heading in headings[1:])),
         rows=tuple(rows),
-        notes=tuple(speedup_notes([group], w)),
+        notes=(
+            *speedup_notes([group], w),
+            *(
+                [
+                    pick(
+                        options.lang,
+                        "Accuracy: the logs have that of training batches alone.",
+                        "准确率：日志中只有训练批次的准确率。",
+                    )
+                ]
+                * any(map(_of_training, group.cases))
+            ),
+        ),
     )
+
+
+def _of_training(case: CaseResult) -> bool:
+    """Its accuracy was read from a training log, not entered as what was published."""
+    told = any(name in case.metrics for name in ACCURACY)
+    return told and case.profile in OF_TRAINING and any(run.readings for run in case.runs)
 
 
 def _metric(case: CaseResult, names: Sequence[str], *, decimals: int) -> str:

@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.results.comparison import compare
-from backends.results.comparison_report import comparison_document, comparison_markdown
+from backends.results.comparison_report import (
+    comparison_document,
+    comparison_footer,
+    comparison_markdown,
+)
 from backends.results.paired_cases import (
     Key,
     NoCommonCaseError,
@@ -44,6 +48,20 @@ some = st.lists(st.sampled_from(names), unique=True)
 def apart(one: Key, other: Key) -> set[str]:
     ours, theirs = dict(one[2]), dict(other[2])
     return {name for name in names if ours[name] != theirs[name]}
+
+
+def test_a_case_of_several_pairs_counts_once_below_the_table(runs_of: Runs) -> None:
+    before = runs_of("1n1g", STEADY, parameters={"precision": "fp32"})
+    after = [
+        run
+        for precision in ("amp", "fp16")
+        for run in runs_of("1n1g", STEADY, parameters={"precision": precision})
+    ]
+    comparison = compare(before, after, across=("precision",))
+    assert len(comparison.cases) == 2
+    ours, theirs = comparison_footer(comparison)
+    assert ours.endswith("grades 1 × B")
+    assert theirs.endswith("grades 2 × B")
 
 
 @given(sides, sides, some)

@@ -322,6 +322,19 @@ def test_airank_table_in_english(groups_of):
     assert [row[1:] for row in rows[1:]] == [row[1:] for row in published(NGC_PYTORCH_ZH)[1:]]
 
 
+def test_the_accuracy_of_training_batches_is_no_accuracy(runs_of):
+    for profile, readings, cell in (
+        ("oneflow-resnet50", 12, "-"),
+        ("paddleclas-resnet50", 12, "-"),
+        ("oneflow-resnet50", 0, "76.63"),  # entered, as it was published
+        ("ngc-pytorch-resnet50", 12, "76.63"),  # of its validation
+    ):
+        runs = runs_of("1n1g", [100.0], profile=profile, readings=readings, metrics={"top1": 76.63})
+        (table,) = airank_tables(summarise(runs))
+        assert table.rows[0][3] == cell
+        assert any("training batches" in note for note in table.notes) == (cell == "-")
+
+
 def test_comparison_keeps_batch_sizes_and_precisions_apart(groups_of):
     amp = ONEFLOW + '[[groups]]\nparameters = { batch_size = 128, precision = "amp" }\n'
     groups = groups_of(amp + 'figures = [{ case = "1n1g", throughput = 1400 }]\n')

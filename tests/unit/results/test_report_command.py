@@ -165,3 +165,18 @@ def test_a_report_without_figures_says_how_to_have_them(
     notes = [line for line in capsys.readouterr().err.splitlines() if "no figures" in line]
     assert len(notes) == 1
     assert "pip install 'dlperf-tui[figures]'" in notes[0]
+
+
+def test_a_torn_last_line_is_said_as_a_run_that_has_not_ended(
+    dlperf: Dlperf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(EXAMPLES[0], tmp_path / "c")
+    lines = (copy / "events.jsonl").read_bytes().splitlines(keepends=True)
+    ends = [at for at, line in enumerate(lines) if b'"kind":"RunSucceeded"' in line]
+    (copy / "events.jsonl").write_bytes(b"".join(lines[: ends[-1]]) + lines[ends[-1]][:100])
+    assert main(["report", str(copy)]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    runs = len(json.loads((EXAMPLES[0] / "results.json").read_text())["runs"])
+    assert f"it has not finished: {runs - 1} of {runs} runs ended" in said
+    assert main(["report", str(EXAMPLES[0])]) == 0
+    assert "has not finished" not in capsys.readouterr().err

@@ -245,6 +245,37 @@ def test_case_that_no_longer_succeeds_fails_the_comparison(runs_of):
     )
 
 
+def planned(runs: Sequence[RunResult]) -> list[RunResult]:
+    return [replace(run, state="planned", throughput=None, reason="") for run in runs]
+
+
+def test_what_has_not_ended_yet_is_no_regression_and_is_said(runs_of):
+    before = runs_of("1n1g", STEADY) + runs_of("1n2g", STEADY) + runs_of("1n4g", STEADY)
+    failing = runs_of("1n2g", [None, 1.0])
+    after = [*runs_of("1n1g", STEADY), failing[0], *planned([failing[1], *runs_of("1n4g", [1.0])])]
+    comparison = compare(before, after)
+    grounds = {case.case: case.ground for case in comparison.cases}
+    assert grounds["1n2g"] is grounds["1n4g"] is Ground.CANDIDATE_UNFINISHED
+    assert comparison.fails(strict=True) == ()
+    text = comparison_markdown(comparison)
+    assert "The candidate is unfinished: 6 of 8 runs ended." in text
+    assert text.count("not in the candidate yet") == 2
+    assert "never in the candidate" not in text
+    ended = compare(before, [*after[:6], replace(after[6], state="failed"), *after[7:]])
+    assert [case.case for case in ended.fails()] == ["1n2g"]
+
+
+def test_a_candidate_that_has_ended_no_common_case_yet_is_said_to_be_unfinished(runs_of):
+    with pytest.raises(SelectionError, match="unfinished, and has measured no case"):
+        compare(runs_of("1n1g", STEADY), planned(runs_of("1n1g", STEADY)))
+
+
+def test_a_figure_that_was_entered_as_open_leaves_nothing_unfinished(runs_of):
+    open_ = [replace(run, imported=True) for run in planned(runs_of("1n2g", [1.0]))]
+    found = compare(runs_of("1n1g", STEADY), [*runs_of("1n1g", STEADY), *open_])
+    assert found.unfinished == (None, None)
+
+
 def test_environments_that_differ_are_said_first(runs_of):
     ours = runs_of("1n1g", STEADY, fingerprint="H100, driver 570")
     theirs = runs_of("1n1g", STEADY, fingerprint="H100, driver 580")
