@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,29 @@ def _measured(
     case, told = _case(profile, path, arguments)
     measured, _parser, case = measure_as_stated(profile, path, case, told)
     sized = GPUS in told or devices_stated(measured.metrics) is not None
-    warnings = (SIMULATED_LOG,) * measured.simulated + (() if sized else (ASSUMED,))
+    warnings = (
+        *(SIMULATED_LOG,) * measured.simulated,
+        *(() if sized else (ASSUMED,)),
+        *_against_the_path(profile, path, arguments, case),
+    )
     return _document(path, profile, case, measured, warnings), bool(measured.reason)
+
+
+def _against_the_path(
+    profile: Profile, path: Path, arguments: argparse.Namespace, case: Case
+) -> Iterator[str]:
+    """Where the options, which count, say something else than the path."""
+    recognised = recognise(profile, path)
+    if recognised is None:
+        return
+    there, told = recognised.case, recognised.told
+    if arguments.case is not None and GPUS in told and there.tag != case.tag:
+        yield f"--case says {case.tag}, the path {there.tag}: one of the two is wrong"
+    if arguments.gpus is not None and GPUS in told and there.gpus != case.gpus:
+        yield f"--gpus says {case.gpus}, the path {there.gpus}: one of the two is wrong"
+    given = arguments.batch_size
+    if given is not None and "batch_size" in told and there.batch_size != given:
+        yield f"--batch-size says {given}, the path {there.batch_size}: one of the two is wrong"
 
 
 def _case(

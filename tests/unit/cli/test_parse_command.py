@@ -53,3 +53,27 @@ def test_a_log_that_prints_them_itself_is_said_to(parse) -> None:
 
 def test_nothing_is_said_where_no_flop_was_counted(parse) -> None:
     assert "FLOP" not in parse("modded-nanogpt", "step:6/9 train_time:9ms step_avg:1.50ms\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--gpus", "4"], "--gpus says 4, the path 8: one of the two is wrong"),
+        (["--case", "2n4g"], "--case says 2n4g, the path 1n8g: one of the two is wrong"),
+        (["--batch-size", "64"], "--batch-size says 64, the path 128: one of the two is wrong"),
+        (["--gpus", "8", "--batch-size", "128"], ""),
+        (["--case", "1n8g"], ""),
+        ([], ""),
+    ],
+)
+def test_options_that_contradict_the_path_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    log = tmp_path / "1n8g" / "r50_b128_fp32_1.log"
+    log.parent.mkdir()
+    line = "train: epoch 0, iter {}, loss: 6.5, top_1: 0.0, top_k: 0.0, samples/s: {}\n"
+    log.write_text("".join(line.format(20 * n, 2600 + n) for n in range(12)))
+    main(["parse", "-p", "oneflow-resnet50", *words, str(log)])
+    err = " ".join(capsys.readouterr().err.split())
+    assert said in err
+    assert ("one of the two is wrong" in err) == bool(said)
