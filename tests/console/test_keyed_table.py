@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -376,3 +377,75 @@ async def test_columns_whose_cells_come_and_go_stand_still_and_none_moves_back(
             assert all(after[k] > before.get(k, 0) for k in grown)
             assert set(before) <= set(after)
             assert after["words"] <= before["words"]
+
+
+RUNS = (
+    Column("state", "State", 8, still=True),
+    Column("name", "Name", 8, most=30, first=True, ends=True, still=True),
+    Column("hosts", "Hosts", 8, from_width=60, most=30, still=True),
+    Column("words", "Words", None, most=30, least=13),
+    Column("rate", "Rate", 6, right=True, still=True),
+    Column("eta", "ETA", 6, right=True, still=True),
+)
+LIVES = {
+    "state": ["running", ""],
+    "name": ["a", "a-longer-name", "b" * 28],
+    "hosts": ["–", "node1", "node[01-12]"],
+    "words": ["", "waiting for h200-a,h200-b,v100-a,v100-b", "out of memory on node3"],
+    "rate": ["–", "1", "123,456,789"],
+    "eta": ["–", "2m"],
+}
+
+
+lives = st.fixed_dictionaries({k: st.sampled_from(v) for k, v in LIVES.items()})
+waits = lives.map(lambda life: life | {"words": LIVES["words"][1], "rate": "–", "eta": "–"})
+
+
+def runs_of_a_list(lives: list[dict[str, str]], *, insist: bool) -> list[Row]:
+    return [
+        Row(
+            str(n),
+            tuple(kept(one[c.key]) for c in RUNS),
+            spread=3 if one["words"] else None,
+            insists=insist,
+        )
+        for n, one in enumerate(lives)
+    ]
+
+
+@cache
+def kept(text: str) -> Text:
+    """The same object while it says the same, as cells of runs are."""
+    return cell(text)
+
+
+@pytest.mark.parametrize("insist", [False, True])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([56, 80, 120]), st.lists(waits | lives, min_size=1, max_size=3)),
+        min_size=2,
+        max_size=8,
+    )
+)
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_what_is_painted_is_what_a_new_table_paints(
+    insist: bool, shown: list[tuple[int, list[dict[str, str]]]]
+) -> None:
+    """Whatever columns had before: no cell is of another width."""
+
+    class Listed(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(RUNS)
+
+    async with Listed().run_test(size=(80, 8)) as pilot:
+        table = pilot.app.query_one(KeyedTable)
+        for width, of in shown:
+            await pilot.resize_terminal(width, 8)
+            table.refill(runs_of_a_list(of, insist=insist))
+            await pilot.pause()
+            painted = words(table)
+            table._painted.clear()
+            table._clear_caches()
+            assert painted == words(table)

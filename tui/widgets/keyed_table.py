@@ -334,12 +334,12 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         over = range(0) if header else self._spread_of(row_index)
         if column_index in over:
             text = self.get_cell_at(Coordinate(row_index, over[0]))
-        looks = (base_style, width, styles, over)
+        widths = [self.ordered_columns[n].get_render_width(self) for n in over]
+        looks = (base_style, width, styles, over, widths)
         place = (row_index, column_index, cursor, hover)
         known = self._painted.get(place)
         if known is None or known[0] is not text or known[1] != looks:
             if column_index in over:
-                widths = [self.ordered_columns[n].get_render_width(self) for n in over]
                 whole = super()._render_cell(
                     row_index, over[0], base_style, sum(widths), cursor, hover
                 )
