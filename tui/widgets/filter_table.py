@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.key_bindings import bindings
+from tui.messages import Said
 from tui.text import plain
 from tui.theme import MUTED
 from tui.widgets.keyed_table import KeyedTable
@@ -41,9 +42,16 @@ class FilterLine(Input):
         super().__init__(placeholder="words that a row must have", compact=True)
         self.cursor_blink = False
 
+        self.can_focus = False  # but for who has pressed the key: the focus never falls here
+
+    def on_blur(self) -> None:
+        self.can_focus = False
+
     def action_keep(self) -> None:
         if isinstance(self.parent, TablePanel):
             self.parent.table.focus()
+            if not self.parent.table.found:
+                self.post_message(Said("no row has these words; Esc takes the filter away"))
 
     def action_clear(self) -> None:
         if isinstance(self.parent, TablePanel):
@@ -94,14 +102,15 @@ class TablePanel(Vertical):
         if empty:
             self._empty.show(Text(plain(words), MUTED))
         self._empty.display = empty
-        self.table.display = not empty
+        self.table.display = not empty or bool(self.filter_text)  # which has the keys
+        self.set_class(empty, "-empty")
 
     @property
     def filter_text(self) -> str:
         return self._line.value
 
     def start_filter(self) -> None:
-        self._line.display = True
+        self._line.display = self._line.can_focus = True
         self._line.focus()
 
     def clear_filter(self) -> bool:

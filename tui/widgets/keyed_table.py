@@ -124,6 +124,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._filled: set[str] = set()  # columns that have had something in them at this width
         self._width = 0  # that it was laid out for
         self._last_key: str | None = None
+        self._lost: str | None = None  # where the cursor was when the last row went
         self._rebuilding = False
         self._painted: dict[_Place, _PaintedCell] = {}
 
@@ -159,7 +160,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def filter_rows(self, text: str) -> None:
         """Show only rows that contain every word of ``text``, whatever the case."""
-        kept = self.current_key
+        kept = self.current_key or self._lost
         self._words = tuple(text.casefold().split())
         self._draw()
         if self._keys and self.current_key != kept:
@@ -249,7 +250,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         rows = [row for row in self._rows if not words or row.matches(words)]
         layout = self._layout()
         keys = [row.key for row in rows]
-        if layout != self._shown or keys[: len(self._keys)] != self._keys:
+        again = self._lost is not None
+        if again or layout != self._shown or keys[: len(self._keys)] != self._keys:
             self._rebuild(rows, layout)
         else:
             self._update(rows)
@@ -268,7 +270,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         )
 
     def _rebuild(self, rows: Sequence[Row], layout: tuple[tuple[Column, int], ...]) -> None:
-        kept, index, scroll = self.current_key, self.cursor_row, self.scroll_y
+        kept, index, scroll = self.current_key or self._lost, self.cursor_row, self.scroll_y
         self._rebuilding = True
         self.clear(columns=layout != self._shown)
         if layout != self._shown:
@@ -278,6 +280,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 self.add_column(label, width=width, key=column.key)
         self._keys, self._drawn = [], {}
         self._append(rows)
+        self._lost = None if self._keys else kept
         if self._keys:
             row = self._keys.index(kept) if kept in self._keys else min(index, len(rows) - 1)
             self.move_cursor(row=max(0, row), animate=False, scroll=False)
