@@ -364,7 +364,7 @@ PANELS: Mapping[str, Panel] = {
                 "escape",
                 "back",
                 "Back",
-                "back to the list, which goes with the runs at work again",
+                "back to the list; from there on its cursor goes with the runs at work again",
                 footer=11,
                 said="Esc",
                 palette=False,

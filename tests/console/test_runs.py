@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
@@ -38,6 +38,7 @@ from tui.theme import BAD, WARN
 from tui.widgets.chart import Chart
 from tui.widgets.chart_scale import AXIS_ABOVE_0
 from tui.widgets.details import Details
+from tui.widgets.filter_table import FilterLine
 from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
@@ -413,6 +414,104 @@ async def test_the_cursor_goes_on_also_where_it_was_moved_while_nobody_had_heard
         await pass_time(workspace, app, pilot, 45)
         active = [r.run_id for r in page.viewed.runs if r.state.active] if page.viewed else []
         assert table.current_key in active
+
+
+MOVES = ("j", "k", "g", "G", "x", "X", "pagedown")
+LOOKS = ("v", "enter", "tab", "z", "W", "m", "s", "L", "f", "y", "t", "c,n", "/,#,#")
+
+
+@given(st.lists(st.sampled_from([*MOVES, *LOOKS, "escape", *3 * ["time"]]), max_size=10))
+@settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_after_a_key_that_concerns_a_run_the_cursor_stays_there_until_it_is_handed_back(
+    tmp_path_factory: pytest.TempPathFactory, keys: list[str]
+) -> None:
+    workspace = FakeWorkspace(tmp_path_factory.mktemp("campaigns"))
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        await pass_time(workspace, app, pilot, 30)
+        held = False
+        for key in keys:
+            before, in_list = table.current_key, table.has_focus and not page.panels.alone
+            if key == "time":
+                await pass_time(workspace, app, pilot, 13)
+                assert not held or table.current_key == before
+                continue
+            if key == "/,#,#" and isinstance(app.focused, LogPanel):
+                continue  # which has a search of its own
+            await pilot.press(*key.split(","))
+            if key == "/,#,#":
+                await until(pilot, lambda: table.current_key is None)
+                await pass_time(workspace, app, pilot, 13)
+                await pilot.press("escape")
+                tick(app)
+                await pilot.pause()
+            held = held and not in_list if key == "escape" else True
+            if key not in MOVES and (key != "escape" or held):
+                assert table.current_key == before, key
+
+
+async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_the_keys_again(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press("x", "enter", "escape")
+        assert (table.current_key, table.has_focus) == ("r01", True)
+        await until(pilot, lambda: page.labels_now["back"] == "To work")
+        await pilot.press("escape")
+        assert table.current_key != "r01"
+
+
+@pytest.mark.parametrize("how", ["palette", "mouse"])
+async def test_what_is_done_from_the_palette_is_done_to_the_run_that_was_in_sight(
+    workspace: FakeWorkspace, how: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        if how == "palette":
+            await pilot.press("ctrl+p")
+        else:
+            await pilot.click(LogPanel)
+        await pass_time(workspace, app, pilot, 50)
+        if how == "palette":
+            await pilot.press("escape")
+        tick(app)
+        assert page.query_one(KeyedTable).current_key == "r00"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_the_list_has_its_keys_again_when_a_filter_matches_again(
+    workspace: FakeWorkspace, kept: bool
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table, line = page.query_one(KeyedTable), page.query_one(FilterLine)
+        words = "running" if kept else "done"
+        if kept:
+            await pass_time(workspace, app, pilot, 20)
+        await pilot.press("/", *words, "enter")
+        assert not line.has_focus
+        while kept and table.found:
+            await pass_time(workspace, app, pilot, 50)
+        await pilot.press("t", "m")
+        assert line.value == words
+        while not kept and not table.found:
+            await pass_time(workspace, app, pilot, 50)
+        await pilot.press("escape" if kept else "j")
+        await until(pilot, lambda: table.has_focus)
+        assert line.value == ("" if kept else words)
 
 
 async def test_a_host_is_filtered_for_and_how_many_of_all_are_left_is_said(

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from textual import on, work
+from textual import events, on, work
 from textual.widget import Widget
 
 from backends.campaign.record.status_view import (
@@ -17,7 +17,7 @@ from backends.campaign.record.status_view import (
 from backends.keeper.request import Verb
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
-from tui.key_bindings import bindings
+from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
 from tui.screens.campaign_text import none_shown
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
@@ -39,6 +39,14 @@ from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
+_OF_NO_RUN = frozenset(
+    name
+    for key in PANELS["replay"].keys + PANELS["app"].keys
+    if key.action not in ("app.focus_next", "app.focus_previous", "command_palette")
+    for name in key.keys.split(",")
+) | {"escape"}
+"""Keys of the whole console, and the one that hands the cursor back."""
+
 
 class _Able(NamedTuple):
     """What decides which keys work; ``hosts``: how many the run under the cursor has, if any."""
@@ -46,7 +54,7 @@ class _Able(NamedTuple):
     changes: frozenset[str] = frozenset()
     hosts: int | None = None
     zoomed: str = ""
-    auto: bool = True
+    held: bool = False
     metered: bool = False
     labels: tuple[tuple[str, str], ...] = ()
     silent: bool = False
@@ -65,8 +73,7 @@ class RunsPage(Page):
         self._shown: object = None
         self._rows = RunRows()
         self._troubled: frozenset[str] = frozenset()
-        self._auto = True  # the cursor goes with what is at work, until it is moved by hand
-        self._steered: str | None = None
+        self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
 
     def body(self) -> Iterable[Widget]:
@@ -111,22 +118,30 @@ class RunsPage(Page):
         """Put the cursor on a run at work when the one under it has ended."""
         campaign = viewed.name if viewed else ""  # a replay goes back in another directory
         if campaign != self._of:
-            self._of, self._auto, self._steered = campaign, True, None
+            self._of, self._held = campaign, False
         run = self.selected
-        if self._steered is None and run is not None:
-            self._steered = run.run_id
-        if viewed is None or not self._auto or (run is not None and run.state.active):
+        if viewed is None or self._held or (run is not None and run.state.active):
             return
         at_work = next((r.run_id for r in viewed.runs if r.state.active), None)
         if at_work is not None:
-            table = self.main_panel().table
-            table.select(at_work)
-            self._steered = table.current_key  # it may be filtered out, or not drawn yet
+            self.main_panel().table.select(at_work)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key not in _OF_NO_RUN:
+            self._hold()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if self.query_one("#body").region.contains(event.screen_x, event.screen_y):
+            self._hold()
+
+    def _hold(self) -> None:
+        """The cursor stays on the run that somebody works on."""
+        if not self._held:
+            self._held = True
+            self.refresh_bindings()
 
     @on(KeyedTable.Moved)
     def _moved(self) -> None:
-        if self._steered is not None and self.main_panel().table.current_key != self._steered:
-            self._auto = False
         self.panels.first_host()
         self._show_selected()
 
@@ -158,7 +173,7 @@ class RunsPage(Page):
             changes=changes,
             hosts=hosts,
             zoomed=zoomed,
-            auto=self._auto,
+            held=self._held,
             metered=metered,
             labels=tuple(labels.items()),
             silent=run is not None and run.silent_s is not None,
@@ -177,7 +192,14 @@ class RunsPage(Page):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return dict(self._able.labels)
+        return {**dict(self._able.labels), "back": "To work" if self._may_hand_back else "Back"}
+
+    @property
+    def _may_hand_back(self) -> bool:
+        """Esc lets the cursor go with what is at work again: nothing else is to be left first."""
+        panel, viewed = self.main_panel(), self.viewed
+        left = panel.table.has_focus and not self.panels.alone and not panel.filter_text
+        return self._held and left and viewed is not None and viewed.done < viewed.total
 
     @property
     def urgent_now(self) -> Collection[str]:
@@ -209,7 +231,7 @@ class RunsPage(Page):
             apt = action != "meters" or self._able.metered
             apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
             return hosts is not None and apt
-        if action == "back" and (self.panels.alone or not self._auto):
+        if action == "back" and (self.panels.alone or self._may_hand_back):
             return True
         return super().check_action(action, parameters)
 
@@ -354,11 +376,18 @@ class RunsPage(Page):
         super().action_filter()
 
     def action_back(self) -> None:
-        self.panels.alone = ""
-        self._auto = True
-        self._steer(self.viewed)
+        """Esc: first to the list, then its filter goes, then the cursor goes with what is at work
+        again."""
+        if self._may_hand_back:
+            self._held = False
+            self._steer(self.viewed)
+        elif self.panels.alone or not self.main_panel().table.has_focus:
+            self.panels.alone = ""
+            self._show_selected()
+            self.main_panel().table.focus()
+        else:
+            super().action_back()
         self._show_selected()
-        super().action_back()
 
     def action_follow(self) -> None:
         log = self.panels.log_panel
