@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
 
 DESERTED = "nobody goes on with this campaign"
+PAST = "past campaign"
 
 
 def titled(shown: CampaignSnapshot) -> str:

@@ -73,7 +73,7 @@ async def test_a_campaign_of_another_console_is_followed_live_and_its_loss_is_sa
         await until(pilot, partial(shows, app, "▶ live"))
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "runs")
-        await until(pilot, partial(shows, app, "read-only"))
+        await until(pilot, partial(shows, app, "nobody at work on it"))
         assert shows(app, "0/2 runs")
         workspace.clock.tick(20)
         await until(pilot, partial(shows, app, "50%"))

@@ -353,9 +353,17 @@ async def test_a_past_campaign_is_read_only(workspace: FakeWorkspace) -> None:
         await open_runs(app, pilot)
         tick(app)
         await pilot.pause()
-        assert "read-only" in screen_text(app)
-        await pilot.press("c", "C", "t")
-        assert not isinstance(app.screen, Choice)
+        assert "read-only" not in screen_text(app)  # which a console is
+        assert "nobody at work on it" in screen_text(app)
+        for key in ("c", "C", "t"):
+            await pilot.press(key)
+            assert not isinstance(app.screen, Choice)
+            assert "O, then r goes on with it" in screen_text(app)
+        workspace.clock.tick(9000)
+        await app.session.open(controller.path)
+        tick(app)
+        await pilot.pause()
+        assert screen_text(app).count("past campaign") == 2
 
 
 async def test_zoom_shows_the_focused_panel_alone(workspace: FakeWorkspace) -> None:

@@ -45,7 +45,7 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
     if viewed is None or run is None:
         return "there is no campaign here" if viewed is None else "there is no run under the cursor"
     if action in CHANGES and viewed.read_only and viewed.kept_by is None:
-        return "the campaign is over" if viewed.finished else DESERTED
+        return _nobody_to_ask(action, viewed, run)
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"
     return {
@@ -61,6 +61,21 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
         "meters": "v shows the telemetry",
         "trouble": "no other run in the list is in trouble",
     }.get(action, "")
+
+
+def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
+    """Of a campaign that is only looked at and at work nowhere: why, and the way on."""
+    if viewed.deserted:
+        where = " in 'dlperf-tui demo'" * viewed.simulated
+        return f"{DESERTED}: O, then r goes on with it{where}"
+    if viewed.state.imported:
+        return "the campaign was imported: nothing of it runs here"
+    if action == "retry" and run.state in RETRIABLE and _is_last(viewed, run):
+        if viewed.simulated:
+            return "the campaign is over; 2 starts another"
+        chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
+        return f"the campaign is over: 'dlperf-tui retry {viewed.name}{chosen}' does it again"
+    return "the campaign is over: no run of it is left to change"
 
 
 def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) -> str:

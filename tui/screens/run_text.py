@@ -22,7 +22,7 @@ from backends.campaign.record.status_view import (
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
-from tui.kept_words import DESERTED
+from tui.kept_words import DESERTED, PAST
 from tui.text import (
     bar,
     cell,
@@ -95,7 +95,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     elif viewed.kept_by is not None:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))
     elif viewed.read_only:
-        parts.append(("read-only", MUTED))
+        parts.append((PAST, MUTED))
     if viewed.finished and well:
         parts.append(("4 shows the results", MUTED))
     return join(parts, " · ")

@@ -14,12 +14,15 @@ from textual.widget import Widget
 
 from backends.hosts.host_facts import HostSnapshot, HostState
 from profiles.counted import counted
+from tui.kept_words import PAST
 from tui.key_bindings import PAGES
 from tui.text import GRAVE, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
+
+LOOKING = "read-only console"
 
 
 def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
@@ -53,12 +56,12 @@ def header_text(
     was not measured, empty where all was; a dialog that covers this line has it in its title.
     """
     if campaign is None:
-        right = "no campaign · read-only" if only_looks else "no campaign"
+        right = f"no campaign · {LOOKING}" if only_looks else "no campaign"
         name = ""
     else:
-        kept = campaign.kept_by
-        role = kept.role if kept is not None else "read-only" if campaign.read_only else ""
-        said = "" if replay else plain(role)  # a replay is one by the line below
+        said = (
+            "" if replay else _standing(campaign, only_looks=only_looks)
+        )  # the line below says it
         right = " · ".join(filter(None, (campaign.summary, said)))
         name = plain(campaign.name)
     text = Text(no_wrap=True, end="")
@@ -77,6 +80,17 @@ def header_text(
     tail.append(right, _campaign_style(campaign))
     text.append(" " * max(1, width - text.cell_len - tail.cell_len - 1))
     return text.append_text(tail).append(" ")
+
+
+def _standing(campaign: CampaignSnapshot, *, only_looks: bool) -> str:
+    """Who is at work on it, where it is not this console."""
+    if campaign.kept_by is not None:
+        return plain(campaign.kept_by.role)
+    if only_looks:
+        return LOOKING
+    if campaign.deserted:
+        return "nobody at work on it"
+    return PAST if campaign.read_only else ""
 
 
 def _campaign_style(campaign: CampaignSnapshot | None) -> str:

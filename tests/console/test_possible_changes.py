@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import take
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tui.screens.possible_changes import CHANGES, possible_changes, why_not
+
+RUN = "r-0001-a1"
+FAILED = ev.RunFailed(t=3.0, run_id=RUN, reason="NCCL error")
+CANCELLED = ev.RunCancelled(t=3.0, run_id=RUN)
+OVER = ev.CampaignFinished(t=4.0)
+
+
+@pytest.mark.parametrize(
+    ("told", "way_on"),
+    [
+        ([assigned(RUN)], "O, then r goes on with it"),
+        ([assigned(RUN), FAILED], "O, then r goes on with it"),
+        ([assigned(RUN), FAILED, OVER], "'dlperf-tui retry c' does it again"),
+        ([assigned(RUN), CANCELLED, OVER], f"'dlperf-tui retry c --run {RUN}' does it again"),
+        ([assigned(RUN), succeeded(RUN), OVER], "no run of it is left to change"),
+    ],
+    ids=["at work", "failed", "over", "cancelled", "well"],
+)
+def test_what_a_campaign_refuses_that_nobody_is_at_work_on_comes_with_the_way_on(
+    told: Sequence[ev.Event], way_on: str
+) -> None:
+    viewed = take(fold([planned(RUN), *told]), Path("c"), now=9.0, read_only=True)
+    viewed = replace(viewed, name="c")
+    (run,) = viewed.runs
+    assert not possible_changes(viewed, run)
+    assert way_on in why_not("retry", viewed, run)
+    for action in CHANGES:
+        said = why_not(action, viewed, run)
+        assert way_on in said or (viewed.finished and "over" in said), action
+    simulated = replace(viewed, simulated=True)
+    assert "dlperf-tui retry" not in why_not("retry", simulated, run)
