@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import take
+from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
+from backends.hangs.remedy_words import remedy_line
 from backends.hosts.environment import environment_document
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
 from profiles.throughput.steady import Disturbance, Shape
@@ -179,6 +182,31 @@ def test_of_a_run_that_was_tried_again_that_is_told_and_not_offered(
         text = details_text(view, state, read_only=read_only).plain
         assert ("→ t tries it again" in text) is (first and not read_only)
         assert (f"→ {said} · Enter reads the log" in text) is not first
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
+    tmp_path: Path, asked: bool
+) -> None:
+    run_id = "r-0001-a1"
+    told = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+    found = Diagnosis((Suspect("node3", 5, 3, None, (Finding(Sign.XID, xid=79),)),), ranks=8)
+    told += [ev.RunDiagnosed(t=80.0, run_id=run_id, diagnosis=found)] if asked else []
+    state = fold(told)
+    (run,) = take(state, tmp_path, now=90.0).runs
+    silent = replace(run, silent_s=60.0, state_text="running, no reading for 1m")
+    lines = details_text(silent, state).plain.splitlines()
+    steps = [line for line in lines[:4] if line.startswith("→ ")]
+    assert steps[-1].startswith("→ d asks its hosts why")
+    assert len(steps) == 1 + asked  # and what helps, once it is known
+    assert "d asks" not in details_text(silent, state, asks=False).plain
+    over = ev.RunFailed(t=99.0, run_id=run_id, reason="stalled", category=Cause.STALLED)
+    state = fold([*told, replace(over, evidence=("the last", "lines"))])
+    (run,) = take(state, tmp_path, now=100.0).runs
+    lines = details_text(run, state).plain.splitlines()
+    assert lines[1] == "stalled"
+    assert lines[2] == f"→ {remedy_line(found if asked else None)}"
+    assert lines[3].startswith("→ t tries it again")
 
 
 @pytest.mark.parametrize("size", [SMALL, (80, 30), LARGE, HUGE])

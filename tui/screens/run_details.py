@@ -8,11 +8,13 @@ from datetime import datetime
 from rich.text import Text
 
 from backends.campaign.cleanup_words import cleanup_text
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.record.status_view import WARMING_UP, RunView, chart_series
+from backends.hangs.remedy_words import remedy_line
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.hosts.host_facts import Gpu, HostFacts
@@ -36,7 +38,7 @@ _NEXT_STEPS = {
 }
 
 
-def _next_step(run: RunView, later: RunRecord | None, *, read_only: bool) -> str:
+def _next_step(run: RunView, later: RunRecord | None, *, read_only: bool, asks: bool) -> str:
     """``later``: the last attempt of it, where there is one."""
     if later is not None:
         begun = later.started_at is not None
@@ -44,6 +46,8 @@ def _next_step(run: RunView, later: RunRecord | None, *, read_only: bool) -> str
         return f"attempt {later.attempt} of it: {so_far} · {_LOG}"
     if read_only:
         return _LOG
+    if run.silent_s is not None:
+        return f"{'d asks its hosts why · ' * asks}c ends it · {_LOG}"
     if run.paused:
         return "p lets it start when its turn comes · c skips it"
     return _NEXT_STEPS.get(run.state, "")
@@ -57,11 +61,12 @@ def details_text(
     hosts: Mapping[str, HostFacts] | None = None,
     now: str = "",
     at: str = "now",
+    asks: bool = True,
 ) -> Text:
-    """State, reason with its evidence, what to do next; then figures, devices, commands.
+    """State, reason, what to do next, and the evidence; then figures, devices, commands.
 
     ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment,
-    which is called ``at``.
+    which is called ``at``. ``asks``: the hosts of a run that does not move can be asked from here.
     """
     record = state.runs[run.run_id]
     text = Text(end="")
@@ -78,8 +83,11 @@ def details_text(
     )
     text.append(f"  {plain(run.profile)}\n", MUTED)
     _why(text, run, record)
-    if step := _next_step(run, _later(record, state), read_only=read_only):
+    later = _later(record, state)
+    steps = (_remedy(run, record), _next_step(run, later, read_only=read_only, asks=asks))
+    for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
+    _evidence(text, run, record)
     text.append("\n")
     result = run_result(record, state)
     current = [(at, now)] if now and run.state.active else []
@@ -110,7 +118,7 @@ def details_text(
 
 
 def _why(text: Text, run: RunView, record: RunRecord) -> None:
-    """Why it is as it is, and what shows it."""
+    """Why it is as it is."""
     if run.reason:
         colour = BAD if run.state is RunState.FAILED else WARN
         where = f"{plain(record.failed_host)}: " if record.failed_host else ""
@@ -122,12 +130,23 @@ def _why(text: Text, run: RunView, record: RunRecord) -> None:
         text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
     elif run.state_text != str(run.state):
         text.append(f"{plain(run.state_text)}\n", MUTED if run.doing else WARN)
+
+
+def _remedy(run: RunView, record: RunRecord) -> str:
+    """What helps most often against what it failed by, or does not move for; "" where nobody
+    knows."""
+    if run.state is RunState.FAILED and record.category != Cause.STALLED:
+        return REMEDIES.get(run.reason, "")
+    stuck = run.state is RunState.FAILED or (run.silent_s is not None and record.diagnosis)
+    return remedy_line(record.diagnosis) if stuck else ""
+
+
+def _evidence(text: Text, run: RunView, record: RunRecord) -> None:
+    """What shows why it is as it is."""
     if record.diagnosis is not None:
         _diagnosed(text, record)
     for line in run.evidence:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
-    if run.state is RunState.FAILED and run.reason in REMEDIES:
-        text.append("→ ", ACCENT).append(f"{REMEDIES[run.reason]}\n")
 
 
 def _diagnosed(text: Text, record: RunRecord) -> None:

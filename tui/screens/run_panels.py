@@ -216,7 +216,13 @@ class RunPanels(Vertical):
             self._told = told
             at = "then" if viewed.replayed else "now"
             text = details_text(
-                run, viewed.state, read_only=fixed, hosts=self._hosts, now=now, at=at
+                run,
+                viewed.state,
+                read_only=fixed,
+                hosts=self._hosts,
+                now=now,
+                at=at,
+                asks=not viewed.read_only,
             )
             self.details.show(plain(run.label), text)
 
