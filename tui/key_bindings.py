@@ -350,7 +350,13 @@ PANELS: Mapping[str, Panel] = {
                 "utilisation, power, clock, memory, temperature: the mean, or one of each GPU",
                 footer=12,
             ),
-            Key("z", "zoom", "Zoom", "the focused panel alone, or all again", footer=9),
+            Key(
+                "z",
+                "zoom",
+                "Zoom",
+                "the focused panel alone, or what is read below the list; again: all",
+                footer=9,
+            ),
             Key(
                 "y",
                 "copy",

@@ -380,6 +380,37 @@ async def test_zoom_shows_the_focused_panel_alone(workspace: FakeWorkspace) -> N
         assert page.query_one("#runs-panel").display
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        ("", "runs-panel"),
+        ("v", "details"),
+        ("s", "schedule"),
+        ("G", "runs-panel"),
+        ("x", "details"),
+    ],
+)
+async def test_zoom_from_the_list_shows_what_is_read_below_it_and_gives_it_the_keys(
+    workspace: FakeWorkspace, size: tuple[int, int], keys: str, shown: str
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        while keys == "v" and not page.query_one(Details).display:
+            await pilot.press("v")
+        await pilot.press(*(keys if keys != "v" else ""), "z")
+        table = page.query_one(KeyedTable)
+        for name in ("runs-panel", "chart", "details", "schedule", "log"):
+            assert page.query_one(f"#{name}").is_on_screen is (name == shown), name
+        assert app.focused is (table if shown == "runs-panel" else page.query_one(f"#{shown}"))
+        await pilot.press("z")
+        assert table.has_focus
+        assert page.query_one("#runs-panel").is_on_screen
+
+
 async def test_y_copies_commands_and_the_path_of_the_log(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         begin(app, workspace)

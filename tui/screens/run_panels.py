@@ -126,10 +126,13 @@ class RunPanels(Vertical):
         self.alone = ""
 
     def toggle_zoom(self, focused: Widget | None) -> None:
-        """The panel around the focus alone, or the list; or all."""
+        """The panel around the focus alone; from the list, what stands below it to be read, or the
+        list; or all."""
         names = [node.id or "" for node in (focused.ancestors_with_self if focused else [])]
-        panels = (n for n in ("log", "details", "schedule") if n in names)
-        self.alone = "" if self.alone else next(panels, "runs-panel")
+        panels = [n for n in ("log", "details", "schedule") if n in names]
+        panels += [n for n in (self.view,) if n not in ("", "chart")]
+        panels += ["details"] if self.details.display else []
+        self.alone = "" if self.alone else next(iter(panels), "runs-panel")
 
     @property
     def next_view(self) -> str:

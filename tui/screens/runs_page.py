@@ -75,6 +75,7 @@ class RunsPage(Page):
         self._troubled: frozenset[str] = frozenset()
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
+        self._zoomed_here = False  # from the list
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
@@ -405,9 +406,15 @@ class RunsPage(Page):
         self._bring_log()
 
     def action_zoom(self) -> None:
-        """The focused panel alone; again: all."""
-        self.panels.toggle_zoom(self.focused)
+        """The panel that is looked at alone, which has the keys then; again: all."""
+        panels, table = self.panels, self.main_panel().table
+        back, self._zoomed_here = self._zoomed_here, table.has_focus
+        panels.toggle_zoom(self.focused)
         self._show_selected()
+        if panels.alone and self._zoomed_here:
+            self.query_one(f"#{panels.alone}").focus()
+        elif back and not panels.alone:
+            table.focus()
         self.call_after_refresh(self._show_selected)
 
     def action_meters(self) -> None:
