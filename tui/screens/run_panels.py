@@ -35,6 +35,8 @@ from tui.widgets.meters import LABEL_WIDTH
 from tui.widgets.telemetry_panel import Counted, TelemetryPanel
 from tui.widgets.throughput_plot import jitter_text, throughput_plot, window_plot
 
+BRIEF = 10
+"""Lines, with which a schedule leaves room for a log below it."""
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
@@ -135,6 +137,11 @@ class RunPanels(Vertical):
         self.alone = "" if self.alone else next(iter(panels), "runs-panel")
 
     @property
+    def brief(self) -> bool:
+        """They need little room: the list may have more of it."""
+        return self.schedule.display and self.schedule.text.count("\n") < BRIEF
+
+    @property
     def next_view(self) -> str:
         """The next of what can be shown here."""
         metered = ("telemetry",) if self.meters.known else ()
@@ -164,6 +171,7 @@ class RunPanels(Vertical):
         for panel in (self.chart, self.meters, self.details, self.schedule, self.log_panel):
             panel.display = panel.id in shown
         self.display = bool(shown - {"runs-panel"})
+        self.set_class(bool(self.alone), "-zoomed")
 
     def _show_chart(self, viewed: CampaignSnapshot, run: RunView) -> None:
         chart, meters = self.chart, self.meters

@@ -36,6 +36,7 @@ from tui.screens.run_text import RunRows, in_trouble, rows_signature, run_column
 from tui.session import Session
 from tui.text import plain
 from tui.widgets.filter_table import TablePanel
+from tui.widgets.keybar import HIGH
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
@@ -151,6 +152,8 @@ class RunsPage(Page):
         panels.tall = self.has_class("-tall")
         panels.show(viewed, run, self._rows.called(viewed, run) if viewed and run else "")
         self.set_class(not panels.display, "-alone")
+        self.set_class(panels.brief, "-brief")
+        self.set_class(self.size.height >= HIGH, "-high")
         self.main_panel().display = panels.alone in ("", "runs-panel")
         able = self._abilities(viewed, run)
         if able != self._able:
@@ -353,6 +356,7 @@ class RunsPage(Page):
         self.panels.toggle_schedule()
         self._show_selected()
         self.call_after_refresh(self._show_selected)
+        self.call_after_refresh(self.main_panel().table.show_cursor_row)  # the list is shorter
 
     def action_open(self) -> None:
         """Enter: read the log."""

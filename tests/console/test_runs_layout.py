@@ -1,0 +1,51 @@
+"""Who has how many lines on Runs: the list what it needs, as far as the panels can spare it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.console.conftest import HUGE, LARGE, SMALL, begin, console
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_runs import open_runs, pass_time
+from tui.screens.runs_page import RunsPage
+from tui.widgets.keyed_table import KeyedTable
+
+FRAME, HEADING = 2, 1
+
+
+def heights(page: RunsPage) -> dict[str, int]:
+    panels = [page.query_one("#runs-panel"), *page.panels.children]
+    return {str(one.id): one.outer_size.height for one in panels if one.is_on_screen}
+
+
+@pytest.mark.parametrize("repeats", [1, 12])
+@pytest.mark.parametrize(
+    ("size", "least", "beside_schedule"), [(SMALL, 7, 7), (LARGE, 11, 18), (HUGE, 22, 29)], ids=str
+)
+async def test_the_list_has_the_lines_that_the_panels_below_do_not_need_and_none_is_left_over(
+    workspace: FakeWorkspace,
+    size: tuple[int, int],
+    least: int,
+    beside_schedule: int,
+    repeats: int,
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace, repeats=repeats)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        table = page.query_one(KeyedTable)
+        room = page.query_one("#body").size.height
+        for key in ("", "s", "s", "v", "v", "v", "z", "z", "s", "z"):
+            await pilot.press(*key)
+            await pilot.pause()
+            now = heights(page)
+            assert sum(now.values()) == room, (key, now)
+            if (listed := now.get("runs-panel", 0)) and len(now) > 1:
+                rows = beside_schedule if "schedule" in now else least
+                wanted = min(rows, table.row_total) + HEADING + FRAME
+                assert listed >= wanted, (key, now)
+                assert listed <= table.row_total + HEADING + FRAME, (key, now)
+                assert 0 <= table.cursor_row - table.scroll_offset.y < listed - HEADING - FRAME
+            if "schedule" in now and "log" in now:
+                lines = page.panels.schedule.text.count("\n") + 1
+                assert now["schedule"] == lines + FRAME
