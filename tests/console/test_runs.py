@@ -677,6 +677,34 @@ async def test_a_run_that_begins_while_it_is_asked_whether_to_skip_it_is_not_end
         assert controller.cancelled == []
 
 
+@pytest.mark.parametrize("key", ["y", "enter"])
+@pytest.mark.parametrize("opener", ["c", "C"])
+async def test_a_question_whether_to_end_what_has_ended_goes_and_leaves_its_keys_nothing_to_do(
+    workspace: FakeWorkspace, opener: str, key: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g", "1n8g"), repeats=1)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        title = "Cancel 2 runs of 2026-11-21-resnet50" if opener == "C" else "Cancel run"
+        await pilot.press(opener)
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert title in screen_text(app)
+        workspace.clock.tick(300)
+        await until(pilot, lambda: app.screen is page)
+        await until(pilot, partial(shows, app, "; nothing was changed"))
+        before = app.focused
+        await pilot.press(key)
+        await until(pilot, partial(shows, app, f"{key}: "))
+        assert (app.clipboard, app.focused) == ("", before)
+        tick(app)
+        await pilot.press(opener, "y")  # refused, so that there is no question
+        assert app.clipboard == ""
+        await pilot.press("y")
+        assert app.clipboard
+        assert controller.cancelled == []
+
+
 async def test_enter_ends_nothing_that_cannot_be_taken_back(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         controller = begin(app, workspace)

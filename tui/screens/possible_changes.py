@@ -13,6 +13,7 @@ from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import said_of
+from tui.text import plain
 
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
@@ -143,7 +144,18 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
         Answer("y", "end all of them", "yes", destroys=True),
         Answer("n", "let them go on", "no"),
     )
-    return Choice("Cancel all", _ending_all(viewed), answers)
+    left = counted(viewed.total - viewed.done, "run")
+    return Choice(f"Cancel {left} of {plain(viewed.name)}", _ending_all(viewed), answers)
+
+
+def past_asking(asked: RunView | None, now: CampaignSnapshot) -> str:
+    """Why a question whether to end a run, or all of them, is none any more; "" while it is one.
+    ``asked``: as it was then; None: all."""
+    if asked is None:
+        return "every run has ended" if now.done == now.total else ""
+    run = next((one for one in now.runs if one.run_id == asked.run_id), asked)
+    begun = asked.state.waits and run.state is not asked.state
+    return f"{run.label} {said_of(run)} by now" if run.state.ended or begun else ""
 
 
 def _ending(viewed: CampaignSnapshot, run: RunView) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
 from tui.screens.campaign_text import none_shown
+from tui.screens.dialogs import Choice
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.screens.possible_changes import (
     CHANGES,
@@ -28,6 +28,7 @@ from tui.screens.possible_changes import (
     cancel_question,
     change,
     change_labels,
+    past_asking,
     possible_changes,
     why_not,
 )
@@ -40,6 +41,8 @@ from tui.widgets.keybar import HIGH
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
+PAST_ASKING = "past"
+_ANSWERS = frozenset({"y", "n"})
 _OF_NO_RUN = frozenset(
     name
     for key in PANELS["replay"].keys + PANELS["app"].keys
@@ -77,6 +80,9 @@ class RunsPage(Page):
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
         self._zoomed_here = False  # from the list
+        self._question: tuple[Choice, Path, RunView | None] | None = None  # whether to end that
+        self._unasked = frozenset[str]()  # keys that now would answer what is not asked any more
+        self._past = ""  # why it is not
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
@@ -131,6 +137,11 @@ class RunsPage(Page):
     def on_key(self, event: events.Key) -> None:
         if event.key not in _OF_NO_RUN:
             self._hold()
+        if event.key in self._unasked:
+            event.stop()
+            self.post_message(Said(f"{event.key}: {self._past}; nothing was changed"))
+        self._unasked = _ANSWERS if event.key in ("c", "C") else frozenset()
+        self._past = "nothing was asked"
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         if self.query_one("#body").region.contains(event.screen_x, event.screen_y):
@@ -246,22 +257,39 @@ class RunsPage(Page):
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
             return
-        cancel = partial(self._cancel, run, viewed.path)
-        self.app.push_screen(cancel_question(viewed, run), partial(self._if_yes, cancel))
+        self._ask_whether(cancel_question(viewed, run), viewed, run)
 
-    def _cancel(self, asked: RunView, of: Path) -> None:
-        """As it was when the question was asked: to skip a run is not to end one at work."""
-        self.tick()
-        runs = self.viewed.runs if self.viewed is not None and self.viewed.path == of else ()
-        now = next((run for run in runs if run.run_id == asked.run_id), asked)
-        if asked.state.waits and now.state is not asked.state:
-            self.post_message(Said(f"{now.label} {now.state.said} by now; nothing was changed"))
-        else:
-            self._change(Verb.CANCEL, [asked.run_id], of=of)
+    def _ask_whether(
+        self, question: Choice, viewed: CampaignSnapshot, run: RunView | None = None
+    ) -> None:
+        """To end a run as it is now, or all. The question goes by itself when its answer would
+        change nothing any more: to skip a run is not to end one at work."""
+        self._question = question, viewed.path, run
+        runs = None if run is None else [run.run_id]
 
-    def _if_yes(self, act: Callable[[], object], said: str | None) -> None:
-        if said == "yes":
-            act()
+        def answered(said: str | None) -> None:
+            past, self._question = self._past_asking(), None
+            if said not in ("yes", PAST_ASKING):
+                return
+            if past:
+                self.post_message(Said(f"{past}; nothing was changed"))
+            else:
+                self._change(Verb.CANCEL, runs, of=viewed.path)
+
+        self.app.push_screen(question, answered)
+
+    def _past_asking(self) -> str:
+        viewed = self.session.viewed
+        if self._question is None or viewed is None or viewed.path != self._question[1]:
+            return ""
+        return past_asking(self._question[2], viewed)
+
+    def _tick(self) -> None:
+        super()._tick()
+        if self._question is not None and (past := self._past_asking()):
+            self._past = past
+            self._unasked = _ANSWERS | {"enter", "escape"}
+            self._question[0].finish(PAST_ASKING)
 
     def action_cancel_all(self) -> None:
         if (viewed := self.viewed) is None:
@@ -269,8 +297,7 @@ class RunsPage(Page):
         if viewed.done == viewed.total:
             self.post_message(Said("every run has ended; there is nothing to cancel"))
             return
-        cancel = partial(self._change, Verb.CANCEL, of=viewed.path)
-        self.app.push_screen(cancel_all_question(viewed), partial(self._if_yes, cancel))
+        self._ask_whether(cancel_all_question(viewed), viewed)
 
     def action_retry(self) -> None:
         if (run := self.selected) is None:
