@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -91,7 +92,8 @@ class WatchedController(FakeController):
     def cancel_run(self, run_id: str) -> None:
         seen, run = self.watched.seen, self.state.runs[run_id]
         assert isinstance(seen.screen, Choice), seen.text
-        assert run.case.label in seen.text or "Cancel all" in seen.text or "Quit" in seen.text
+        of_all = re.search(r"Cancel \d+ runs? of|Quit", seen.text)
+        assert run.case.label in seen.text or of_all, seen.text
         super().cancel_run(run_id)
 
     def retry(self, run_id: str) -> None:

@@ -37,6 +37,7 @@ from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.run_details import details_text
 from tui.widgets.details import Details
+from tui.widgets.keyed_table import KeyedTable
 
 
 def with_environment(controller: FakeController) -> None:
@@ -182,6 +183,30 @@ def test_of_a_run_that_was_tried_again_that_is_told_and_not_offered(
         text = details_text(view, state, read_only=read_only).plain
         assert ("→ t tries it again" in text) is (first and not read_only)
         assert (f"→ {said} · Enter reads the log" in text) is not first
+
+
+LONG = "NCCL error: unhandled system error while connecting to peers of another switch, 7 of 8"
+
+
+@pytest.mark.parametrize("reason", [LONG, "NCCL error"], ids=["long", "short"])
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+@pytest.mark.parametrize("keys", ["", "v", "vv", "s", "W"])
+async def test_a_reason_is_whole_in_sight_whatever_panel_is_shown(
+    workspace: FakeWorkspace, size: tuple[int, int], keys: str, reason: str
+) -> None:
+    workspace.fails = {"1n8g": reason}
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press("j", *keys)
+        tick(app)
+        await pilot.pause()
+        assert page.query_one(KeyedTable).current_cut is (reason == LONG)
+        beside = page.query_one("#reason").is_on_screen
+        assert beside is (reason == LONG and not page.query_one(Details).is_on_screen)
+        shown = " ".join(screen_text(app).replace("│", " ").split())
+        assert reason in shown
 
 
 @pytest.mark.parametrize("asked", [True, False])

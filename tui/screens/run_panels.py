@@ -25,13 +25,14 @@ from tui.screens.run_text import named_series, no_log, shown_series
 from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
 from tui.text import plain, ranges
-from tui.theme import MUTED
+from tui.theme import BAD, MUTED
 from tui.timeline_text import MOST_NAME
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import LABEL_WIDTH
+from tui.widgets.shown_text import ShownText
 from tui.widgets.telemetry_panel import Counted, TelemetryPanel
 from tui.widgets.throughput_plot import jitter_text, throughput_plot, window_plot
 
@@ -58,6 +59,8 @@ class RunPanels(Vertical):
         self.tall = False
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel()
+        self.reason = ShownText(id="reason")
+        """Why the run failed, where neither its row nor its details have it whole."""
         self.details = Details("Details")
         self.schedule = Details("Schedule", id="schedule")
         self.log_panel = LogPanel()
@@ -70,19 +73,33 @@ class RunPanels(Vertical):
         self._hosts: Mapping[str, HostFacts] = {}  # of that campaign, as they were
 
     def compose(self) -> ComposeResult:
+        yield self.reason
         yield self.chart
         yield self.meters
         yield self.details
         yield self.schedule
         yield self.log_panel
 
-    def show(self, viewed: CampaignSnapshot | None, run: RunView | None, called: str) -> None:
-        """``called``: the run, beside the others of its campaign."""
+    def show(
+        self,
+        viewed: CampaignSnapshot | None,
+        run: RunView | None,
+        called: str,
+        *,
+        cut: bool = False,
+    ) -> None:
+        """``called``: the run, beside the others of its campaign. ``cut``: its row has no room for
+        the reason."""
         if viewed is not None and run is not None:
             self._follow_telemetry(viewed, run, called)
         self._arrange(run, idle=viewed is None or not viewed.active)
         if viewed is None or run is None:
             return
+        self.reason.display = (
+            cut and run.state is RunState.FAILED and not (self.details.display or self.alone)
+        )
+        if self.reason.display:
+            self.reason.show(Text(plain(run.reason), BAD))
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run)
         self.meters.asked = self.details.display

@@ -161,7 +161,8 @@ class RunsPage(Page):
     def _show_selected(self) -> None:
         viewed, run, panels = self.viewed, self.selected, self.panels
         panels.tall = self.has_class("-tall")
-        panels.show(viewed, run, self._rows.called(viewed, run) if viewed and run else "")
+        called = self._rows.called(viewed, run) if viewed and run else ""
+        panels.show(viewed, run, called, cut=self.main_panel().table.current_cut)
         self.set_class(not panels.display, "-alone")
         self.set_class(panels.brief, "-brief")
         self.set_class(self.size.height >= HIGH, "-high")

@@ -375,6 +375,15 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             room += self._shown[end][1] + 2 * self.cell_padding
         return range(first, end + 1)
 
+    @property
+    def current_cut(self) -> bool:
+        """The cell of the row under the cursor that goes on over others has no room for its end."""
+        if (key := self.current_key) is None:
+            return False
+        row, over = self._drawn[key][0], self._spread_of(self.cursor_row)
+        room = sum(self._shown[n][1] for n in over) + 2 * self.cell_padding * (len(over) - 1)
+        return bool(over) and row.spread is not None and row.cells[row.spread].cell_len > room
+
     def _announce(self) -> None:
         key = self.current_key
         if key != self._last_key:
