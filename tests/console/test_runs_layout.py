@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.console.conftest import HUGE, LARGE, SMALL, begin, console
+from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, screen_text, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
 from tui.screens.runs_page import RunsPage
@@ -16,6 +16,18 @@ FRAME, HEADING = 2, 1
 def heights(page: RunsPage) -> dict[str, int]:
     panels = [page.query_one("#runs-panel"), *page.panels.children]
     return {str(one.id): one.outer_size.height for one in panels if one.is_on_screen}
+
+
+async def test_on_first_opening_the_list_is_there_before_anything_that_the_panels_show(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunsPage, "tick", lambda page: None)  # it has not come to that
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3")
+        await until(pilot, lambda: "4n8g b128 fp32 #2" in screen_text(app))
+        assert isinstance(app.screen, RunsPage)
+        assert set(heights(app.screen)) == {"runs-panel"}
 
 
 @pytest.mark.parametrize("repeats", [1, 12])

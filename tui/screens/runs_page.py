@@ -88,6 +88,13 @@ class RunsPage(Page):
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
         yield self.panels
 
+    def on_mount(self) -> None:
+        """The list first: what the panels show takes a busy machine a while."""
+        self.panels.display = False
+        self.add_class("-alone")
+        if (viewed := self.session.viewed) is not None:
+            self.main_panel().table.refill(self._rows(viewed), run_columns(viewed))
+
     def main_panel(self) -> TablePanel:
         return self.query_one("#runs-panel", TablePanel)
 
