@@ -34,8 +34,8 @@ class Session:
         self.opened: CampaignSnapshot | None = None
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
         self.last: CampaignSummary | None = None
-        self._began = workspace.cluster.now()
         """The newest campaign, as of when they were read."""
+        self._began = workspace.cluster.now()
         self.precheck: PrecheckAtWork | None = None
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
@@ -69,6 +69,11 @@ class Session:
         if (speed := self.workspace.cluster.simulated_speed) is not None:
             return f"SIMULATED ×{speed:g}"
         return "SIMULATED" * (self.simulated or (viewed is not None and viewed.simulated))
+
+    @property
+    def now(self) -> float:
+        """What time it is for who sits here, seconds since the epoch; ages are told by it."""
+        return self.own_time(self.workspace.cluster.now())
 
     def own_time(self, of_hosts: float) -> float:
         """When it was for who sits here, seconds since the epoch: the time of hosts that are made

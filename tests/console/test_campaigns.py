@@ -12,7 +12,17 @@ from backends.inventory.host_entry import Inventory
 from backends.results.numbers import readable
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tests.console.conftest import HUGE, LARGE, ONEFLOW, SMALL, console, screen_text, shows, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    ONEFLOW,
+    SMALL,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+)
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.campaign_list import CampaignList, Unfinished
@@ -279,3 +289,25 @@ async def test_a_console_that_only_looks_offers_to_look_and_nothing_else(
         await pilot.press("enter")
         await until(pilot, lambda: app.session.viewed_path == controller.path)
         assert not workspace.resumed
+
+
+@pytest.mark.parametrize("speed", [None, 1.0, 10.0, 60.0])
+async def test_ages_of_campaigns_go_by_the_time_of_who_reads_them(
+    workspace: FakeWorkspace, speed: float | None
+) -> None:
+    """Whatever was measured before or meanwhile, and however fast simulated time flies here."""
+    workspace.simulated, workspace.simulated_speed = speed is not None, speed
+    workspace.summaries.append(
+        FakeSummary("before", workspace.campaigns_dir / "before", "finished", 2, 2, START)
+    )
+    async with console(workspace, HUGE) as (app, pilot):
+        await pilot.press("3")
+        workspace.clock.tick(600.0 * (speed or 1.0))
+        tick(app)
+        await until(pilot, partial(shows, app, "begun 10m ago"))
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        workspace.clock.tick(600.0 * (speed or 1.0))
+        assert isinstance(app.screen, CampaignList)
+        app.screen._count_ages()
+        await until(pilot, partial(shows, app, "20m ago"))

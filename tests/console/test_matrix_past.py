@@ -117,6 +117,18 @@ async def test_past_results_stand_in_the_cells_and_whole_under_the_grid(
         await until(pilot, partial(shows, app, "no result yet"))
 
 
+@pytest.mark.parametrize("speed", [None, 1.0, 60.0])
+async def test_how_old_a_result_is_goes_by_the_time_of_who_reads_it(
+    workspace: FakeWorkspace, speed: float | None
+) -> None:
+    workspace.simulated, workspace.simulated_speed = speed is not None, speed
+    measured(workspace, {smoke("1n1g"): [7000.0]}, at=START, simulated=speed is not None)
+    async with console(workspace, HUGE) as (app, pilot):
+        workspace.clock.tick(600.0 * (speed or 1.0))
+        await read(app, pilot)
+        assert shows(app, "10m ago")
+
+
 async def test_the_newest_result_counts_and_none_of_what_is_simulated_or_of_other_gpus(
     workspace: FakeWorkspace,
 ) -> None:

@@ -73,7 +73,7 @@ class CampaignList(Dialog[str]):
         """``summaries``: None while they are being read."""
         super().__init__(title)
         self._session = session
-        self._now = session.workspace.cluster.now()
+        self._now = session.now
         self._summaries = summaries
         self._marked: dict[Path, None] = {}
         self._order = BY_AGE
@@ -113,7 +113,7 @@ class CampaignList(Dialog[str]):
 
     def _count_ages(self) -> None:
         if self.here and self._summaries is not None:
-            self._now = self._session.workspace.cluster.now()
+            self._now = self._session.now
             self._fill()
             self._say_chosen()
 

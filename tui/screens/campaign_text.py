@@ -152,7 +152,7 @@ def none_shown(nothing: str, session: Session) -> str:
     start = "Mark cases on page 2 and press Enter there"
     if (last := session.last) is None:
         return f"{nothing} {start}, or press O to look at a campaign of before."
-    age = _age(last, session.workspace.cluster.now())
+    age = _age(last, session.now)
     parts = [last.measures or "no run is known", f"{last.done} of {last.total} runs ended"]
     said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
     words = f"No campaign is open. O, then Enter, opens the last: {plain(last.name)} ({said})."

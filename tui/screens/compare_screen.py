@@ -84,7 +84,7 @@ class Compare(Dialog[None]):
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]
         self._session = session
         self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))
-        self._now = session.workspace.cluster.now()
+        self._now = session.now
         self._sides: tuple[Side, ...] = ()
         self._varying: tuple[str, ...] = ()  # parameters, over all of them
         self._across: tuple[str, ...] | None = None
@@ -119,7 +119,7 @@ class Compare(Dialog[None]):
             if again:
                 known = {one.path: one for one in await self._session.campaigns()}
                 self._campaigns = [known.get(one.path, one) for one in self._campaigns]
-                self._now = self._session.workspace.cluster.now()
+                self._now = self._session.now
             self._sides = await self._session.sides(self._campaigns)
             self._varying = varying_parameters(self._sides)
         except DlperfError as error:

@@ -216,7 +216,7 @@ class HostsPage(Page):
         hosts = self._hosts = tuple(map(self._in_own_time, known))
         self._own = self._known_runs()
         panel = self.main_panel()
-        rows = self._rows.of(hosts, self._own, self._now)
+        rows = self._rows.of(hosts, self._own, self.session.now)
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
             queue = self.session.workspace.cluster.inventory.login is not None
@@ -229,10 +229,6 @@ class HostsPage(Page):
             else problem or self._why_none()
         )
         self._show_detail()
-
-    @property
-    def _now(self) -> float:
-        return self.session.own_time(self.session.workspace.cluster.now())
 
     def _in_own_time(self, host: HostSnapshot) -> HostSnapshot:
         if host.probed_at is None or not self.session.simulated:
@@ -263,7 +259,7 @@ class HostsPage(Page):
         host = next((h for h in self._hosts if h.name == key), None)
         self.query_one(HostDetail).show(
             host,
-            now=self._now,
+            now=self.session.now,
             own=self._own,
             live=self._meters.get(key or ""),
         )

@@ -190,7 +190,7 @@ class MatrixPage(Page):
         about.show(profile_text(part.profile))
 
     def _cell_text(self, grid: MatrixGrid, part: Marks) -> Text:
-        now = self.session.workspace.cluster.now()
+        now = self.session.now
         room = self.query_one("#cell").content_size.width
         others = {"row": grid.row, "column": grid.column, "all": chain(*grid.cells)}
         named = not self.has_class("-tall")  # there they stand below the grid
@@ -214,7 +214,7 @@ class MatrixPage(Page):
             self._below_of, self._below = of, others_lines(others, width, height)
         shown = list(self._below)
         if (here := grid.current) is not None:
-            now = self.session.workspace.cluster.now()
+            now = self.session.now
             left = height - len(shown)
             shown += case_lines(part, here.case, self._asked, now, width, left)
         below.show(below_text(shown, width, height))
@@ -370,7 +370,7 @@ class MatrixPage(Page):
         part, here = self.focused_marks, self.query_one(MatrixGrid).current
         if part is None or here is None:
             return
-        now = self.session.workspace.cluster.now()
+        now = self.session.now
         lines = case_lines(part, here.case, self._asked, now, WHOLE, WHOLE)
         title = f"{part.profile.name} {here.case.label}"
         text = Text("\n", end="").join(lines)

@@ -155,7 +155,7 @@ class PrecheckDialog(Dialog[None]):
     def action_last(self) -> None:
         if self._last is not None:
             self._shown = "last"
-            self._say(found_text(self._last, self._session.workspace.cluster.now()))
+            self._say(found_text(self._last, self._session.now))
 
     def action_copy(self) -> None:
         said = hand_over(self.app, self._proposal())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from backends.campaign.folder.by_our_clock import begun_at
 from backends.campaign.folder.parameter_defaults import defaults_of
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
@@ -29,7 +30,7 @@ def history_of(
         Campaign(
             name=next((run.campaign for run in own), path.name),
             path=shown(path),
-            began_at=state.created_at or 0.0,
+            began_at=begun_at(state, path) or 0.0,
             finished=state.finished,
             simulated=state.simulated,
             imported=state.imported,

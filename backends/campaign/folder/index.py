@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from backends.campaign.folder.by_our_clock import begun_at
 from backends.campaign.folder.directory_identity import copied_from, elsewhere_words
 from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refuse_strange
 from backends.campaign.folder.tags_and_note import About, read_about
@@ -149,7 +150,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         done=sum(run.state.ended or run.run_id in state.lost_ends for run in latest),
         failed=sum(run.run_id in failed for run in latest),
         total=len(latest),
-        created_at=_begun_at(state, path),
+        created_at=begun_at(state, path),
         simulated=state.simulated,
         imported=state.imported,
         problem=elsewhere if not over else "",
@@ -161,15 +162,6 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
     )
-
-
-def _begun_at(state: CampaignState, path: Path) -> float | None:
-    """Time flies for simulated hosts: nothing has begun later than it was written down."""
-    if not state.simulated or state.created_at is None:
-        return state.created_at
-    with contextlib.suppress(OSError):
-        return min(state.created_at, _written_at(path))
-    return state.created_at
 
 
 def _is_over(state: CampaignState) -> bool:

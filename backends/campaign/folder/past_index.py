@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 from backends.campaign.folder import frozen
+from backends.campaign.folder.by_our_clock import was_at
 from backends.campaign.folder.refuse_foreign_files import refuse_strange
 from backends.campaign.record import journal
 from backends.campaign.record.run_results import run_results
@@ -155,6 +156,7 @@ def _past(
     if not runs:
         return None
     ended = (state.runs[run.run_id].ended_at for run in runs)
+    last = max((at for at in ended if at is not None), default=state.created_at or 0.0)
     ran: dict[str, Any] = {  # what both kinds have
         "profile": case.profile,
         "tag": case.case,
@@ -163,7 +165,7 @@ def _past(
         "devices": _devices(run.fingerprint for run in runs),
         "campaign": state.campaign or directory.name,
         "path": directory,
-        "at": max((at for at in ended if at is not None), default=state.created_at or 0.0),
+        "at": was_at(last, state, directory),
         "simulated": case.simulated,
         "imported": state.imported,
     }

@@ -11,11 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.folder.index import latest_written, list_campaigns
+from backends.campaign.folder.past_index import PastIndex
+from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
 from backends.campaign.record.events import CampaignCreated
+from profiles.format.case_matrix import expand
+from profiles.format.catalog import Catalog
+from tests.support.past_campaigns import past_campaign
 
 NOW = 1_795_226_400.0
+DAY_S = 86_400
 
 
 @given(
@@ -24,6 +30,7 @@ NOW = 1_795_226_400.0
             st.booleans(),
             st.integers(0, 86_400),  # ago
             st.integers(0, 30 * 86_400),  # how far a demo's clock runs ahead
+            st.integers(0, 3_600),  # from its begin to the last line
         ),
         min_size=1,
         max_size=6,
@@ -32,21 +39,44 @@ NOW = 1_795_226_400.0
 )
 @settings(max_examples=60, deadline=None)
 def test_no_demo_lies_in_the_future_or_stands_before_what_was_measured(
-    kept: list[tuple[bool, int, int]],
+    kept: list[tuple[bool, int, int, int]],
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        for number, (simulated, ago, ahead) in enumerate(kept):
+        for number, (simulated, ago, ahead, took) in enumerate(kept):
             path = Path(directory) / f"c{number}"
             path.mkdir()
             begun = NOW - ago + (ahead if simulated else 0)
             event = CampaignCreated(t=begun, campaign=path.name, simulated=simulated)
             (path / journal.FILE_NAME).write_bytes(encode(event))
-            os.utime(path / journal.FILE_NAME, (NOW - ago, NOW - ago))
+            (path / REQUEST_NAME).touch()
+            os.utime(path / REQUEST_NAME, (NOW - ago, NOW - ago))
+            written = NOW - ago + took
+            os.utime(path / journal.FILE_NAME, (written, written))
         listed = list_campaigns(Path(directory), time.time)
         assert [one.created_at for one in listed] == sorted(
-            (NOW - ago for _, ago, _ in kept), reverse=True
+            (NOW - ago for _, ago, *_ in kept), reverse=True
         )
         latest = latest_written(Path(directory))
         assert latest is not None
-        measured = [one for one in listed if not one.simulated]
-        assert latest.name == (measured or listed)[0].name
+        measured = [one.path for one in listed if not one.simulated]
+        candidates = measured or [one.path for one in listed]
+        assert latest in candidates
+        assert _written(latest) == max(map(_written, candidates))
+
+
+def _written(campaign: Path) -> float:
+    return (campaign / journal.FILE_NAME).stat().st_mtime
+
+
+def test_no_past_result_of_a_demo_is_later_than_it_was_written_down(tmp_path: Path) -> None:
+    source = Catalog.load((), None).source("torch-resnet50")
+    (case,) = expand(source.profile, ["1n1g"], {})
+    for name, ahead in (("measured", 0), ("simulated", DAY_S)):
+        simulated = name == "simulated"
+        path = tmp_path / name
+        past_campaign(path, source, {case: [390.0]}, at=NOW + ahead, simulated=simulated)
+        os.utime(path / journal.FILE_NAME, (NOW + 60, NOW + 60))
+    index = PastIndex(tmp_path)
+    index.read()
+    assert [found.at for found in index.by_campaign[tmp_path / "measured"]] == [NOW]
+    assert [found.at for found in index.by_campaign[tmp_path / "simulated"]] == [NOW + 60]
