@@ -63,12 +63,13 @@ class Session:
         """The hosts are made up, and go with the console."""
         return self.workspace.cluster.simulated
 
-    def simulated_word(self, viewed: CampaignSnapshot | None) -> str:
-        """``SIMULATED`` where something in sight was not measured, and how fast the time of hosts
-        passes that are made up now; empty where all was."""
+    @property
+    def simulated_word(self) -> str:
+        """``SIMULATED`` where the hosts are made up, and how fast their time passes now; empty
+        where they are real."""
         if (speed := self.workspace.cluster.simulated_speed) is not None:
             return f"SIMULATED ×{speed:g}"
-        return "SIMULATED" * (self.simulated or (viewed is not None and viewed.simulated))
+        return "SIMULATED" * self.simulated
 
     @property
     def now(self) -> float:

@@ -286,19 +286,24 @@ async def test_keys_are_answered_while_time_flies(tmp_path: Path) -> None:
         assert sorted(late)[len(late) // 2] < 0.05, late
 
 
+@pytest.mark.parametrize("of_hosts", [False, True])
 @pytest.mark.parametrize("simulated", [False, True])
 @pytest.mark.parametrize("width", range(64, 201, 4))
 def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
-    workspace: FakeWorkspace, width: int, simulated: bool
+    workspace: FakeWorkspace, width: int, simulated: bool, of_hosts: bool
 ) -> None:
     plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 7))
+    workspace.simulated = simulated
     campaign = workspace.controller(plan).snapshot()
     hosts = workspace.snapshots()
-    line = header_text(width, "login01.site", hosts, campaign, simulated="SIMULATED" * simulated)
+    line = header_text(width, "login01.site", hosts, campaign, simulated="SIMULATED" * of_hosts)
     assert line.cell_len == width
-    assert line.plain.endswith(f"{campaign.summary} ")
-    assert ("SIMULATED" in line.plain) is simulated
-    whole = f" {campaign.name} · {campaign.summary} "
+    right = f"{'measured · ' * (of_hosts and not simulated)}{campaign.summary}"
+    assert line.plain.endswith(f"{right} ")
+    marks = [" dlperf-tui  SIMULATED "] * of_hosts + [" SIMULATED  "] * (simulated and not of_hosts)
+    assert line.plain.count("SIMULATED") == len(marks)
+    assert all(mark in line.plain for mark in marks)
+    whole = f" {campaign.name} · {right} "
     cluster = "login01" in line.plain or "GPUs" in line.plain
     assert line.plain.endswith(whole) or not cluster, "its name tells consoles apart"
     assert line.plain.endswith(whole) or width < len(f" dlperf-tui SIMULATED {whole}") + 4

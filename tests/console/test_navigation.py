@@ -5,7 +5,17 @@ from functools import partial
 import pytest
 from textual.fuzzy import Matcher
 
-from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+)
 from tests.console.fakes import FakeWorkspace
 from tui.command_palette import rank
 from tui.key_bindings import PAGES, PANELS
@@ -262,6 +272,26 @@ async def test_a_simulated_campaign_says_so_on_every_page(workspace: FakeWorkspa
             tick(app)
             await pilot.pause()
             assert "SIMULATED" in screen_text(app).splitlines()[0]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_what_is_simulated_has_the_word_and_real_hosts_have_not(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    """A simulated campaign among real hosts, and a measured one among hosts that are simulated."""
+    for made_up in (True, False):
+        workspace.simulated = made_up
+        async with console(workspace, size) as (app, pilot):
+            begin(app, workspace)
+            workspace.simulated = not made_up
+            for key in "1234":
+                await pilot.press(key)
+                tick(app)
+                await pilot.pause()
+                first = screen_text(app).splitlines()[0]
+                assert first.startswith(" dlperf-tui  SIMULATED ") is not made_up
+                assert (" SIMULATED  2026-11-21-resnet50 · 0/" in first) is made_up
+                assert ("2026-11-21-resnet50 · measured · 0/" in first) is not made_up
 
 
 async def test_tables_move_with_arrows_and_with_hjkl(workspace: FakeWorkspace) -> None:

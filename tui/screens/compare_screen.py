@@ -78,7 +78,7 @@ class Compare(Dialog[None]):
     BINDINGS = bindings("compare")
 
     def __init__(self, session: Session, campaigns: Sequence[CampaignSummary]) -> None:
-        simulated = session.simulated or any(one.simulated for one in campaigns)
+        simulated = any(one.simulated for one in campaigns)
         mark = " · SIMULATED" * simulated  # the page that says so is covered
         super().__init__(f"Compare · {counted(len(campaigns), 'campaign')}{mark}")
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]

@@ -79,7 +79,7 @@ class Page(FrontScreen[None]):
             session.hosts,
             viewed,
             only_looks=session.readonly,
-            simulated=session.simulated_word(viewed),
+            simulated=session.simulated_word,
             replay=session.playing is not None,
         )
         yield Tabs(self.PANEL, left_out="matrix" if session.playing is not None else "")
@@ -109,7 +109,7 @@ class Page(FrontScreen[None]):
         self._ticked = monotonic()
         viewed = self.viewed = self.session.viewed
         session = self.session
-        self.query_one(Header).show(session.hosts, viewed, simulated=session.simulated_word(viewed))
+        self.query_one(Header).show(session.hosts, viewed, simulated=session.simulated_word)
         tabs = self.query_one(Tabs)
         note = viewed.notes[-1] if viewed and viewed.notes else None
         tabs.note = note[2] if note else ""

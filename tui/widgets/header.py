@@ -52,29 +52,31 @@ def header_text(
     """The first line at ``width`` columns; what matters most is shortened last: the campaign's name
     tells consoles apart, so the cluster goes before it does.
 
-    ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: the word for what
-    was not measured, empty where all was; a dialog that covers this line has it in its title.
+    ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: the word for hosts
+    that are made up, empty where they are real; a campaign of the other kind than they has a word
+    of its own. A dialog that covers this line has it in its title.
     """
     if campaign is None:
         right = f"no campaign · {LOOKING}" if only_looks else "no campaign"
         name = ""
     else:
-        said = (
-            "" if replay else _standing(campaign, only_looks=only_looks)
-        )  # the line below says it
-        right = " · ".join(filter(None, (campaign.summary, said)))
+        said = "" if replay else _standing(campaign, only_looks=only_looks)  # the line below says it
+        measured = "measured" * bool(simulated and not campaign.simulated)
+        right = " · ".join(filter(None, (measured, campaign.summary, said)))
         name = plain(campaign.name)
     text = Text(no_wrap=True, end="")
     text.append(" dlperf-tui", f"bold {ACCENT}")
     if simulated:
         text.append(" ").append(f" {simulated} ", f"reverse {WARN}")
-    tail_room = cell_len(right) + (cell_len(name) + 6 if name else 2)
+    tail = Text(no_wrap=True, end="")
+    if campaign is not None and campaign.simulated and not simulated:
+        tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
+    tail_room = tail.cell_len + cell_len(right) + (cell_len(name) + 6 if name else 2)
     for words in (shorten(plain(login), 20), cluster_words(hosts)):
         part = f" · {words}"
         if text.cell_len + cell_len(part) + tail_room <= width:
             text.append(part)
-    room = width - cell_len(right) - text.cell_len - 6
-    tail = Text(no_wrap=True, end="")
+    room = width - tail.cell_len - cell_len(right) - text.cell_len - 6
     if name and room >= 10:
         tail.append(shorten(name, room), "bold").append(" · ", MUTED)
     tail.append(right, _campaign_style(campaign))
