@@ -181,7 +181,7 @@ def compare(
     Raises
     ------
     SelectionError: a threshold out of 0 … 1, units that differ, an ``across`` that is no parameter.
-    NoCommonCaseError: not one common case.
+    NoCommonCaseError: not one common case, or no results on a side.
     """
     check_threshold(threshold)
     sides, assumed = with_defaults((tuple(baseline), tuple(candidate)), defaults)
@@ -190,6 +190,9 @@ def compare(
     found = pairs([*ours], [*theirs], across)
     due = {key for run in sides[1] if _is_due(run) for key in run_keys([run])}
     if all(None in pair for pair in found):
+        for name, side in zip(("baseline", "candidate"), sides, strict=True):
+            if all(_is_due(run) or run.state == "cancelled" for run in side):
+                raise _without_results(name, side)
         if not due.isdisjoint(ours):
             raise NoCommonCaseError(
                 "the candidate is unfinished, and has measured no case of the baseline yet",
@@ -210,6 +213,12 @@ def compare(
         same_runs=len(_identities(sides[0]) & _identities(sides[1])),
         unfinished=(_unfinished(sides[0]), _unfinished(sides[1])),
     )
+
+
+def _without_results(name: str, runs: Iterable[RunResult]) -> NoCommonCaseError:
+    if any(map(_is_due, runs)):
+        return NoCommonCaseError(f"the {name} has no results yet", "compare when it has")
+    return NoCommonCaseError(f"the {name} has no results", "choose another campaign")
 
 
 def _is_due(run: RunResult) -> bool:

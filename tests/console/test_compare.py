@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -22,7 +23,7 @@ from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
 from backends.hosts.fingerprint import fingerprint_text
-from backends.results.comparison import compare
+from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_document, comparison_markdown, reason
 from profiles.errors import DlperfError
 from tests.console.conftest import (
@@ -45,13 +46,13 @@ from tui.screens import compare_screen
 from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_screen import Compare
-from tui.screens.compare_text import environments_text
+from tui.screens.compare_text import VERDICTS, environments_text, title_words
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
-from tui.text import number, problem_line
+from tui.text import cell, number, problem_line
 from tui.widgets.chart import Chart
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.keyed_table import KeyedTable, Row
 from tui.widgets.scaling_plot import Quantity
 
 TAGS = ("1n1g", "1n8g", "2n8g")
@@ -276,6 +277,74 @@ async def test_a_campaign_that_shares_no_case_says_so_beside_the_others(
         assert "\N{REPLACEMENT CHARACTER}" not in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
+
+
+async def test_a_campaign_without_results_says_so_beside_the_others(
+    workspace: FakeWorkspace,
+) -> None:
+    await measured(workspace, "here")
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n2g",), ONEFLOW, 2))
+    begun = workspace.controller(plan, "begun")
+    later = START + 86400
+    workspace.summaries.insert(0, FakeSummary("begun", begun.path, "unfinished", 0, 2, later))
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        await pilot.press("escape")
+        await open_compare(app, pilot, 2)
+        await until(pilot, partial(shows, app, "the candidate has no results yet"))
+        assert not shows(app, "in common")
+        await pilot.press("b")
+        await until(pilot, partial(shows, app, "the baseline has no results yet"))
+
+
+async def test_the_title_has_the_baseline_and_the_threshold_whatever_else_there_is_to_say(
+    workspace: FakeWorkspace,
+) -> None:
+    name = "2026-11-21-resnet50-with-a-name-as-long-as-any-that-somebody-may-give-it"
+    await measured(workspace, "b", speed=0.9, days=1)
+    await measured(workspace, name)
+    workspace.probed.clear()
+    async with console(workspace) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        assert screen._found is not None
+        [other] = screen._found.others
+        assert other.comparison is not None
+        [case, *_] = other.comparison.cases
+        for room, verdicts in product(range(74, 200, 9), range(1, 6)):
+            kinds = tuple(Verdict)[:verdicts]
+            cases = tuple(replace(case, verdict=verdict) for verdict in kinds)
+            against = replace(other, comparison=replace(other.comparison, cases=cases * 20))
+            for across in ((), ("precision",), ("graphs", "precision", "batch_size")):
+                found = replace(screen._found, others=(against,), across=across)
+                title = title_words(found, room)
+                assert len(title) <= room
+                assert title.startswith("Against 1 2026-")
+                assert "give-it · " in title
+                assert ("· across " in title) == bool(across)
+                assert title.endswith("· threshold 2%")
+                told = [f"20 {VERDICTS[v][0]}" in title or f"20 {v}" in title for v in kinds]
+                assert all(told) or across
+
+
+@pytest.mark.parametrize("marks", [2, 3])
+@pytest.mark.parametrize(
+    ("label", "counts"),
+    [("1n8g", "3"), ("1n8g", "12/14, 11/14"), ("1n8g b128→160", "6, 7"), ("1n8g b160", "6/7, 7")],
+)
+async def test_no_count_of_repeats_and_no_other_figure_is_cut_at_80_columns(
+    workspace: FakeWorkspace, marks: int, label: str, counts: str
+) -> None:
+    await three(workspace)
+    async with console(workspace) as (app, pilot):
+        screen = await open_compare(app, pilot, marks)
+        figures = ["12,345.6", "12,345.7", counts, "0.998", "0.945…0.985"]
+        said = [label, *["2"] * (marks > 2), *figures, "? inconclusive"]
+        screen.query_one(KeyedTable).refill([Row("a", tuple(map(cell, said)))])
+        await pilot.pause()
+        row = next(line for line in screen_text(app).splitlines() if "12,345.6" in line)
+        for words in said[:-1]:
+            assert f" {words} " in row
+        assert " ? inco" in row
 
 
 async def test_a_campaign_that_cannot_be_read_is_told_in_place(workspace: FakeWorkspace) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from rich.cells import cell_len
 from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
@@ -34,7 +33,7 @@ from tui.screens.compare_text import (
     in_side,
     labels_of,
     row_key,
-    tally,
+    title_words,
     verdict_panel,
 )
 from tui.screens.dialogs import Dialog, Prompt
@@ -42,7 +41,7 @@ from tui.screens.named_file import destination, meant, whole, write_named
 from tui.screens.repeats import Repeats
 from tui.session import Session
 from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against, varying_parameters
-from tui.text import plain, problem_line, shorten
+from tui.text import plain, problem_line
 from tui.threshold import parse_threshold
 from tui.typed_ahead import typed_ahead
 from tui.widgets.case_bars import case_bars, is_curve
@@ -159,10 +158,7 @@ class Compare(Dialog[None]):
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
         panel.table.refill(rows, None if found is None else columns_of(found))
         if found is not None:
-            before, after = f"Against {found.baseline + 1} ", f" · {tally(found)}"
-            room = max(16, panel.size.width - CORNERS - cell_len(before + after))
-            name = shorten(plain(found.sides[found.baseline].name), room)
-            panel.retitle(f"{before}{name}{after}")
+            panel.retitle(title_words(found, panel.size.width - CORNERS))
         panel.say_when_empty(self._why_empty())
         self._show_selected()
         self.call_after_refresh(self._show_selected)  # what came into sight knows its width then

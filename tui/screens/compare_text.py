@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from backends.hosts.fingerprint import Part, side_by_side
@@ -31,7 +32,7 @@ from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
 from tui.screens.campaign_text import summary_words, tag_words
 from tui.side_by_side import THRESHOLD, Side, SideBySide
-from tui.text import cell, join, number, plain, problem
+from tui.text import both_ends, cell, join, number, plain, problem
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.chart import series_colour
 from tui.widgets.distribution import LEGEND, distribution_line, limits
@@ -40,9 +41,9 @@ from tui.widgets.keyed_table import Column, Row
 COLUMNS = (
     Column("case", "Case", 14, most=48),
     Column("with", "#", 2, right=True),
-    Column("baseline", "Baseline", 9, right=True, most=16),
-    Column("candidate", "Candidate", 9, right=True, most=16),
-    Column("n", "n", 3, right=True, most=9),
+    Column("baseline", "Baseline", 9, right=True, most=16, first=True),
+    Column("candidate", "Candidate", 9, right=True, most=16, first=True),
+    Column("n", "n", 3, right=True, most=13, first=True),
     Column("ratio", "Ratio", 5, right=True),
     Column("interval", "95% interval", 13, right=True),
     Column("verdict", "Verdict", None),
@@ -58,6 +59,7 @@ VERDICTS = {
 
 ON_ONE_SIDE = (Ground.NOT_IN_BASELINE, Ground.NOT_IN_CANDIDATE)
 COUNTED = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+LEAST_NAME = 16
 
 
 def columns_of(found: SideBySide) -> tuple[Column, ...]:
@@ -151,20 +153,38 @@ def _reason(case: ComparedCase, found: SideBySide) -> str:
     return "" if case.ground in ON_ONE_SIDE else plain(reason(case, found.threshold))
 
 
-def tally(found: SideBySide) -> str:
-    """How many cases have which verdict, what may differ between those of a pair, and the
-    threshold."""
+def title_words(found: SideBySide, room: int) -> str:
+    """What all are held against, what may differ between the cases of a pair, how many cases have
+    which verdict, and the threshold. Where there is no ``room`` for all of it verdicts are told by
+    their symbols, then not at all: the name and the threshold stay."""
+    across, many = "", ""
+    if found.across:
+        across = f" · across {', '.join(found.across)}"
+        many = f" · across {counted(len(found.across), 'parameter')}"
+    words, signs = _tally(found)
+    before, after = f"Against {found.baseline + 1} ", f" · threshold {found.threshold * 100:g}%"
+    forms = [f"{across}{words}", f"{across}{signs}", f"{many}{signs}", across, many]
+    left = [room - cell_len(f"{before}{form}{after}") for form in forms]
+    chosen = next((n for n, columns in enumerate(left) if columns >= LEAST_NAME), len(forms) - 1)
+    name = both_ends(plain(found.sides[found.baseline].name), max(LEAST_NAME, left[chosen]))
+    return f"{before}{name}{forms[chosen]}{after}"
+
+
+def _tally(found: SideBySide) -> tuple[str, str]:
+    """In words, and by symbols."""
     cases = [case for _, case in found.cases()]
     counts = Counter(case.verdict for case in cases if case.ground not in ON_ONE_SIDE)
-    said = [
+    told = [(verdict, n) for verdict in Verdict if (n := counts[verdict])]
+    words = [
         counted(n, word) if (word := str(verdict)) in COUNTED else f"{n} {word}"
-        for verdict in Verdict
-        if (n := counts[verdict])
+        for verdict, n in told
     ]
-    if alone := len(cases) - counts.total():
-        said.append(f"{alone} on one side only")
-    across = [f"across {', '.join(found.across)}"] if found.across else []
-    return " · ".join([*across, *said, f"threshold {found.threshold * 100:g}%"])
+    signs = " ".join(f"{n} {VERDICTS[verdict][0]}" for verdict, n in told)
+    alone = len(cases) - counts.total()
+    one_side = [f"{alone} on one side only"] if alone else []
+    both = ([*words, *one_side], [*filter(None, [signs]), *one_side])
+    in_words, by_signs = ("".join(f" · {part}" for part in parts) for parts in both)
+    return in_words, by_signs
 
 
 def not_compared(found: SideBySide) -> str:

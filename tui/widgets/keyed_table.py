@@ -41,7 +41,7 @@ class Column:
     gives all of it, the last one first; but none that is ``still``: what it holds changes by the
     minute. ``ends``: of names, whose ends both stay where one is too long.
     ``if_any``: left out until there is something in it.
-    ``first``: what tells rows apart: it grows while the other column has more than the least.
+    ``first``: what must be whole: it grows while the other column has more than the least.
 
     What a column needs is the most that it has held at this width: columns stand still while their
     cells come and go.

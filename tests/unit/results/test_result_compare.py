@@ -266,7 +266,7 @@ def test_what_has_not_ended_yet_is_no_regression_and_is_said(runs_of):
 
 
 def test_a_candidate_that_has_ended_no_common_case_yet_is_said_to_be_unfinished(runs_of):
-    with pytest.raises(SelectionError, match="unfinished, and has measured no case"):
+    with pytest.raises(SelectionError, match="the candidate has no results yet"):
         compare(runs_of("1n1g", STEADY), planned(runs_of("1n1g", STEADY)))
 
 
@@ -319,8 +319,23 @@ def test_different_units_are_refused(runs_of):
 def test_nothing_in_common_is_refused(runs_of):
     with pytest.raises(SelectionError, match="no case in common"):
         compare(runs_of("1n1g", [100]), runs_of("1n2g", [100]))
-    with pytest.raises(SelectionError, match="no case in common"):
-        compare([], [])
+
+
+@pytest.mark.parametrize("state", [None, "planned", "running", "cancelled"])
+def test_a_side_without_results_is_told_instead_of_what_is_not_in_common(runs_of, state):
+    """Whatever the other one has measured."""
+    some = runs_of("1n1g", STEADY)
+    none = (
+        []
+        if state is None
+        else [replace(run, state=state) for run in runs_of("1n2g", [None, None])]
+    )
+    yet = "" if state in (None, "cancelled") else " yet"
+    for ours, theirs, side in ((none, some, "baseline"), (some, none, "candidate")):
+        with pytest.raises(SelectionError, match=f"^the {side} has no results{yet}; "):
+            compare(ours, theirs)
+        with pytest.raises(SelectionError, match=f"^the {side} has no results{yet}; "):
+            compare(ours, theirs, across=("precision",))
 
 
 def test_threshold_out_of_range_is_refused(runs_of):
