@@ -60,7 +60,8 @@ def header_text(
         right = f"no campaign · {LOOKING}" if only_looks else "no campaign"
         name = ""
     else:
-        said = "" if replay else _standing(campaign, only_looks=only_looks)  # the line below says it
+        # That it is a replay, the line below says.
+        said = "" if replay else _standing(campaign, only_looks=only_looks)
         measured = "measured" * bool(simulated and not campaign.simulated)
         right = " · ".join(filter(None, (measured, campaign.summary, said)))
         name = plain(campaign.name)
