@@ -16,7 +16,7 @@ Bytes = NDArray[np.uint8]
 """Lines of one length, a row each."""
 Numbers = NDArray[np.float64]
 
-_PLAIN = re.compile(rb"[+-]?(?=,*\d)[\d,]*(?:\.(?P<decimals>\d*))?")
+_PLAIN = re.compile(rb"[+-]?(?=\.?\d)(?:\d*|\d{1,3}(?:,\d{3})+)(?:\.(?P<decimals>\d*))?,*")
 _DIGITS = b"0123456789"
 _MOST_DIGITS = 14  # their codes, added up as digits are, stay below 2^53
 
@@ -25,15 +25,17 @@ _MOST_DIGITS = 14  # their codes, added up as digits are, stay below 2^53
 class NumberAt:
     """A number that all lines of a shape have at one place; NaN where that is empty.
 
-    ``digits``: where these are, if it is plainly written: perhaps a sign, commas and a point. Whole
-    numbers below 2^53 are exact, and so are powers of ten up to 10^22: a division of the two is
-    rounded once, as :class:`float` rounds the text (W. D. Clinger, How to Read Floating Point
-    Numbers Accurately, 1990).
+    ``digits``: where these are, if it is plainly written: perhaps a sign, commas and a point;
+    ``grouped``: in thousands, of which the first do not begin with 0. Whole numbers below 2^53 are
+    exact, and so are powers of ten up to 10^22: a division of the two is rounded once, as
+    :class:`float` rounds the text (W. D. Clinger, How to Read Floating Point Numbers Accurately,
+    1990).
     """
 
     place: Place
     digits: tuple[int, ...]
     divisor: float
+    grouped: bool = False
 
     @classmethod
     def of(cls, line: bytes, place: Place) -> NumberAt:
@@ -44,7 +46,8 @@ class NumberAt:
         if plain is None or len(digits) > _MOST_DIGITS:
             return cls(place, (), 1.0)
         divisor = 10.0 ** len(plain["decimals"] or b"")
-        return cls(place, tuple(digits), -divisor if text[:1] == b"-" else divisor)
+        signed = -divisor if text[:1] == b"-" else divisor
+        return cls(place, tuple(digits), signed, grouped=b"," in text.rstrip(b","))
 
     def read(self, rows: Bytes) -> Numbers:
         if self.place[0] == self.place[1]:
@@ -59,6 +62,8 @@ class NumberAt:
             zero = 10 * zero + ord("0")
         total -= zero
         total /= self.divisor
+        if self.grouped:
+            total[rows[:, self.digits[0]] == ord("0")] = np.nan
         return total
 
 

@@ -23,6 +23,7 @@ from profiles.format.measure_section import Metric, Window
 from profiles.format.profile import Profile
 from profiles.format.regex.backtracking import LINE_LIMIT
 from profiles.format.rule_for_case import rule_for
+from profiles.logs.any_number import with_any_number
 from profiles.logs.failures import (
     BUILT_IN,
     IN_FP8,
@@ -127,7 +128,7 @@ class LogParser:
 
     @property
     def rejected(self) -> int:
-        """Matches of the reading whose value was no finite number."""
+        """Matches of the reading whose value was no number of 0 or more."""
         return self._sink.rejected
 
     @property
@@ -175,8 +176,12 @@ class LogParser:
         for name, metric in profile.measure.metrics.items():
             seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
             sinks.append((metric, FigureSink(self._metrics[name][0], seconds)))
-        sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]
-        return tuple(Search(reading, ranks, sink) for reading, sink in sinks)
+        searches = [Search(_wider(reading), ranks, sink) for reading, sink in sinks]
+        stated = profile.measure.stated
+        return (
+            *searches,
+            *(Search(stated[name], ranks, sink) for name, sink in self._stated.items()),
+        )
 
     def _block(self, block: bytes) -> None:
         """Take complete lines, ended by newlines."""
@@ -225,6 +230,10 @@ class LogParser:
 
             self._shapes = Shapes(self._searches, self._ranks)
         return self._shapes.search(block)
+
+
+def _wider(reading: LineReading) -> LineReading:
+    return reading.model_copy(update={"reading": with_any_number(reading.reading)})
 
 
 def _figure_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -142,17 +143,21 @@ def _known(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
+_GROUPED = re.compile(rb"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+
+
 def to_number(text: Text) -> float:
-    """The number, thousands separated by commas or not; NaN for anything else."""
+    """The number, thousands separated by commas or not; NaN for anything else, as ``26,5``."""
     if not text.isascii():  # float() would take other scripts' digits in a str, but not in bytes
         return math.nan
     try:
         return float(text)
     except ValueError:
         pass
-    try:
-        if isinstance(text, bytes):
-            return float(text.replace(b",", b""))
-        return float(text.replace(",", ""))
-    except ValueError:
-        return math.nan
+    encoded = (text.encode() if isinstance(text, str) else text).rstrip(b",")
+    if b"," not in encoded:
+        try:
+            return float(encoded)
+        except ValueError:
+            return math.nan
+    return float(encoded.replace(b",", b"")) if _GROUPED.fullmatch(encoded) else math.nan

@@ -80,7 +80,7 @@ class ReadingSink:
         """All at once, if there are many and every value is a finite number; else nothing."""
         numbers = _finite(values)
         scale = self._common_scale(times)
-        if numbers is None or not math.isfinite(sum(numbers) * scale):
+        if numbers is None or min(numbers) < 0 or not math.isfinite(sum(numbers) * scale):
             return False
         if scale != 1:
             numbers = array("d", map(scale.__mul__, numbers))
@@ -91,7 +91,7 @@ class ReadingSink:
 
     def _add_numbers(self, values: Numbers, steps: Numbers, times: Column | None) -> None:
         scaled = values * self._common_scale(times)
-        if math.isfinite(scaled.sum()):
+        if math.isfinite(scaled.sum()) and scaled.min() >= 0:
             self._columns.extend(_array(scaled), _array(steps), self._times(times))
             return
         nothing = ("",) * len(values)
@@ -115,7 +115,7 @@ class ReadingSink:
     def _add(self, number: float, at: float, time: Text) -> bool:
         if self._units:
             number, time = number * _in_seconds(time), ""
-        if not math.isfinite(number):
+        if not math.isfinite(number) or number < 0:
             self.rejected += 1
             return False
         if self._intervals is not None:
@@ -203,10 +203,10 @@ def _finite(texts: Column) -> array[float] | None:
     try:
         numbers = array("d", map(float, encoded))
     except ValueError:
-        try:  # as to_number
-            numbers = array("d", map(float, b"\n".join(encoded).replace(b",", b"").split(b"\n")))
+        try:
+            numbers = array("d", (float(text.rstrip(b",")) for text in encoded))
         except ValueError:
-            return None
+            numbers = array("d", map(to_number, encoded))
     return numbers if math.isfinite(sum(numbers)) else None
 
 

@@ -83,11 +83,13 @@ def measure_run(
         tally = Tally(rule)
         tally.take(parser.readings)
     tally.finish()
-    result = _summary(rule, case, facts, parser) or _window(rule, case, facts, tally)
+    result = _summary(rule, case, facts, parser) or _window(
+        rule, case, facts, tally, parser.rejected
+    )
     doubts = _doubts(profile.unit, result, tally)
     warnings = [*chain.from_iterable(doubts.values()), *result.warnings]
     if parser.rejected:
-        warnings.append(f"{parser.rejected} readings were no finite number and were left out")
+        warnings.append(left_out(parser.rejected))
     if rule.summary and parser.summary_value is None and result.throughput is not None:
         warnings.append("the log has no summary line; measured over its readings instead")
     warnings += facts.contradictions
@@ -119,6 +121,14 @@ def measure_run(
         simulated=parser.simulated,
         first=tally.first,
         doubts=doubts,
+    )
+
+
+def left_out(rejected: int) -> str:
+    one = rejected == 1
+    return (
+        f"{counted(rejected, 'reading')} {'is' if one else 'are'} no number of 0 or more, as nan, "
+        f"-1 and 26,5 are none, and {'was' if one else 'were'} left out"
     )
 
 
@@ -188,13 +198,15 @@ def _summary(rule: Rule, case: Case, facts: Facts, parser: LogParser) -> _Result
     return None if math.isnan(speed) else _Result(speed, 0, "summary line", "summary")
 
 
-def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
+def _window(rule: Rule, case: Case, facts: Facts, tally: Tally, rejected: int) -> _Result:
     window = describe_window(rule.window)
     total, used = tally.count, tally.used
 
     def none(reason: str) -> _Result:
         return _Result(None, used, window, rule.statistic, reason=reason)
 
+    if not total and rejected:
+        return none("none of the log's readings counts")
     if not total:
         return none("no line of the log matches the profile's reading")
     if not used:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from profiles.cleantext import ESCAPE
 from profiles.format.profile import Profile
 from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.logs.any_number import with_any_number
 from profiles.logs.log_parser import LogParser
 from profiles.logs.ranks import RankFilter
 from profiles.logs.readings import Reading, to_number
@@ -49,9 +50,9 @@ def expected(of: Profile, log: bytes) -> list[tuple[float, float]]:
         line = ESCAPE.sub("", raw[:LINE_LIMIT].decode("latin-1")).encode("latin-1")
         text = line.decode("utf-8", "replace")
         for part in RankFilter(rule.ranks).parts(text):
-            for match in re.finditer(rule.reading, part, re.ASCII):
+            for match in re.finditer(with_any_number(rule.reading), part, re.ASCII):
                 value = to_number(match["value"])
-                if math.isfinite(value):
+                if math.isfinite(value) and value >= 0:
                     found.append((value, to_number(match.groupdict().get("step") or "")))
     return found
 
