@@ -33,7 +33,7 @@ def derived_metrics(
     """What can be derived and is not among the ``known`` metrics, which the log says itself.
 
     ``step_time_s`` in s, ``tokens_per_s_per_gpu``, ``tflop_per_s_per_gpu`` in 10^12 FLOP/s, ``mfu``
-    as a fraction.
+    as a fraction, 1 and more where that cannot be.
     """
     if throughput is None:
         return {}
@@ -49,7 +49,7 @@ def derived_metrics(
             found["tflop_per_s_per_gpu"] = tokens / case.gpus * flop / 1e12
     speed = known.get("tflop_per_s_per_gpu", found.get("tflop_per_s_per_gpu"))
     peak = peak_tflop_per_s(facts.texts.get("gpu", ""), facts.texts.get("precision", ""))
-    if speed is not None and peak is not None and 0 < speed < peak:
+    if speed is not None and peak is not None and speed > 0:
         found["mfu"] = speed / peak
     return {name: value for name, value in found.items() if name not in known}
 

@@ -95,8 +95,8 @@ def measure_run(
     warnings += facts.contradictions
     if rule.scope == "per_node" and case.nodes > 1:
         warnings.append(ONE_NODE)
-    warnings += beyond(parser.metrics)
-    metrics = _metrics(profile, rule, case, facts, parser, result.throughput)
+    metrics, left = _metrics(profile, rule, case, facts, parser, result.throughput)
+    warnings += left
     if rule.kind == "step_time" and tally.used:  # also where nobody says what a step does
         metrics.setdefault("step_time_s", tally.value)
     reason = result.reason
@@ -139,14 +139,18 @@ def _metrics(
     facts: Facts,
     parser: LogParser,
     throughput: float | None,
-) -> dict[str, float]:
-    """What the log says itself, and what follows from it."""
-    metrics = credible({**facts.numbers, **parser.metrics}, fp8=False)
-    metrics |= derived_metrics(profile, rule, case, facts, throughput, metrics)
-    if MFU in metrics:  # a look through the log that most are spared
-        fp8 = is_fp8(facts.texts.get("precision", "")) or is_fp8(case.precision or "")
-        return credible(metrics, fp8=fp8 or parser.in_fp8)
-    return metrics
+) -> tuple[dict[str, float], Sequence[str]]:
+    """What the log says itself, and what follows from it; and why an MFU is left out."""
+    own = parser.metrics
+    metrics = credible({**facts.numbers, **own}, fp8=False)
+    derived = derived_metrics(profile, rule, case, facts, throughput, metrics)
+    metrics |= derived
+    if MFU not in metrics and metrics.keys() >= own.keys():
+        return metrics, ()  # most are spared a look through the log
+    fp8 = is_fp8(facts.texts.get("precision", "")) or is_fp8(case.precision or "")
+    fp8 = fp8 or parser.in_fp8
+    left = beyond(own, fp8=fp8, whose="the log's")
+    return credible(metrics, fp8=fp8), left or beyond(derived, fp8=fp8, whose="the reckoned")
 
 
 def global_throughput(

@@ -29,10 +29,19 @@ def credible(metrics: Mapping[str, float], *, fp8: bool) -> dict[str, float]:
     }
 
 
-def beyond(metrics: Mapping[str, float]) -> list[str]:
-    """What is said of each MFU that cannot be, as people read it; 0 and less is "not known"."""
+def beyond(metrics: Mapping[str, float], *, fp8: bool, whose: str) -> list[str]:
+    """Why each MFU that cannot be is left out, as people read it; 0 and less is "not known".
+
+    ``whose``: who reckoned it, as ``the log's``.
+    """
+    why = (
+        "in FP8 there is no agreed peak to be a share of"
+        if fp8
+        else "none can be 100% or more: the peak of the device, its precision or the FLOP of the "
+        "model are wrong"
+    )
     return [
-        f"the log's {name} of {value:.1%} is left out: none can be 100% or more"
+        f"{whose} {name} of {value:.1%} is left out: {why}"
         for name, value in metrics.items()
         if _NAMES.fullmatch(name) and value >= 1
     ]

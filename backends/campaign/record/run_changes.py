@@ -9,7 +9,7 @@ from typing import Any
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_record import NewReadings, RunRecord, Series
 from backends.campaign.record.run_state import RunState
-from profiles.throughput.mfu import credible, is_fp8
+from profiles.throughput.mfu import beyond, credible, is_fp8
 
 END_LOST = "how it ended is in a line of the journal that cannot be read"
 TOLD_LATE_S = 1.0
@@ -217,7 +217,11 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         statistic=event.statistic,
         metrics=credible(event.metrics, fp8=_in_fp8(run)),  # also of what others entered
         gpu_memory_mib=event.gpu_memory_mib,
-        warnings=(*run.warnings, *event.warnings),
+        warnings=(
+            *run.warnings,
+            *event.warnings,
+            *beyond(event.metrics, fp8=_in_fp8(run), whose="the entered"),
+        ),
         doubts=event.doubts,
         fingerprint=event.fingerprint,
         steady=event.steady,

@@ -100,9 +100,17 @@ def test_that_fp8_is_off_costs_no_mfu(line: str) -> None:
 def test_none_is_reckoned_from_what_is_beyond_the_peak_or_in_fp8() -> None:
     gpu = "- root - INFO - GPU capacity: NVIDIA H100 80GB HBM3 (0) with 79GiB memory"
     assert "mfu" not in measured("torchtitan", gpu, *log_of("torchtitan", 1.2)).metrics
-    assert measured("torchtitan", *log_of("torchtitan", 1.2)).warnings == (
-        "the log's mfu of 120.0% is left out: none can be 100% or more",
-    )
+
+
+@given(profile=st.sampled_from(sorted(LINES)), share=st.floats(1.01, 12), fp8=st.booleans())
+def test_one_of_100_percent_or_more_is_left_out_with_the_reason(
+    profile: str, share: float, fp8: bool
+) -> None:
+    found = measured(profile, *IN_FP8[:fp8], *log_of(profile, share))
+    assert "mfu" not in found.metrics
+    (told,) = (text for text in found.warnings if "mfu" in text)
+    assert told.startswith(f"the log's mfu of {100 * share:.0f}"[:-1])
+    assert ("no agreed peak" if fp8 else "the peak of the device") in told
 
 
 @pytest.mark.parametrize("precision", ["fp8", "FP8", "fp8-mixed", "amp_fp8", "mxfp8", "float8"])
@@ -133,6 +141,10 @@ def test_an_entered_one_is_shown_by_no_command(
         0.41,
         None,
     ]
+    assert [
+        any("the entered mfu of 121.0% is left out" in text for text in run.warnings)
+        for run in run_results(read_campaign(campaign))
+    ] == [True, False, False]
     capsys.readouterr()
     assert main(["report", str(campaign), "--format", "json"]) == 0
     shown = capsys.readouterr().out

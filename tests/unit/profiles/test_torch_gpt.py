@@ -58,6 +58,15 @@ def test_the_figures_that_follow_are_those_of_the_whole_model() -> None:
     assert run.metrics["step_time_s"] == pytest.approx(65_536 / 962_000, rel=1e-3)
 
 
+@pytest.mark.parametrize("tokens_per_s", [962_000.0, 2_310_000.0, 2_320_000.0, 9_000_000.0])
+def test_an_mfu_beyond_the_peak_is_left_out_and_said_why(tokens_per_s: float) -> None:
+    """At 2,314,122 tokens/s two GPUs would do 989 TFLOP/s each, all that they can."""
+    run = measured(STATED + readings(9_000.0, tokens_per_s, tokens_per_s))
+    told = [text for text in run.warnings if text.startswith("the reckoned mfu of ")]
+    assert ("mfu" in run.metrics) is (tokens_per_s < 2_314_122)
+    assert bool(told) is ("mfu" not in run.metrics)
+
+
 def test_passes_of_a_step_leave_the_global_batch_as_it_was_asked_for() -> None:
     found = cases("1n1g", "1n2g", "2n8g", global_batch=["512"], max_micro_batch=["32"])
     assert [case.batch_size for case in found] == [512, 256, 32]
