@@ -25,6 +25,7 @@ class CaseResult:
     ``superseded`` the earlier attempts that a retry replaced. ``speedup`` and ``efficiency`` refer
     to the group's base and are None without one; their intervals are None for the base itself too,
     whose speedup is 1 by definition. ``profiled_runs`` are none of the repeats.
+    ``planned``: repeats that there are to be, as far as is known; some may not have ended.
     ``stopped``: why there are no further repeats, a value of
     :class:`backends.results.auto_repeats.Stop`; None while there may be.
     """
@@ -48,6 +49,7 @@ class CaseResult:
     efficiency_interval: RatioInterval | None = None
     findings: tuple[Finding, ...] = ()
     stopped: str | None = None
+    planned: int = 0
 
     @property
     def as_case(self) -> Case:
@@ -119,6 +121,11 @@ class CaseResult:
     def repeats(self) -> int:
         """The n of "k of n": repeats that have ended, one way or another."""
         return len(self.runs)
+
+    @property
+    def unended(self) -> int:
+        """Repeats that are planned and have not ended."""
+        return max(0, self.planned - self.repeats)
 
     @property
     def failed_runs(self) -> tuple[RunResult, ...]:

@@ -88,6 +88,10 @@ class Words:
         "SIMULATED: these figures come from the simulated cluster, no GPU was measured.",
         "模拟数据(SIMULATED)：以下数字来自模拟集群，并非真实GPU测得。",
     )
+    mark_unended = Both(
+        "n: repeats that succeeded, of all that are planned: {unended} of them have not ended",
+        "n：成功的重复次数/计划的重复次数，其中 {unended} 次尚未结束",
+    )
     mark_amber = Both("! CV above 2%", "! 变异系数超过2%")
     mark_red = Both("!! CV above 5%", "!! 变异系数超过5%")
     mark_welch = Both(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
@@ -10,6 +10,7 @@ from backends.results.numbers import NOTHING, fixed, percent, ratio, scatter
 from backends.results.ratios import Method, RatioInterval
 from backends.results.statistics import CV_AMBER, CV_RED
 from backends.results.summary import Group
+from backends.results.translations import Words
 
 
 def speedup_cell(case: CaseResult, group: Group, *, nothing: str = NOTHING) -> str:
@@ -46,7 +47,12 @@ def cv_cell(case: CaseResult) -> str:
 
 
 def count_cell(case: CaseResult) -> str:
-    """``7``, or ``6/7`` where one of seven did not succeed."""
-    if case.succeeded == case.repeats:
-        return str(case.repeats)
-    return f"{case.succeeded}/{case.repeats}"
+    """``7``, or ``6/7`` where one of seven did not succeed, or not yet."""
+    wanted = case.repeats + case.unended
+    return str(wanted) if case.succeeded == wanted else f"{case.succeeded}/{wanted}"
+
+
+def unended_notes(cases: Iterable[CaseResult], w: Words) -> tuple[str, ...]:
+    """What the ``3/7`` of :func:`count_cell` means in a campaign that goes on."""
+    unended = sum(case.unended for case in cases)
+    return (w.mark_unended.format(unended=unended),) if unended else ()

@@ -15,6 +15,7 @@ from backends.results.layouts.cells import (
     efficiency_interval_cell,
     speedup_cell,
     speedup_interval_cell,
+    unended_notes,
 )
 from backends.results.layouts.common import (
     DEFAULT,
@@ -91,6 +92,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
     if {"speedup_interval", "efficiency_interval"}.intersection(names):
         methods = {case.speedup_interval.method for case in group.cases if case.speedup_interval}
         notes += [w.mark_welch] if Method.WELCH in methods else []
+    notes += unended_notes(group.cases, w) if "n" in names else ()
     return Table(
         title=title,
         columns=tuple(Column(headings[name], rank=_RANKS.get(name, 0)) for name in names),

@@ -315,3 +315,19 @@ def test_results_csv_is_the_frame_as_pandas_reads_it_again(runs_of):
     pd.testing.assert_frame_equal(again, expected)
     assert ",true," in text
     assert "\r" not in text
+
+
+@pytest.mark.parametrize("ended", [1, 3, 5, 7])
+@pytest.mark.parametrize("failed", [0, 1])
+def test_a_case_shows_how_many_of_all_planned_repeats_its_figure_is_of(runs_of, ended, failed):
+    values = [100.0] * (7 - failed) + [None] * failed
+    going = [
+        run if at < ended else replace(run, state="running", throughput=None, reason="")
+        for at, run in enumerate(reversed(runs_of("1n1g", values)))
+    ]
+    (group,) = summarise(going)
+    (table,) = speedup_tables([group])
+    shown = table.rows[0][table.headings.index("n")]
+    assert shown == ("7" if ended - failed == 7 else f"{ended - failed}/7")
+    told = f"n: repeats that succeeded, of all that are planned: {7 - ended} of them have not ended"
+    assert (told in table.notes) is (ended < 7)
