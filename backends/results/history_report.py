@@ -9,7 +9,7 @@ from typing import Any  # JSON
 from backends.results.comparison import Verdict
 from backends.results.history import Campaign, CaseHistory, History, LevelChange, Point, Why
 from backends.results.layouts.cells import count_cell, cv_cell
-from backends.results.numbers import NOTHING, percent, signed_percent, trimmed
+from backends.results.numbers import NOTHING, fixed, percent, signed_percent
 from backends.results.ratios import RatioInterval
 from backends.results.render import Column, Table
 from backends.results.sparkline import sparkline
@@ -91,7 +91,7 @@ def _case_row(history: History, case: CaseHistory) -> tuple[str, ...]:
         parameters_text(dict(case.parameters)),
         _line(history, case),
         str(len(case.points)),
-        trimmed(last.throughput) if last else NOTHING,
+        fixed(last.throughput) if last else NOTHING,
         count_cell(last) if last else NOTHING,
         (last.grade or NOTHING) if last else NOTHING,
         signed_percent(change.change.evidence.ratio - 1) if change else NOTHING,
@@ -205,7 +205,7 @@ def _points_table(history: History, case: CaseHistory) -> Table:
             (
                 str(point.campaign + 1),
                 history.campaigns[point.campaign].name,
-                trimmed(point.case.throughput),
+                fixed(point.case.throughput),
                 _interval(point),
                 count_cell(point.case),
                 cv_cell(point.case),
@@ -220,7 +220,7 @@ def _points_table(history: History, case: CaseHistory) -> Table:
 
 def _interval(point: Point) -> str:
     found = point.case.spread.interval if point.case.spread else None
-    return f"{trimmed(found.low)} … {trimmed(found.high)}" if found else NOTHING
+    return f"{fixed(found.low)} … {fixed(found.high)}" if found else NOTHING
 
 
 def _changed(change: LevelChange | None) -> str:

@@ -16,7 +16,7 @@ from backends.results.layouts.common import (
     speedup_notes,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import trimmed
+from backends.results.numbers import fixed
 from backends.results.render import Column, Table
 from backends.results.summary import Group
 from backends.results.translations import pick
@@ -54,7 +54,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
             (
                 f"{name} ({case.case})" if gpus_of.count(case.gpus) > 1 else name,
                 _metric(case, TIME_TO_TRAIN, decimals=0),
-                trimmed(case.throughput, decimals, thousands=True, nothing=DASH),
+                fixed(case.throughput, decimals, thousands=True, nothing=DASH),
                 DASH if _of_training(case) else _metric(case, ACCURACY, decimals=2),
                 speedup_cell(case, group, nothing=DASH) if several else DASH,
             )
@@ -88,7 +88,7 @@ def _of_training(case: CaseResult) -> bool:
 def _metric(case: CaseResult, names: Sequence[str], *, decimals: int) -> str:
     metrics = case.metrics
     value = next((metrics[name] for name in names if name in metrics), None)
-    return trimmed(value, decimals, thousands=True, nothing=DASH)
+    return fixed(value, decimals, thousands=True, nothing=DASH)
 
 
 LAYOUT = layout_of_tables(

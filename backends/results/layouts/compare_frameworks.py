@@ -21,7 +21,7 @@ from backends.results.layouts.common import (
     speedup_notes,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import trimmed
+from backends.results.numbers import fixed
 from backends.results.render import Column, Table
 from backends.results.summary import Group
 from profiles.scalars import scalar_text
@@ -55,7 +55,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
             if case is None:
                 cells += [DASH, DASH]
             else:
-                cells.append(trimmed(case.throughput, decimals, nothing=DASH))
+                cells.append(fixed(case.throughput, decimals, nothing=DASH))
                 cells.append(speedup_cell(case, group, nothing=DASH))
         rows.append(tuple(cells))
     first = own[0]
@@ -64,7 +64,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         title += f" bsz = {first.batch_size}"
     if first.precision:
         title += f" · {first.precision.upper()}"
-    fixed = fixed_caption(own, labels, options.lang)
+    said = fixed_caption(own, labels, options.lang)
     bases = dict.fromkeys(base_caption(group, w) for group in own)
     center = w.caption.format(
         unit=" / ".join(dict.fromkeys(group.unit for group in own)),
@@ -74,7 +74,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         title=title,
         columns=tuple(columns),
         rows=tuple(rows),
-        caption=w.gap.join(filter(None, [center, *bases, fixed])),
+        caption=w.gap.join(filter(None, [center, *bases, said])),
         notes=tuple(speedup_notes(own, w)),
         shared=(
             ("model", first.model),

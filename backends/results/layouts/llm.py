@@ -15,7 +15,7 @@ from backends.results.layouts.common import (
     throughput_caption,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import NOTHING, percent, significant, trimmed
+from backends.results.numbers import NOTHING, fixed, percent, significant, trimmed
 from backends.results.render import Column, Table
 from backends.results.run_result import TOKENS
 from backends.results.summary import Group
@@ -65,11 +65,14 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
             Column(pick(lang, "sequence", "序列长度"), rank=4),
             lambda c: _whole(_told(c, "sequence_length")),
         ),
-        (Column("tokens/s"), lambda case: _grouped(case.throughput, options)),
-        (Column(f"tokens/s/{device}"), lambda case: _grouped(case.throughput_per_device, options)),
+        (Column("tokens/s"), _figures(group, lambda case: case.throughput, options)),
+        (
+            Column(f"tokens/s/{device}"),
+            _figures(group, lambda case: case.throughput_per_device, options),
+        ),
         (
             Column(f"TFLOP/s/{device}", rank=1),
-            lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1),
+            lambda c: fixed(c.metrics.get("tflop_per_s_per_gpu"), 1),
         ),
         (Column("MFU"), lambda case: percent(case.metrics.get("mfu"))),
         (Column(pick(lang, "memory (MiB)", memory), rank=3), lambda c: _whole(c.gpu_memory_mib)),
@@ -81,7 +84,7 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
     if any(_cost(case) is not None for case in group.cases):
         heading = pick(lang, "cost of 10⁹ tokens", "每10⁹ token成本")
         columns.append(
-            (Column(heading, rank=2), lambda case: trimmed(_cost(case), 2, thousands=True))
+            (Column(heading, rank=2), lambda case: fixed(_cost(case), 2, thousands=True))
         )
     return columns
 
@@ -116,9 +119,13 @@ def _whole(value: float | None) -> str:
     return trimmed(value)
 
 
-def _grouped(value: float | None, options: LayoutOptions) -> str:
-    usual = 0 if value is not None and value >= 1000 else 2
-    return trimmed(value, options.throughput_decimals(usual), thousands=True)
+def _figures(
+    group: Group, of: Callable[[CaseResult], float | None], options: LayoutOptions
+) -> _Cell:
+    """With as many decimals in all rows: none where the smallest is 1,000 or more."""
+    told = [value for case in group.cases if (value := of(case)) is not None]
+    decimals = options.throughput_decimals(0 if min(told, default=0) >= 1000 else 2)
+    return lambda case: fixed(of(case), decimals, thousands=True)
 
 
 LAYOUT = layout_of_tables(

@@ -21,7 +21,7 @@ from backends.results.layouts.common import (
     throughput_caption,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import trimmed
+from backends.results.numbers import fixed
 from backends.results.render import Column, Link, Table
 from backends.results.summary import Group
 from backends.results.translations import Words
@@ -47,13 +47,13 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
     rows = [
         (
             f"{gpus} ({tag})" if gpus_of.count(gpus) > 1 else str(gpus),
-            *(trimmed(value, decimals, nothing=DASH) for value in values),
+            *(fixed(value, decimals, nothing=DASH) for value in values),
         )
         for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
     ]
     first = own[0]
     headings = [label for label, _ in labels]
-    fixed = fixed_caption(own, headings, options.lang)
+    said = fixed_caption(own, headings, options.lang)
     title = f"{first.framework} {first.model} ({first.unit})"
     if any(group.campaign != first.campaign for group in groups):
         title += f" · {first.campaign}"
@@ -61,7 +61,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         title=title,
         columns=(Column(w.cards), *(Column(name, rank=1) for name in headings)),
         rows=tuple(rows),
-        caption=w.gap.join(filter(None, [throughput_caption(first, w), fixed])),
+        caption=w.gap.join(filter(None, [throughput_caption(first, w), said])),
         notes=(w.simulated,) if simulated(own) else (),
         shared=(("unit", first.unit), *fixed_cells(own, headings)),
         links=tuple(_links(own, [words for _, words in labels], w)),

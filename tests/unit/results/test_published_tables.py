@@ -1,4 +1,5 @@
-"""The published tables regenerate cell for cell from figures entered by hand.
+"""The published tables regenerate cell for cell from figures entered by hand, all with two
+decimals, of which the reports leave zeros out.
 
 The figures go the whole way: a file, ``import``, a campaign's journal, and back out of it.
 """
@@ -101,7 +102,7 @@ DLPERF_ZH = """
 | 节点数 | GPU数 | samples/s(OneFlow) | 加速比 | samples/s(Paddle) | 加速比 |
 | 1 | 1 | 383.76 | 1 | 352.23            | 1 |
 | 1 | 4 | 1497.62 | 3.90 | 1357.45           | 3.85   |
-| 1 | 8 | 2942.32 | 7.67 | 2621.2            | 7.44   |
+| 1 | 8 | 2942.32 | 7.67 | 2621.20            | 7.44   |
 | 2 | 16 | 5839.05 | 15.22 | 4890.44     | 13.88 |
 | 4 | 32 | 11548.45 | 30.09 | 9311.85           | 26.44 |
 """
@@ -132,7 +133,7 @@ NGC_TENSORFLOW_ZH = """
 |卡数 | FP32(BS=256) | AMP(BS=256)|
 |1 | 414.73  | 1173.38 |
 |8 | 3275.93 | 9310.31 |
-|32 |12671.9 | 33317.67 |
+|32 |12671.90 | 33317.67 |
 """
 
 NGC_TENSORFLOW_LINKS_ZH = """
@@ -162,8 +163,8 @@ NGC TensorFlow2,Mask R-CNN,images/sec,4n8g,4,amp,-,-
 
 MASK_RCNN_ZH = """
 |卡数 | FP32(BS=2) | FP32(BS=4) | AMP(BS=2) | AMP(BS=4)|
-|1 | 5.3 | 5.8 | 8.1 | 9.9 |
-|8 | 37.8 | 39.3 | 49.6 | 54.8 |
+|1 | 5.30 | 5.80 | 8.10 | 9.90 |
+|8 | 37.80 | 39.30 | 49.60 | 54.80 |
 |32 | - | - | - | - |
 """
 

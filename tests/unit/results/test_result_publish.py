@@ -91,7 +91,7 @@ def test_mean_is_named_in_the_document(runs):
 
 def test_pivot_shows_a_dash_for_the_case_that_one_column_lacks(runs):
     text = publish("c", runs, layout="pivot")
-    assert "| 2 | 190 | - |" in text
+    assert "| 2 | 190.00 | - |" in text
 
 
 def test_compare_layout_tells_one_framework_from_itself(runs_of):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from backends.results.layouts.common import LayoutOptions
 from backends.results.numbers import fixed, percent, scatter, signed_percent, significant, trimmed
 from backends.results.publish import LAYOUTS, publish
+from backends.results.summary import summarise
 from tui.text import number
 
 ROOT = Path(__file__).parents[3]
@@ -147,3 +148,30 @@ def _rounds(node: ast.AST) -> bool:
         and node.func.id == "round"
         and len(node.args) > 1
     )
+
+
+@given(
+    speeds=st.lists(
+        st.one_of(st.integers(1, 10**6).map(float), st.floats(1, 1e6)), min_size=2, max_size=4
+    ),
+    layout=st.sampled_from(["speedup", "pivot", "compare", "airank", "llm"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_all_figures_of_a_column_have_as_many_decimals(runs_of, speeds, layout):
+    sizes = ("1n1g", "1n2g", "1n4g", "1n8g")
+    runs = [
+        run
+        for size, speed in zip(sizes, speeds, strict=False)
+        for run in runs_of(size, [speed], unit="tokens/s")
+    ]
+    tables = LAYOUTS[layout].tables
+    assert tables is not None
+    (table,) = tables(summarise(runs), LayoutOptions())
+    columns = [
+        [row[at] for row in table.rows]
+        for at, heading in enumerate(table.headings)
+        if re.search(r"throughput|tokens/s|FP32", heading)
+    ]
+    assert columns
+    for cells in columns:
+        assert len({len(cell.partition(".")[2]) for cell in cells}) == 1, cells
