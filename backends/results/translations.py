@@ -99,8 +99,12 @@ class Words:
         "w：Welch区间（几何平均值之比）；中位数之比的区间需要六次重复",
     )
     mark_environment = Both(
-        "† measured in another environment than {base}, or in several",
-        "† 与 {base} 的环境不同，或来自多个环境",
+        "† not all repeats of the case and of {base} were measured in one environment",
+        "† 该配置与 {base} 的各次重复并非都在同一环境中测得",
+    )
+    mark_rule = Both(
+        "‡ measured by another rule than {base}: the speedup divides unlike figures",
+        "‡ 统计规则与 {base} 不同：加速比不可直接比较",
     )
     # the report
     gap = Both(" ", "")  # between sentences

@@ -64,7 +64,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         columns=(Column("", "left"), *(Column(heading) for heading in headings[1:])),
         rows=tuple(rows),
         notes=(
-            *speedup_notes([group], w),
+            *speedup_notes([group], w, marked=several),
             *(
                 [
                     pick(

@@ -12,12 +12,24 @@ from backends.results.statistics import CV_AMBER, CV_RED
 from backends.results.summary import Group
 from backends.results.translations import Words
 
+_MARKS = {
+    "†": {Concern.OTHER_ENVIRONMENT, Concern.MIXED_ENVIRONMENT},
+    "‡": {Concern.OTHER_RULE},
+}
+
 
 def speedup_cell(case: CaseResult, group: Group, *, nothing: str = NOTHING) -> str:
-    """``3.85``, ``1`` for the base, ``–`` without one; † where the environments differ."""
+    """``3.85``, ``1`` for the base, ``–`` without one; † where the environments differ, ‡ where
+    the rules do."""
     text = ratio(case.speedup, is_base=case.case == group.base, nothing=nothing)
-    marked = {Concern.OTHER_ENVIRONMENT, Concern.MIXED_ENVIRONMENT}.intersection(case.concerns)
-    return f"{text} †" if marked and case.speedup is not None else text
+    return " ".join([text, *speedup_marks(case)])
+
+
+def speedup_marks(case: CaseResult) -> tuple[str, ...]:
+    """None without a speedup. Each has its legend in :func:`.common.speedup_notes`."""
+    if case.speedup is None:
+        return ()
+    return tuple(mark for mark, why in _MARKS.items() if why.intersection(case.concerns))
 
 
 def speedup_interval_cell(case: CaseResult) -> str:

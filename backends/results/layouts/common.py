@@ -9,6 +9,7 @@ from typing import Literal
 from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.findings import Concern
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
+from backends.results.layouts.cells import speedup_marks
 from backends.results.scaling_loss import Scaling, scaling
 from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words
@@ -78,15 +79,16 @@ def card_name(gpus: int, w: Words) -> str:
     return w.card_rows[gpus != 1].format(gpus=gpus)
 
 
-def speedup_notes(groups: Sequence[Group], w: Words) -> list[str]:
-    """What explains a speedup that is missing or marked, and figures that nobody measured."""
+def speedup_notes(groups: Sequence[Group], w: Words, *, marked: bool = True) -> list[str]:
+    """What explains a speedup that is missing or ``marked``, and figures that nobody measured."""
     notes = [w.simulated] if simulated(groups) else []
     for group in groups:
         concerns = {concern for case in group.cases for concern in case.concerns}
         if Concern.NO_BASE in concerns:
             notes.append(w.no_base.format(base=group.base))
-        if concerns & {Concern.OTHER_ENVIRONMENT, Concern.MIXED_ENVIRONMENT}:
-            notes.append(w.mark_environment.format(base=group.base))
+        marks = {mark for case in group.cases if marked for mark in speedup_marks(case)}
+        legends = {"†": w.mark_environment, "‡": w.mark_rule}
+        notes += [text.format(base=group.base) for mark, text in legends.items() if mark in marks]
     return list(dict.fromkeys(notes))
 
 

@@ -84,7 +84,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
     title = group_title(group, groups)
     if oneflow and group.batch_size is not None:
         title = f"{w.oneflow_title.format(batch=group.batch_size)} ({title})"
-    notes = speedup_notes([group], w)
+    notes = speedup_notes([group], w, marked="speedup" in names)
     if "cv" in names:
         concerns = {concern for case in group.cases for concern in case.concerns}
         notes += [w.mark_amber] if Concern.CV_AMBER in concerns else []

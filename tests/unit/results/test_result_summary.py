@@ -8,12 +8,16 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from backends.results.dataframe import results_csv, results_frame
 from backends.results.findings import Concern
 from backends.results.grade_words import finding_lines
+from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import speedup_tables
+from backends.results.publish import LAYOUTS
 from backends.results.results_json import document, to_json
 from backends.results.summary import summarise
 
@@ -226,6 +230,49 @@ def test_speedup_across_environments_is_marked_in_the_table(runs_of):
     assert "1.90 †" in table.rows[1]
     assert "1" in table.rows[0]
     assert any(note.startswith("†") for note in table.notes)
+
+
+MARKS = {"†": "†", "‡": "‡", "!": "! ", "!!": "!! ", "w": "w:"}
+
+
+@given(
+    environments=st.lists(st.sampled_from(["a", "b", ""]), min_size=8, max_size=8),
+    windows=st.lists(st.sampled_from(["all", "the last"]), min_size=2, max_size=2),
+    values=st.lists(st.sampled_from([None, 100.0, 103.0, 130.0]), min_size=8, max_size=8),
+    layout=st.sampled_from(["speedup", "compare", "airank"]),
+    columns=st.sampled_from([None, ("gpus", "cv"), ("gpus", "speedup", "n")]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_mark_is_in_a_table_exactly_where_its_legend_is(
+    runs_of, environments, windows, values, layout, columns
+):
+    runs = [
+        replace(run, fingerprint=environment, window=window)
+        for tag, window, at in zip(("1n1g", "1n2g"), windows, (0, 4), strict=True)
+        for run, environment in zip(
+            runs_of(tag, values[at : at + 4]), environments[at : at + 4], strict=True
+        )
+    ]
+    tables = LAYOUTS[layout].tables
+    assert tables is not None
+    for table in tables(summarise(runs), LayoutOptions(columns=columns)):
+        words = {word for row in table.rows for cell in row for word in cell.split()}
+        assert {mark for mark in MARKS if mark in words} == {
+            mark
+            for mark, begin in MARKS.items()
+            if any(note.startswith(begin) for note in table.notes)
+        }
+
+
+def test_the_dagger_is_where_not_all_of_case_and_base_is_one_environment(runs_of):
+    for base, case in (("aa", "aa"), ("aa", "ab"), ("ab", "aa"), ("aa", "bb"), ("ab", "ab")):
+        runs = [
+            replace(run, fingerprint=environment)
+            for tag, of in (("1n1g", base), ("1n2g", case))
+            for run, environment in zip(runs_of(tag, [100.0, 101.0]), of, strict=True)
+        ]
+        (table,) = speedup_tables(summarise(runs))
+        assert ("†" in " ".join(table.rows[1])) is (len({*base, *case}) > 1)
 
 
 def test_unknown_environments_are_not_called_different(runs_of):
