@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from backends.hosts.fingerprint import several
 from backends.hosts.machines import Machines
 from backends.results.case_result import CaseResult
+from backends.results.compared_models import models_apart
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
 from backends.results.paired_cases import (
     Key,
@@ -58,6 +59,7 @@ class Verdict(StrEnum):
     SAME = "same"
     INCONCLUSIVE = "inconclusive"
     INSUFFICIENT = "insufficient"
+    DIFFERENT_MODEL = "different model"
 
 
 class Ground(StrEnum):
@@ -68,6 +70,7 @@ class Ground(StrEnum):
     NOISE = "noise"  # beyond the threshold, but the interval holds 1
     UNPROVEN = "unproven"  # within the threshold, but the interval reaches beyond it
     TOO_FEW = "too_few"  # repeats for any interval
+    OTHER_MODEL = "other_model"  # whatever the ratio, it is of no change
     NOT_IN_BASELINE = "not_in_baseline"
     NOT_IN_CANDIDATE = "not_in_candidate"
     BASELINE_FAILED = "baseline_failed"
@@ -105,6 +108,18 @@ class ComparedCase:
     repeats_needed: int | None = None
     decisive: bool = False
     differs: tuple[tuple[str, Scalar | None], ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is one of the tests that together decide the exit code."""
+        return self.evidence is not None and self.verdict is not Verdict.DIFFERENT_MODEL
+
+    @property
+    def models(self) -> tuple[str, str] | None:
+        """What the two models are called, where they are not one."""
+        if self.baseline is None or self.candidate is None:
+            return None
+        return models_apart(self.baseline, self.candidate)
 
     @property
     def keys(self) -> tuple[Key | None, Key | None]:
@@ -149,7 +164,7 @@ class Comparison:
     @property
     def judged(self) -> int:
         """Cases with an interval: the family over which a chance regression is guarded against."""
-        return sum(case.evidence is not None for case in self.cases)
+        return sum(case.judged for case in self.cases)
 
     def fails(self, *, strict: bool = False) -> tuple[ComparedCase, ...]:
         """The cases that make the exit code 1: decisive regressions, and cases that succeeded in
@@ -176,7 +191,8 @@ def compare(
 
     A regression (an improvement): Welch's 95% interval of the ratio excludes 1, and the best
     estimate is beyond ``threshold`` (0.02: 2%). The same: the whole interval is within it. All else
-    is inconclusive, also what has fewer than three repeats; insufficient: one side has none.
+    is inconclusive, also what has fewer than three repeats; insufficient: one side has none. Of two
+    models there is a ratio and no verdict.
 
     Raises
     ------
@@ -307,16 +323,25 @@ def _judged(
     by_medians = None
     if interval is not None and interval.method is Method.BOOTSTRAP:
         by_medians, _ground = judge_ratio(ratio, interval, threshold)
-    case = replace(case, ratio=ratio, interval=interval, by_medians=by_medians)
+    case = replace(case, ratio=ratio, interval=interval)
     if min(len(ours), len(theirs)) < FEWEST:
         verdict, ground, evidence = Verdict.INCONCLUSIVE, Ground.TOO_FEW, None
     else:
         evidence = welch(ours, theirs)
         verdict, ground = judge(evidence, threshold)
+    if case.models is not None:
+        verdict, ground, by_medians = Verdict.DIFFERENT_MODEL, Ground.OTHER_MODEL, None
     needed = None
     if verdict is Verdict.INCONCLUSIVE:
         needed = repeats_needed(ours, theirs, threshold)
-    return replace(case, verdict=verdict, ground=ground, evidence=evidence, repeats_needed=needed)
+    return replace(
+        case,
+        verdict=verdict,
+        ground=ground,
+        evidence=evidence,
+        by_medians=by_medians,
+        repeats_needed=needed,
+    )
 
 
 def judge(evidence: Welch, threshold: float) -> tuple[Verdict, Ground]:
@@ -369,7 +394,8 @@ def repeats_needed(ours: Sequence[float], theirs: Sequence[float], threshold: fl
 def _with_decisive(cases: Sequence[ComparedCase]) -> list[ComparedCase]:
     """Over the one-sided tests for a slow-down: however many unchanged cases are compared, hardly
     ever one of them makes the comparison fail."""
-    stands = standing([(p_slower(c.evidence), i) for i, c in enumerate(cases) if c.evidence])
+    tests = [(p_slower(c.evidence), i) for i, c in enumerate(cases) if c.evidence and c.judged]
+    stands = standing(tests)
     return [
         replace(case, decisive=case.verdict is Verdict.REGRESSION and i in stands)
         for i, case in enumerate(cases)

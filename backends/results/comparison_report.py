@@ -39,6 +39,7 @@ _GROUNDS: Mapping[Ground, str] = {
     Ground.WITHIN: "the means differ by {change}, 95% {low} to {high}, all within {threshold}",
     Ground.NOISE: "the means differ by {change}, but by 95% {low} to {high}: it may be noise",
     Ground.UNPROVEN: "the means differ by {change}, 95% {low} to {high}: it may be {threshold}",
+    Ground.OTHER_MODEL: "{models}: the speed of another model is no change",
     Ground.TOO_FEW: "{n}, a verdict takes three",
     Ground.NOT_IN_BASELINE: "not in the baseline",
     Ground.NOT_IN_CANDIDATE: "not in the candidate",
@@ -183,6 +184,11 @@ def _exit_lines(comparison: Comparison) -> list[str]:
         lines.append(f"Slower{among}, so that the exit code is 1: {cases}.")
     elif n:
         lines.append(f"No case is slower beyond what chance does{among}.")
+    if others := comparison.of(Verdict.DIFFERENT_MODEL):
+        lines.append(
+            f"No verdict on another model, and the exit code does not rest on it: "
+            f"{_names(others, labels)}."
+        )
     chance = [case for case in comparison.regressions if not case.decisive]
     if chance:
         lines.append(
@@ -251,6 +257,8 @@ def ratio_cell(case: ComparedCase) -> str:
 def reason(case: ComparedCase, threshold: float) -> str:
     """What the verdict rests on, and what would decide where there is none."""
     figures = {"threshold": f"{threshold * 100:g}%", "n": _fewest(case)}
+    if case.models is not None:
+        figures["models"] = "{} in the baseline, {} in the candidate".format(*case.models)
     if case.evidence is not None:
         interval = case.evidence.interval()
         figures["change"] = signed_percent(case.evidence.ratio - 1)

@@ -55,6 +55,7 @@ VERDICTS = {
     Verdict.SAME: ("=", TEXT),
     Verdict.INCONCLUSIVE: ("?", WARN),
     Verdict.INSUFFICIENT: ("–", MUTED),
+    Verdict.DIFFERENT_MODEL: ("≠", WARN),
 }
 
 ON_ONE_SIDE = (Ground.NOT_IN_BASELINE, Ground.NOT_IN_CANDIDATE)

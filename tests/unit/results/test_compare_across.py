@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.results.comparison import compare
@@ -189,3 +189,64 @@ def test_the_same_campaign_twice_is_said(dlperf: Dlperf, tmp_path: Path) -> None
     dlperf("report", COMPILE, "--bundle", bundle)
     assert "runs are on both sides" in dlperf("compare", COMPILE, bundle)
     assert "on both sides" not in dlperf("compare", COMPILE, GRAPHS, "--across", "graphs")
+
+
+@given(
+    ratio=st.floats(0.05, 20),
+    n=st.integers(1, 7),
+    apart=st.sampled_from(["workload", "model", "parameters"]),
+    strict=st.booleans(),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_another_model_has_a_ratio_and_no_verdict(
+    runs_of: Runs, ratio: float, n: int, apart: str, strict: bool
+) -> None:
+    fields: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+        "workload": ({"workload": "GPT-2 124M"}, {"workload": "GPT-2 1.3B, sequence_length=2"}),
+        "model": ({"model": "GPT-2"}, {"model": "GPT-3"}),
+        "parameters": (
+            {"metrics": {"model_parameters": 124e6}},
+            {"metrics": {"model_parameters": 1.3e9}},
+        ),
+    }
+    values = [100.0 + repeat / 100 for repeat in range(n)]
+    ours, theirs = fields[apart]
+    comparison = compare(
+        runs_of("1n1g", values, **ours),
+        runs_of("1n1g", [ratio * value for value in values], **theirs),
+    )
+    (case,) = comparison.cases
+    assert case.verdict == "different model"
+    assert case.ratio == pytest.approx(ratio)
+    assert comparison.fails(strict=strict) == ()
+    assert comparison.judged == 0
+    text = comparison_markdown(comparison)
+    assert "the speed of another model is no change" in text
+    assert "slower" not in text
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({"workload": "GPT-2 124M"}, {"workload": "GPT2 124m, sequence_length=512"}),
+        ({"workload": "GPT-2 124M"}, {"workload": ""}),
+        ({"metrics": {"model_parameters": 124e6}}, {"metrics": {"model_parameters": 124.4e6}}),
+        ({"model": "ResNet50 V1.5"}, {"model": "resnet50_v1.5"}),
+    ],
+)
+def test_one_model_by_two_names_is_judged(
+    runs_of: Runs, ours: dict[str, object], theirs: dict[str, object]
+) -> None:
+    slower = [value * 0.9 for value in STEADY]
+    comparison = compare(runs_of("1n1g", STEADY, **ours), runs_of("1n1g", slower, **theirs))
+    assert [case.verdict for case in comparison.cases] == ["regression"]
+    assert comparison.fails()
+
+
+def test_two_sizes_of_a_model_do_not_fail_a_pipeline(dlperf: Dlperf) -> None:
+    across = ("batch_size", "parallel", "sequence_length", "size")
+    small, large = EXAMPLES / "h200-x2-gpt-124m", EXAMPLES / "h200-x2-gpt-1.3b"
+    told = json.loads(dlperf("compare", small, large, "--json", "--strict", "--across", *across))
+    assert {case["verdict"] for case in told["cases"]} == {"different model"}
+    assert told["regressions"] == 0
+    assert "GPT-2 124M in the baseline, GPT-2 1.3B in the candidate" in told["cases"][0]["reason"]

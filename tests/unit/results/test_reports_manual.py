@@ -114,7 +114,7 @@ def test_flags_verdicts_and_columns_are_listed():
     names = re.findall(r"`(\w+)`", section("Flags"))
     assert set(names) - {"flags"} == {str(concern) for concern in set(Concern) - SHORTFALLS}
     table = section("Comparing two campaigns")
-    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == {str(v) for v in Verdict}
+    assert set(re.findall(r"^\| `([\w ]+)`", table, re.M)) == {str(v) for v in Verdict}
     for column in COLUMNS:
         assert f"`{column}`" in section("Layouts")
     for column in (*RESULT_COLUMNS, *FIGURE_COLUMNS):
