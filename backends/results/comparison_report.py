@@ -66,8 +66,8 @@ def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
             if key is not None and own is not None:
                 side[key] = own
     return tuple(
-        f"{name}: {provenance(cases.values(), version())}"
-        for name, cases in zip(_SIDES, sides, strict=True)
+        f"{side.capitalize()}: {provenance(cases.values(), version(), name=name)}"
+        for side, name, cases in zip(_SIDES, comparison.names, sides, strict=True)
     )
 
 
@@ -167,8 +167,8 @@ def _of_all(comparison: Comparison) -> str:
 def _assumed(comparison: Comparison) -> list[str]:
     """Whose profile did not have which parameters yet."""
     return [
-        f"{_SIDES[assumed.campaign]}: {assumed.profile} had no such parameter yet, so its default "
-        f"is taken: {parameters_text(dict(assumed.parameters))}."
+        f"{_SIDES[assumed.campaign].capitalize()}: {assumed.profile} had no such parameter yet, "
+        f"so its default is taken: {parameters_text(dict(assumed.parameters))}."
         for assumed in comparison.assumed
     ]
 

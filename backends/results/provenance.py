@@ -16,18 +16,21 @@ MOST = 60
 """Characters of the names of hosts: of more their number is told."""
 
 
-def provenance(cases: Collection[CaseResult], version: str, lang: Lang = "en") -> str:
+def provenance(
+    cases: Collection[CaseResult], version: str, lang: Lang = "en", *, name: str = ""
+) -> str:
     """``dlperf-tui 1.2 · 2026-11-21-resnet50 · 2026-11-21 · node[1-4], NVIDIA H200, driver 580.1 ·
     grades 3 × A, 1 × C``: the program that wrote it, campaign, days (UTC), hosts, grades.
 
-    Of what is not known nothing is said. ``version``: of this program.
+    Of what is not known nothing is said. ``version``: of this program. ``name``: the campaign's
+    where it is shown, instead of that in its journal.
     """
     counted = [run for case in cases for run in case.measured_runs]
     runs = counted or [run for case in cases for run in case.runs]
     parts = [
         "SIMULATED" * any(run.simulated for run in runs),
         f"dlperf-tui {version}",
-        ", ".join(dict.fromkeys(run.campaign for run in runs)),
+        name or ", ".join(dict.fromkeys(run.campaign for run in runs)),
         _days(runs),
         pick(lang, "imported", "导入数据") * any(run.imported for run in runs),
         ", ".join(_machines(runs, lang)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -172,6 +173,9 @@ def test_graphs_against_none_between_two_campaigns(
     text = dlperf("compare", COMPILE, GRAPHS, "--across", "graphs")
     assert "graphs=off→on" in text
     assert f"Baseline: {COMPILE.name}. Candidate: {GRAPHS.name}. Medians in images/s; " in text
+    for side, campaign in (("Baseline", COMPILE), ("Candidate", GRAPHS)):  # and so below the table
+        (line,) = re.findall(rf"^{side}: dlperf-tui \S+ · (.*?) · ", text, re.MULTILINE)
+        assert line == campaign.name
 
 
 @pytest.mark.parametrize("asked", [(), ("--across", "precision")])

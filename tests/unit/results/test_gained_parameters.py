@@ -110,7 +110,7 @@ def of_today(dlperf: Dlperf, tmp_path: Path) -> Path:
 def test_a_campaign_of_before_is_compared(dlperf: Dlperf, of_today: Path):
     for sides, older in (((OF_BEFORE, of_today), "baseline"), ((of_today, OF_BEFORE), "candidate")):
         said = dlperf("compare", *sides)
-        assert f"{older}: torch-resnet50 had no such parameter yet" in said
+        assert f"{older.capitalize()}: torch-resnet50 had no such parameter yet" in said
         document = json.loads(dlperf("compare", *sides, "--json"))
         assert {case["ratio"] for case in document["cases"]} == {1.0}
         assert len(document["cases"]) == 6

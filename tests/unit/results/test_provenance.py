@@ -145,8 +145,8 @@ def test_a_comparison_says_it_of_both_sides(dlperf: Callable[..., str]) -> None:
     both = [EXAMPLES / name for name in ("h200-x4", "h200-x4-resnet50-tf32")]
     *_, baseline, _, candidate = dlperf("compare", *both).splitlines()
     for line, side, name in (
-        (baseline, "baseline", "2026-11-21-h200-x4 "),
-        (candidate, "candidate", "2026-11-22-h200-x4-resnet50-tf32 "),
+        (baseline, "Baseline", "h200-x4 "),
+        (candidate, "Candidate", "h200-x4-resnet50-tf32 "),
     ):
         assert line.startswith(f"{side}: dlperf-tui {version()} · {name}")
 
