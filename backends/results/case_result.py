@@ -143,6 +143,12 @@ class CaseResult:
         return max(known, default=None)
 
     @property
+    def memory_is_stated(self) -> bool:
+        """Its memory is what a log or a report says, the most that a framework allocated, and not
+        what the devices had in use."""
+        return self.gpu_memory_mib is not None and self.imported
+
+    @property
     def metrics(self) -> dict[str, float]:
         """Median over the successful repeats of every further figure of merit."""
         good = [run.metrics for run in self.runs if run.succeeded]

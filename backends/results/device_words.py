@@ -13,6 +13,7 @@ class _DeviceWords(Words):
     gpus = Both("device num", "设备数")
     batch = Both("bsz/device", "单设备batch size")
     memory = Both("memory (MiB)", "内存(MiB)")
+    stated_memory = Both("stated memory (MiB)", "日志所述内存(MiB)")
     oneflow_gpus_per_node = Both("devices/node", "每节点设备数")
     oneflow_memory = Both("Memory Usage", "内存占用")
     oneflow_title = Both(
@@ -37,3 +38,8 @@ def devices_heading(groups: Sequence[Group], lang: Lang) -> str:
     """What stands over, or beside, their number."""
     text = devices_text(groups, lang)
     return pick(lang, text, f"{text}数")
+
+
+def memory_name(*, stated: bool, on_cpus: bool = False) -> str:
+    """``GPU memory`` in use on the devices, or as a log or a report has ``stated`` it."""
+    return f"{'stated ' * stated}{'memory' if on_cpus else 'GPU memory'}"

@@ -58,6 +58,10 @@ class Group:
         return bool(runs) and not any(run.imported or has_gpus(run.fingerprint) for run in runs)
 
     @property
+    def memory_is_stated(self) -> bool:
+        return any(case.memory_is_stated for case in self.cases)
+
+    @property
     def measured_cases(self) -> tuple[CaseResult, ...]:
         return tuple(case for case in self.cases if case.throughput is not None)
 

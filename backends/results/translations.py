@@ -34,6 +34,7 @@ class Words:
     gpus = Both("gpu num", "GPU数")
     batch = Both("bsz/gpu", "单卡batch size")
     memory = Both("GPU memory (MiB)", "显存(MiB)")
+    stated_memory = Both("stated GPU memory (MiB)", "日志所述显存(MiB)")
     throughput = Both("throughput", "吞吐")
     speedup = Both("speedup", "加速比")
     speedup_interval = Both("95% of speedup", "加速比95%区间")

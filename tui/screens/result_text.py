@@ -11,7 +11,7 @@ from rich.text import Text
 from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
-from backends.results.device_words import devices_text
+from backends.results.device_words import devices_text, memory_name
 from backends.results.findings import Concern, Grade
 from backends.results.grade import rules_of
 from backends.results.grade_words import graded_lines, rules_text
@@ -260,7 +260,10 @@ def case_text(
         ]
         if case.gpu_memory_mib is not None:
             rows.append(
-                ("memory" if group.on_cpus else "GPU memory", f"{case.gpu_memory_mib:,} MiB")
+                (
+                    memory_name(stated=case.memory_is_stated, on_cpus=group.on_cpus),
+                    f"{case.gpu_memory_mib:,} MiB",
+                )
             )
         rows += usual_lines(case.measured_runs)
         rows += measurements(case.metrics)

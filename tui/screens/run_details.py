@@ -19,6 +19,7 @@ from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset
+from backends.results.device_words import memory_name
 from backends.results.steady_words import disturbance_text
 from backends.results.telemetry_words import coinciding, usual_lines
 from backends.results.workload_figures import configuration, measurements
@@ -175,7 +176,7 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
         facts.append(("readings", str(run.readings)))
     facts += _steps(record)
     if record.gpu_memory_mib is not None:
-        facts.append(("GPU memory", f"{record.gpu_memory_mib:,} MiB"))
+        facts.append((memory_name(stated=record.imported), f"{record.gpu_memory_mib:,} MiB"))
     facts += measurements(record.metrics)
     if run.elapsed_s is not None:
         facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))

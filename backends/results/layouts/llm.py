@@ -57,6 +57,8 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
     lang = options.lang
     device = "device" if group.on_cpus else "GPU"
     memory = "内存(MiB)" if group.on_cpus else "显存(MiB)"
+    called = "stated memory (MiB)" if group.memory_is_stated else "memory (MiB)"
+    memory = f"{'日志所述' * group.memory_is_stated}{memory}"
     columns: list[tuple[Column, _Cell]] = [
         (Column(devices_heading([group], lang)), lambda case: str(case.gpus)),
         (Column(pick(lang, "layout", "并行方式"), "left"), _layout),
@@ -75,7 +77,7 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
             lambda c: fixed(c.metrics.get("tflop_per_s_per_gpu"), 1),
         ),
         (Column("MFU"), lambda case: percent(case.metrics.get("mfu"))),
-        (Column(pick(lang, "memory (MiB)", memory), rank=3), lambda c: _whole(c.gpu_memory_mib)),
+        (Column(pick(lang, called, memory), rank=3), lambda c: _whole(c.gpu_memory_mib)),
         (
             Column("J/token", rank=2),
             lambda c: significant(typical(c.measured_runs, joules_per_sample)),

@@ -79,7 +79,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
     oneflow = options.style == "oneflow"
     names = _columns(group, options)
     decimals = options.throughput_decimals(3 if oneflow else 2)
-    headings = _oneflow_headings(w) if oneflow else _headings(w)
+    headings = _oneflow_headings(w) if oneflow else _headings(w, stated=group.memory_is_stated)
     cells = _cells(group, decimals)
     title = group_title(group, groups)
     if oneflow and group.batch_size is not None:
@@ -119,13 +119,13 @@ def _columns(group: Group, options: LayoutOptions) -> tuple[str, ...]:
     return tuple(name for name in names if known.get(name, True))
 
 
-def _headings(w: Words) -> dict[str, str]:
+def _headings(w: Words, *, stated: bool = False) -> dict[str, str]:
     return {
         "nodes": w.nodes,
         "gpus_per_node": w.gpus_per_node,
         "gpus": w.gpus,
         "batch": w.batch,
-        "memory": w.memory,
+        "memory": w.stated_memory if stated else w.memory,
         "throughput": w.throughput,
         "speedup": w.speedup,
         "speedup_interval": w.speedup_interval,

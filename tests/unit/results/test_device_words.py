@@ -12,6 +12,7 @@ from backends.results.grade_words import finding_lines
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.compare_frameworks import compare_tables
+from backends.results.layouts.layout import Tables
 from backends.results.layouts.llm import llm_tables
 from backends.results.layouts.pivot import pivot_tables
 from backends.results.layouts.speedup import speedup_tables
@@ -93,3 +94,20 @@ def test_a_driver_is_what_tells() -> None:
     assert has_gpus(joined([CPU, GPU]))
     assert not has_gpus(CPU)
     assert not has_gpus("")
+
+
+@pytest.mark.parametrize("layout", [speedup_tables, llm_tables])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_memory_that_a_log_states_has_another_name_than_what_was_in_use(
+    runs_of: RunsOf, layout: Tables, lang: Lang
+) -> None:
+    def headings(*, imported: bool) -> set[str]:
+        runs = runs_of("1n1g", [100.0], unit="tokens/s", gpu_memory_mib=18321, imported=imported)
+        (table,) = layout(summarise(runs), LayoutOptions(lang=lang))
+        return set(table.headings)
+
+    (stated,), (used,) = (
+        headings(imported=True) - headings(imported=False),
+        headings(imported=False) - headings(imported=True),
+    )
+    assert stated.removeprefix("stated ").removeprefix("日志所述") == used
