@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from backends.results.ratios import ratio_interval
-from backends.results.statistics import half_width, median_interval
+from backends.results.statistics import half_width
 from profiles.durations import parse_duration
 from profiles.errors import ProfileError, SelectionError
 
@@ -213,11 +213,12 @@ def width_of(values: Sequence[float], base: Sequence[float] | None = None) -> fl
     )
 
 
-def expected_repeats(rule: AutoRepeats, values: Sequence[float]) -> int | None:
+def expected_repeats(
+    rule: AutoRepeats, values: Sequence[float], base: Sequence[float] | None = None
+) -> int | None:
     """How many repeats the target will take in all, if the spread stays as it is: the interval
     narrows with the root of their number. None while nothing can be said."""
-    interval = median_interval(values)
-    width = half_width(values) if interval is not None else None
+    width = width_of(values, base)
     if width is None:
         return None
     needed = len(values) * (width / rule.target) ** 2

@@ -141,7 +141,7 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     from backends.results.results_json import document  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
     from tui.cli.shared.print_table import print_tables  # noqa: PLC0415
-    from tui.cli.shared.say_findings import say_findings  # noqa: PLC0415
+    from tui.cli.shared.say_findings import say_findings, say_missed  # noqa: PLC0415
 
     runs = run_results(state)
     groups = summarise(runs)
@@ -152,6 +152,8 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
         print_tables(speedup_tables(groups), ((), (footer(groups),)))
         print()
         say_findings(groups)
+        if state.auto is not None:
+            say_missed(state.auto, groups)
     for line in failures(failed):
         say(line)
     say(f"report and raw logs: {path}")

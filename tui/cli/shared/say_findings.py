@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from backends.results.auto_repeats import AutoRepeats
+from backends.results.case_result import CaseResult
 from backends.results.findings import Grade
 from backends.results.grade_words import graded_lines
+from backends.results.missed_targets import missed_targets
 from backends.results.summary import Group
 from profiles.format.case_labels import case_labels
 from tui.cli.shared.output import say_folded
@@ -18,14 +21,10 @@ def say_findings(groups: Sequence[Group]) -> None:
     """The grade of each case, and everything that is to be known of it, once of all cases of which
     it is so. The grade stands before what it comes from alone."""
     told: dict[tuple[str, str], list[str]] = {}
-    labels = case_labels(case.as_case for group in groups for case in group.cases)
-    campaigns = len({group.campaign for group in groups}) > 1
-    profiles = len({group.profile for group in groups}) > 1
+    called = _names(groups)
     for group in groups:
         for case in group.cases:
-            called = labels.label(case.as_case) if len(groups) > 1 else case.case
-            parts = (group.campaign * campaigns, case.profile * profiles, called)
-            name = " ".join(filter(None, parts))
+            name = called(group, case)
             grade = f", grade {case.grade}" if case.grade else ""
             for allows, line in graded_lines(case, group):
                 decides = allows is case.grade and allows is not Grade.A
@@ -37,3 +36,25 @@ def say_findings(groups: Sequence[Group]) -> None:
         of = list(dict.fromkeys(names))
         whose = f"all {len(of)} cases" if len(of) == len(every) >= MANY else ", ".join(of)
         say_folded(f"note: {whose}{grade}: {line}")
+
+
+def say_missed(rule: AutoRepeats, groups: Sequence[Group]) -> None:
+    """Where repeats until it is known ended before it was."""
+    called = _names(groups)
+    for group in groups:
+        for case, line in missed_targets(rule, group):
+            say_folded(f"note: {called(group, case)}: {line}")
+
+
+def _names(groups: Sequence[Group]) -> Callable[[Group, CaseResult], str]:
+    """What cases are called beside one another."""
+    labels = case_labels(case.as_case for group in groups for case in group.cases)
+    campaigns = len({group.campaign for group in groups}) > 1
+    profiles = len({group.profile for group in groups}) > 1
+
+    def called(group: Group, case: CaseResult) -> str:
+        label = labels.label(case.as_case) if len(groups) > 1 else case.case
+        parts = (group.campaign * campaigns, case.profile * profiles, label)
+        return " ".join(filter(None, parts))
+
+    return called
