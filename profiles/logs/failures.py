@@ -252,6 +252,11 @@ class FailureScanner:
         """Whether a line of what was kept is one of these."""
         return _first(known, self._parts()) is not None
 
+    @property
+    def kept(self) -> str:
+        """The log's beginning and end, as text."""
+        return b"".join(self._parts()).decode("utf-8", "replace")
+
     def _parts(self) -> tuple[bytes, bytes]:
         tail = b"".join(self._tail)
         if len(tail) > self._tail_limit:

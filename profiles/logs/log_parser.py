@@ -164,6 +164,11 @@ class LogParser:
         return self._failures.has(IN_FP8)
 
     @property
+    def kept(self) -> str:
+        """The log's beginning and end."""
+        return self._failures.kept
+
+    @property
     def simulated(self) -> bool:
         """Whether the log says that a simulated host has printed it."""
         return self._failures.has(SIMULATED)

@@ -23,6 +23,7 @@ from profiles.logs.log_parser import LogParser
 from profiles.throughput.derived import derived_metrics
 from profiles.throughput.doubts import Doubt, Doubts, clock_texts, far_above_text
 from profiles.throughput.mfu import MFU, beyond, credible, is_fp8
+from profiles.throughput.other_model import other_model
 from profiles.throughput.rank_times import RankTime
 from profiles.throughput.run_facts import Facts
 from profiles.throughput.speed import is_speed
@@ -93,6 +94,8 @@ def measure_run(
     if rule.summary and parser.summary_value is None and result.throughput is not None:
         warnings.append("the log has no summary line; measured over its readings instead")
     warnings += facts.contradictions
+    if result.throughput is not None and (other := other_model(profile.model, parser.kept)):
+        warnings.append(other)
     if rule.scope == "per_node" and case.nodes > 1:
         warnings.append(ONE_NODE)
     metrics, left = _metrics(profile, rule, case, facts, parser, result.throughput)

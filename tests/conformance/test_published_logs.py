@@ -43,6 +43,14 @@ def test_every_reading_is_found_and_nothing_else() -> None:
     assert all(log.parser.rejected == 0 for log in logs().values())
 
 
+def test_no_log_is_taken_for_one_of_another_model() -> None:
+    assert not [
+        log_id
+        for log_id, log in logs().items()
+        if any("is it the right profile?" in text for text in log.measurement.warnings)
+    ]
+
+
 def test_published_values_are_reproduced() -> None:
     errors = [abs(log.error) for log in logs().values() if log.entry["reproduced_within_1pct"]]
     assert len(errors) == 84
