@@ -18,13 +18,14 @@ _BEGINNINGS = re.compile(
     r"|<!DOCTYPE html>\n<html [^>]*>\n<head>\n<meta charset=\"utf-8\">\n"
     r"<meta http-equiv=\"Content-Security-Policy\""
     r"|<\?xml [^>]*>\s*<testsuite "
+    r"|<\?xml [^>]*>\s*<!DOCTYPE svg (?:.*\n)*?\s*<dc:title>dlperf-tui</dc:title>"
 )
 _END = re.compile(r"(Written by|由) dlperf-tui \S+( 生成。)?\s*\Z")  # of the whole report
 
 
 def is_own_output(path: Path) -> bool:
     """Whether the regular file holds nothing, or looks like what ``report`` and ``compare`` write
-    (markdown, CSV, JSON, HTML, JUnit, in any language), which may be written again. Blocking.
+    (markdown, CSV, JSON, HTML, JUnit, SVG, in any language), which may be written again. Blocking.
 
     Raises
     ------
@@ -47,7 +48,8 @@ def _is_own_csv(text: str) -> bool:
 def _headings(w: Words) -> tuple[str, ...]:
     """What a column may be called that stands first, where it is not the usual one, too."""
     return (
-        *(w.nodes, w.gpus_per_node, w.gpus, w.batch, w.memory, w.throughput, w.speedup),
+        *(w.nodes, w.gpus_per_node, w.gpus, w.batch, w.memory, w.stated_memory, w.throughput),
+        w.speedup,
         *(w.speedup_interval, w.efficiency, w.efficiency_interval, w.cv, w.count),
         *(w.oneflow_gpus_per_node, w.oneflow_memory, w.oneflow_throughput, w.oneflow_speedup),
         *(w.cards, w.compare_gpus, w.time_to_train),

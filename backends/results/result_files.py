@@ -106,17 +106,27 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def write_figures(
-    directory: Path, groups: Sequence[Group], lang: Lang, *, export: bool = False
+    directory: Path,
+    groups: Sequence[Group],
+    lang: Lang,
+    *,
+    export: bool = False,
+    check: Callable[[Path], None] | None = None,
 ) -> tuple[tuple[str, str], ...]:
     """Draw into ``directory/figures``; (title, path relative to ``directory``) of each.
 
-    ``export``: that is no campaign's directory.
+    ``export``: that is no campaign's directory. ``check`` raises where a file must not be written;
+    nothing is then.
     """
     from backends.results.svg_figures import draw_figures  # noqa: PLC0415 (matplotlib: 1 s)
 
     write = write_atomically if export else write_in_campaign
     written = []
-    for figure in draw_figures(groups, lang):
+    figures = draw_figures(groups, lang)
+    if check is not None:
+        for figure in figures:
+            check(directory / "figures" / figure.name)
+    for figure in figures:
         write(directory / "figures" / figure.name, figure.svg)
         written.append((figure.title, f"figures/{figure.name}"))
     return tuple(written)

@@ -19,7 +19,7 @@ from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_figures
 from backends.results.run_result import RunResult
 from backends.results.side_by_side import logs_from
-from backends.results.summary import parameters_text, summarise
+from backends.results.summary import Group, parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.counted import counted
 from profiles.errors import DlperfError, SelectionError
@@ -118,6 +118,12 @@ def run(arguments: argparse.Namespace) -> int:
         options=options,
         precheck=precheck_document(paths[0]) if len(paths) == 1 else None,
     )
+    figures: tuple[Path, ...] = ()
+    if arguments.figures:
+        # What was unpacked of a bundle goes when this ends.
+        where = base if workspace.bundles.of(base) is None else Path.cwd()
+        own_groups = summarise(run for own in together for run in own)
+        figures = _figures(own_groups, where, arguments, export=where not in paths)
     if arguments.output is not None:
         write_output(arguments.output, text, "-o")
     elif layout.tables is None or arguments.format not in (None, "md"):
@@ -132,13 +138,19 @@ def run(arguments: argparse.Namespace) -> int:
             from backends.campaign.folder.whole_report import cite_of  # noqa: PLC0415 (only here)
 
             say(f"cite: {cite_of(workspace.state(path), bundle)}")
-    if arguments.figures:
-        # What was unpacked of a bundle goes when this ends.
-        where = base if workspace.bundles.of(base) is None else Path.cwd()
-        groups = summarise(run for own in together for run in own)
-        for _title, name in write_figures(where, groups, arguments.lang, export=where not in paths):
-            say(f"written: {where / name}")
+    for figure in figures:
+        say(f"written: {figure}")
     return OK
+
+
+def _figures(
+    groups: Sequence[Group], where: Path, arguments: argparse.Namespace, *, export: bool
+) -> tuple[Path, ...]:
+    def check(path: Path) -> None:
+        refuse_to_lose(path, "--figures", force=arguments.force)
+
+    found = write_figures(where, groups, arguments.lang, export=export, check=check)
+    return tuple(where / name for _title, name in found)
 
 
 def _format_by_name(arguments: argparse.Namespace) -> str | None:

@@ -85,6 +85,29 @@ def test_a_file_of_others_is_kept_unless_told(
     assert is_own_output(target)
 
 
+@pytest.mark.parametrize("content", [*OTHERS.values(), "<?xml version='1.0'?>\n<svg></svg>\n"])
+def test_a_figure_of_others_is_kept_unless_told(cli: Cli, tmp_path: Path, content: str) -> None:
+    pytest.importorskip("matplotlib")
+    report = tmp_path / "r.md"
+    words = ("report", str(OF_LAYOUT["llm"]), "--figures", "-o", str(report))
+    for _ in range(2):  # its own are drawn anew
+        cli(*words)
+    first, second = sorted((tmp_path / "figures").iterdir())
+    drawn = first.read_bytes()
+    report.unlink()
+    first.unlink()
+    second.write_text(content)
+    said = cli(*words, code=2)
+    assert "--force" in said.err
+    assert str(second) in said.err
+    assert second.read_text() == content
+    assert not first.exists()
+    assert not report.exists()
+    cli(*words, "--force")
+    assert first.read_bytes() == drawn
+    assert is_own_output(second)
+
+
 def test_a_device_is_never_replaced_by_a_file(cli: Cli, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
