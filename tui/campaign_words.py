@@ -17,9 +17,18 @@ _BRANDS = ("NVIDIA ", "Tesla ")
 
 def state_words(summary: CampaignSummary) -> str:
     """``finished``, ``2 failed`` of what is over; ``1 cancelled, live`` of what is not."""
-    counts = ((summary.failed, "failed"), (summary.cancelled, "cancelled"))
-    lost = [f"{number} {word}" for number, word in counts if number]
+    lost = lost_words(summary)
     return ", ".join(lost if lost and summary.state == "finished" else [*lost, summary.state])
+
+
+def lost_words(summary: CampaignSummary) -> list[str]:
+    """``2 failed``, ``1 cancelled``, and what was ``skipped`` before it had started."""
+    counts = (
+        (summary.failed, "failed"),
+        (summary.cancelled - summary.skipped, "cancelled"),
+        (summary.skipped, "skipped"),
+    )
+    return [f"{number} {word}" for number, word in counts if number]
 
 
 def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:

@@ -177,6 +177,7 @@ class FakeSummary:
     simulated: bool = False
     failed: int = 0
     cancelled: int = 0
+    skipped: int = 0
     about: About = field(default_factory=About)
     measures: str = "oneflow-resnet50 1n1g"
     problem: str = ""

@@ -36,6 +36,7 @@ class CampaignSummary:
     elsewhere: bool = False  # it goes on in another directory, or may: this one is a copy
     about: About = field(default_factory=About)  # what people say of it
     cancelled: int = 0  # runs, of those that are done
+    skipped: int = 0  # of the cancelled: before they had started
     paused: int = 0  # runs that are not to be started
     keeper: bool = False  # it is live, and a keeper goes on with it
     profiles: tuple[str, ...] = ()
@@ -157,6 +158,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         elsewhere=bool(elsewhere),
         about=read_about(path),
         cancelled=sum(run.run_id in cancelled for run in latest),
+        skipped=sum(run.run_id in cancelled and run.started_at is None for run in latest),
         paused=sum(run.paused for run in latest),
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),

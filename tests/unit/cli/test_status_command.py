@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record import events as ev
 from backends.campaign.record.status_view import CampaignSnapshot, take
-from profiles.logs.failures import REMEDIES
+from profiles.logs.failures import OUT_OF_GPU_MEMORY, REMEDIES
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
     BEGUN,
@@ -85,7 +86,7 @@ def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     assert [[*row[:3], row[5]] for row in cli("status").rows] == [
         ["open", "1 failed, unfinished", "1/1", ""],
         ["done", "finished", "1/1", ""],
-        ["part", "1 cancelled", "2/2", ""],
+        ["part", "1 skipped", "2/2", ""],
     ]
     document = json.loads(cli("status", "--json").out)
     assert [one["cancelled"] for one in document] == [0, 0, 1]
@@ -287,6 +288,41 @@ def test_what_helps_is_told_once_for_each_reason_of_a_failure(campaign: Campaign
         append(path, assigned(name), ev.RunFailed(t=BEGUN + 3, run_id=name, reason=why))
         changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
     assert [line for line in told if "→" in line] == [f"  → {REMEDIES[w]}" for w in (reason, other)]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_repeats_that_are_not_run_for_want_of_memory_are_told_in_one_line(
+    campaign: Campaign, at_once: bool
+) -> None:
+    path = campaign("c", *(planned(name, n + 1) for n, name in enumerate("abcde")))
+    changes, told = Changes(), list[str]()
+    for name, why in zip("abcde", [OUT_OF_GPU_MEMORY] * 2 + [NOT_RUN] * 3, strict=True):
+        append(path, ev.RunFailed(t=BEGUN + 3, run_id=name, reason=why))
+        if not at_once and why != NOT_RUN:
+            changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
+    changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
+    (line,) = (line for line in told if NOT_RUN in line)
+    assert line.startswith("[5/5] ")
+    assert " #3, #4, #5 failed – " in line
+    assert len([line for line in told if OUT_OF_GPU_MEMORY in line and "#" in line]) == 2
+
+
+def test_what_was_skipped_is_not_counted_as_cancelled(
+    cli: Cli, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skipped = (ev.RunCancelled(t=BEGUN + 3, run_id=name) for name in "bc")
+    ended = ev.RunCancelled(t=BEGUN + 3, run_id="a")
+    launched = ev.RunLaunched(t=BEGUN + 1, run_id="a")
+    runs = (planned("a"), planned("b", 2), planned("c", 3))
+    campaign("part", *runs, assigned("a"), launched, ended, *skipped, FINISHED)
+    (row,) = cli("status").rows
+    assert "1 cancelled, 2 skipped" in row
+    monkeypatch.setattr("tui.cli.shared.watching.time.sleep", _interrupted)
+    assert "1 cancelled 2 skipped" in cli("status", "--watch", code=3).out
+
+
+def _interrupted(_seconds: float) -> None:
+    raise KeyboardInterrupt
 
 
 def test_the_bar_does_not_fall_back_where_a_run_takes_longer_than_expected(

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
+from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.results.numbers import fixed
@@ -42,7 +43,8 @@ async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
 
 class Changes:
     """What changed between two looks at a campaign, as one line each; runs that end are counted,
-    and where one failed a line says what helps most often, once for each reason.
+    and where one failed a line says what helps most often, once for each reason. Repeats that are
+    not run since their case does not fit into memory share a line.
 
     ``ends_only``: of runs, only how they ended; what they do is shown otherwise.
     """
@@ -58,26 +60,28 @@ class Changes:
     def tell(self, now: CampaignSnapshot, out: Callable[[str], None]) -> None:
         """Since the last call; at the first, everything that has happened."""
         mark = "SIMULATED " * now.simulated
+        in_vain: dict[str, list[RunView]] = {}
         for view in now.runs:
+            state = _state_of(view)
             if self._ends_only and not view.state.ended:
                 continue
-            state = str(view.state)
-            if view.paused:
-                state = view.state_text
-            if view.out_of_reach:
-                state = f"{state} (connection lost)"
-            if self._shown.get(view.run_id, "planned") != state:
-                number = ""
-                if view.state.ended:
-                    self._ended.add(view.run_id)
-                    last = {run.run_id for run in now.state.latest_attempts()}
-                    number = f"[{len(self._ended & last)}/{now.total}] "
-                out(clean_text(f"{mark}{number}{_line(view)}"))
-                if view.state is RunState.FAILED and view.reason not in self._helped:
-                    self._helped.add(view.reason)
-                    if view.reason in REMEDIES:
-                        out(f"  → {REMEDIES[view.reason]}")
-                self._shown[view.run_id] = state
+            if self._shown.get(view.run_id, "planned") == state:
+                continue
+            self._shown[view.run_id] = state
+            if view.state.ended:
+                self._ended.add(view.run_id)
+            if view.reason == NOT_RUN:
+                in_vain.setdefault(f"{view.profile} {view.case.label}", []).append(view)
+                continue
+            number = self._number(now) if view.state.ended else ""
+            out(clean_text(f"{mark}{number}{_line(view)}"))
+            if view.state is RunState.FAILED and view.reason not in self._helped:
+                self._helped.add(view.reason)
+                if view.reason in REMEDIES:
+                    out(f"  → {REMEDIES[view.reason]}")
+        for called, views in in_vain.items():
+            which = ", ".join(f"#{view.repeat}" for view in views)
+            out(clean_text(f"{mark}{self._number(now)}{called} {which} failed – {NOT_RUN}"))
         if now.held and not self._held:
             runs = counted(now.paused, "run")
             out(f"all that is left is paused, {runs}: nothing starts before they are unpaused")
@@ -85,6 +89,15 @@ class Changes:
         for _t, level, text in now.notes[self._notes :]:
             out(clean_text(f"{level}: {text}"))
         self._notes = len(now.notes)
+
+    def _number(self, now: CampaignSnapshot) -> str:
+        last = {run.run_id for run in now.state.latest_attempts()}
+        return f"[{len(self._ended & last)}/{now.total}] "
+
+
+def _state_of(view: RunView) -> str:
+    state = view.state_text if view.paused else str(view.state)
+    return f"{state} (connection lost)" if view.out_of_reach else state
 
 
 def _line(view: RunView) -> str:

@@ -14,6 +14,7 @@ from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
+from tui.campaign_words import lost_words
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.print_table import Rows, fitted
@@ -61,7 +62,7 @@ def watch_all(workspace: Workspace) -> int:
         for campaign in campaigns:
             line = f"{campaign.path.name} {campaign.state} {campaign.done}/{campaign.total}"
             line = f"SIMULATED {line}" if campaign.simulated else line
-            line = clean_text(f"{line} {_lost(campaign)}{campaign.problem}".rstrip())
+            line = clean_text(" ".join([line, *lost_words(campaign), campaign.problem]).rstrip())
             if known.get(campaign.path) != line:
                 known[campaign.path] = line
                 out(line)
@@ -79,11 +80,6 @@ def watch_all(workspace: Workspace) -> int:
             began = time.monotonic()
             show(workspace.campaigns())
             time.sleep(max(ALL_EVERY_S, REST * (time.monotonic() - began)))
-
-
-def _lost(campaign: CampaignSummary) -> str:
-    failed = f"{campaign.failed} failed " if campaign.failed else ""
-    return failed + (f"{campaign.cancelled} cancelled " if campaign.cancelled else "")
 
 
 def _kept(shown: CampaignSnapshot) -> str:
