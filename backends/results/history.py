@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import apart, joined, several
+from backends.hosts.machines import Machines
 from backends.results.case_result import CaseResult
 from backends.results.change_points import Change, change_points, last_against_level
 from backends.results.comparison import FAMILY_ALPHA, Verdict, check_threshold, judge, standing
@@ -53,7 +54,7 @@ class Why(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """A campaign as a history takes it. ``began_at``: seconds since the epoch; of an imported one
-    when it was imported."""
+    when it was imported. ``machines``: the hosts that its runs were on, None where nobody knows."""
 
     name: str
     path: Path
@@ -62,6 +63,7 @@ class Campaign:
     simulated: bool
     imported: bool
     runs: tuple[RunResult, ...]
+    machines: Machines | None = None
 
 
 @dataclass(frozen=True, slots=True)

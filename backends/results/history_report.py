@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any  # JSON
 
+from backends.hosts.machines import Machines, machines_apart
 from backends.results.comparison import Verdict
 from backends.results.history import Campaign, CaseHistory, History, LevelChange, Point, Why
 from backends.results.layouts.cells import count_cell, cv_cell
@@ -62,6 +64,7 @@ def _cases_table(history: History) -> Table:
     left = ("profile", "case", "parameters", "history")
     units = ", ".join(dict.fromkeys(case.unit for case in history.cases))
     counts = f"{history.threshold * 100:g}%"
+    hosts = hosts_changed(history)
     figures = ("campaigns", "last", "n", "grade", "change", "95% of it")
     return Table(
         title="",
@@ -72,17 +75,17 @@ def _cases_table(history: History) -> Table:
             Column("verdict", "left"),
             Column("rests on", "left"),
         ),
-        rows=tuple(_case_row(history, case) for case in history.cases),
+        rows=tuple(_case_row(history, case, hosts) for case in history.cases),
         caption=f"Last: the median in {units}; a change counts beyond {counts}.",
         notes=(
             "history: a bar of the blocks is a change of level, × a campaign in which all failed, "
             "· one without a figure; change: after over before, with the interval of the levels' "
-            "means",
+            "means; none: none beyond the threshold was found, –: too few figures to look for one",
         ),
     )
 
 
-def _case_row(history: History, case: CaseHistory) -> tuple[str, ...]:
+def _case_row(history: History, case: CaseHistory, hosts: Sequence[str]) -> tuple[str, ...]:
     last = case.measured[-1].case if case.measured else None
     change = case.last_change
     return (
@@ -94,12 +97,17 @@ def _case_row(history: History, case: CaseHistory) -> tuple[str, ...]:
         fixed(last.throughput) if last else NOTHING,
         count_cell(last) if last else NOTHING,
         (last.grade or NOTHING) if last else NOTHING,
-        signed_percent(change.change.evidence.ratio - 1) if change else NOTHING,
+        signed_percent(change.change.evidence.ratio - 1) if change else _no_change(case),
         _change_range(change.change.evidence.interval()) if change else NOTHING,
         history.campaigns[case.points[change.point].campaign].name if change else NOTHING,
         str(case.verdict),
-        rests_on(case),
+        rests_on(case, hosts),
     )
+
+
+def _no_change(case: CaseHistory) -> str:
+    """``none`` where it was looked for; why it was not stands in what the verdict rests on."""
+    return "none" if case.why in (Why.LAST, Why.TREND, Why.CHANGE) else NOTHING
 
 
 def _line(history: History, case: CaseHistory) -> str:
@@ -115,12 +123,14 @@ def _change_range(interval: RatioInterval) -> str:
     return f"{signed_percent(interval.low - 1)} … {signed_percent(interval.high - 1)}"
 
 
-def rests_on(case: CaseHistory) -> str:
-    """What its verdict rests on, in words."""
+def rests_on(case: CaseHistory, hosts: Sequence[str] = ()) -> str:
+    """What its verdict rests on, in words; ``hosts`` is how those of each campaign changed."""
     said = [_ground(case)]
     for change in case.changes:
         if (differs := case.points[change.point].environment) is not None:
             said.append(f"with another environment: {differs[0]} → {differs[1]}")
+        if hosts and (other := hosts[case.points[change.point].campaign]):
+            said.append(f"with other hosts: {other}")
     if case.trend is not None and case.why is not Why.TREND:
         said.append(f"trend {signed_percent(case.trend.change)}")
     if case.why in (Why.LAST, Why.CHANGE) and case.would_see:
@@ -156,6 +166,8 @@ def _campaigns_table(history: History) -> Table:
         for point in case.points:
             if point.environment is not None:
                 environments[point.campaign][" → ".join(point.environment)] = None
+    for changed, other in zip(environments, hosts_changed(history), strict=True):
+        changed.update({f"hosts: {other}": None} if other else {})
     return Table(
         title="Campaigns",
         columns=(
@@ -172,6 +184,18 @@ def _campaigns_table(history: History) -> Table:
             )
         ),
     )
+
+
+def hosts_changed(history: History) -> list[str]:
+    """Of each campaign how its hosts differ from those of the last one before it whose hosts are
+    known; empty where they do not, or nobody knows."""
+    told: list[str] = []
+    before: Machines | None = None
+    for campaign in history.campaigns:
+        now = campaign.machines
+        told.append(machines_apart(before, now) if before and now else "")
+        before = now or before
+    return told
 
 
 def _marks(campaign: Campaign) -> str:

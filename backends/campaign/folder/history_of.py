@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends.campaign.folder.by_our_clock import begun_at
+from backends.campaign.folder.compare_campaigns import recorded_machines
 from backends.campaign.folder.parameter_defaults import defaults_of
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
@@ -35,6 +36,7 @@ def history_of(
             simulated=state.simulated,
             imported=state.imported,
             runs=tuple(own),
+            machines=recorded_machines(path, own),
         )
         for path, state, own in zip(paths, states, runs, strict=True)
     ]

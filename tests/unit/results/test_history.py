@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backends.hosts.machines import Machines
 from backends.results.change_points import change_points, last_against_level, tellable
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_table
@@ -410,3 +411,30 @@ def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):
         history([])
     with pytest.raises(SelectionError):
         history([campaign(0, runs_of("1n1g", STEADY))], 1.5)
+
+
+def test_hosts_that_changed_are_told_with_the_campaign_and_with_the_change(runs_of: Runs) -> None:
+    one, two = (Machines(1, 8, 64, 500, uuids=frozenset({name})) for name in ("a", "b"))
+    levels = [1.0, 1.001, 0.9]
+    for machines, changed in (([one, one, one], None), ([one, None, two], 2), ([one, two, two], 1)):
+        nights = [
+            campaign(at, runs_of("1n1g", times(level)), machines=on)
+            for at, (level, on) in enumerate(zip(levels, machines, strict=True))
+        ]
+        cases, campaigns, *_ = history_tables(history(nights), wide=True)
+        assert [("no GPU in common" in row[-1]) for row in campaigns.rows] == [
+            at == changed for at in range(3)
+        ]
+        assert ("with other hosts: no GPU in common" in cases.rows[0][-1]) is (changed == 2)
+
+
+@pytest.mark.parametrize(
+    ("levels", "shown"), [([1.0], "–"), ([1.0, 1.0], "none"), ([1.0, 0.985], "none")]
+)
+def test_no_change_has_a_word_where_it_was_looked_for(
+    runs_of: Runs, levels: list[float], shown: str
+) -> None:
+    nights = [campaign(at, runs_of("1n1g", times(level))) for at, level in enumerate(levels)]
+    table = history_tables(history(nights))[0]
+    assert table.rows[0][table.headings.index("change")] == shown
+    assert "none: " in table.notes[0]
