@@ -11,7 +11,7 @@ from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, add_threshold, open_workspace
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output import print_json, say_folded
 from tui.cli.shared.print_table import print_tables
 from tui.threshold import parse_threshold
 
@@ -57,7 +57,7 @@ def _tagged(workspace: Workspace, tag: str) -> tuple[Path, ...]:
         if tag not in campaign.about.tags:
             continue
         if campaign.elsewhere or not campaign.total:
-            say(f"note: {campaign.name} is left out: {campaign.problem or 'it has no runs'}")
+            say_folded(f"note: {campaign.name} is left out: {campaign.problem or 'it has no runs'}")
         else:
             found.append(campaign.path)
     if not found:

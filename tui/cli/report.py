@@ -27,7 +27,7 @@ from profiles.format.profile import Profile
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.output_file import add_force, refuse_to_lose, told, write_output
 from tui.cli.shared.print_table import print_tables
 from tui.cli.shared.say_findings import say_findings
@@ -247,7 +247,7 @@ def _say_without_figures() -> None:
     try:
         require_matplotlib()
     except DlperfError as error:
-        say(f"note: the report has no figures: {error}")
+        say_folded(f"note: the report has no figures: {error}")
 
 
 def _refuse_with_whole(arguments: argparse.Namespace) -> None:
@@ -295,7 +295,7 @@ def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult,
         if not (state.finished or state.imported):
             ended = sum(run.state.ended for run in state.runs.values())
             runs = counted(len(state.runs), "run")
-            say(f"note: {path.name}: it has not finished: {ended} of {runs} ended")
+            say_folded(f"note: {path.name}: it has not finished: {ended} of {runs} ended")
     together, assumed = workspace.runs_together(paths)
     for one in assumed:
         values = parameters_text(dict(one.parameters))

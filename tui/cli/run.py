@@ -15,7 +15,7 @@ from tui.cli.shared.detach import add_detach, detach, refuse_logins_by_hand
 from tui.cli.shared.exit_codes import WRONG
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_jobs, add_json, add_pull, add_share
-from tui.cli.shared.output import say
+from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.plan_from_options import (
     add_yes,
     make_plan,
@@ -97,4 +97,4 @@ def _say_findings(findings: Sequence[Finding]) -> None:
         if finding.level != "ok":
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             where = f"{finding.host}: " if finding.host else ""
-            say(f"{finding.level}: {where}{finding.what}{remedy}")
+            say_folded(f"{finding.level}: {where}{finding.what}{remedy}")

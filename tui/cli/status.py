@@ -16,7 +16,7 @@ from tui.cli.shared.campaign_remarks import summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.print_table import print_rows
 from tui.kept_words import DESERTED, kept_words, titled
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             _say_how_to_go_on(workspace, path)
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
-            say(f"note: {remark}")
+            say_folded(f"note: {remark}")
     return FAILED if snapshot.failed else OK
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import re
@@ -267,6 +268,36 @@ def test_the_bar_says_how_the_last_run_ended_and_what_was_noted(
     assert said.count("cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s") == 1
     assert said.count("warn: node2 is away") == 1
     assert said.count("cpu-smoke 1n1g #2 failed on node1 – no space") == 1
+
+
+def test_a_note_beside_the_bar_goes_on_between_words(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    words = "a note of quite some words that no terminal of eighty columns has in one line: " * 3
+    path = campaign("c", planned("a"), ev.Noted(t=BEGUN, text=words.strip()))
+    monkeypatch.setattr(sys, "stderr", screen := Screen())
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+
+    async def watched() -> None:
+        showing = asyncio.create_task(
+            show_progress(lambda: take(read_campaign(path), path, now=BEGUN + 9))
+        )
+        await asyncio.sleep(0)
+        showing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await showing
+
+    asyncio.run(watched())
+    lines = ESCAPES.sub(b"", screen.getvalue().encode()).decode().splitlines()
+    start = next(at for at, line in enumerate(lines) if "a note of" in line)
+    shown = [line.strip() for line in lines[start : start + 4]]
+    assert len(max(shown, key=len)) <= 80
+    assert " ".join(shown).startswith(f"warn: {words}".strip())
 
 
 def test_the_bar_names_a_lost_connection_while_it_lasts(campaign: Campaign) -> None:

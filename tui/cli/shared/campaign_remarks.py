@@ -8,13 +8,13 @@ from typing import Any  # JSON
 from backends.campaign.folder.index import CampaignSummary
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.output import say_folded
 
 
 def say_remarks(workspace: Workspace, path: Path) -> None:
     """What a reader of its figures must know."""
     for remark in workspace.remarks(path):
-        say(f"note: {path.name}: {remark}")
+        say_folded(f"note: {path.name}: {remark}")
 
 
 def fastest_document(fastest: PastResult) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from backends.keeper.process import Begun
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.output import print_campaign, say
+from tui.cli.shared.output import print_campaign, say, say_folded
 from tui.keeping import common_options, cron_line, leave_to_keeper
 
 
@@ -51,7 +51,7 @@ async def detach(
 
 def _say_begun(campaign: Path, begun: Begun, cron: str, *, as_json: bool) -> None:
     for note in begun.notes:
-        say(f"note: {note}")
+        say_folded(f"note: {note}")
     say(
         f"a keeper goes on with it (pid {begun.pid}). If it is killed, this line of a crontab does:"
     )

@@ -22,7 +22,7 @@ from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tui.attention import Rung
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.progress import show_progress
 
 
@@ -155,7 +155,7 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
         if state.auto is not None:
             say_missed(state.auto, groups)
     for line in failures(failed):
-        say(line)
+        (say if line.startswith(" ") else say_folded)(line)  # a log's own lines stay as they are
     say(f"report and raw logs: {path}")
     return FAILED if failed else OK
 

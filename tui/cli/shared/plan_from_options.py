@@ -15,7 +15,7 @@ from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.selection_options import asked
 
 
@@ -35,7 +35,7 @@ async def make_plan(
             selection, other = workspace.adopt_hosts(request, selection)
             if other:
                 names = fold_nodeset(other)
-                say(f"note: {names}: as the inventory says, not as the campaign file does")
+                say_folded(f"note: {names}: as the inventory says, not as the campaign file does")
         if arguments.pull is not None:
             workspace.cluster.use_pull(arguments.pull)
         await workspace.cluster.learn_hosts()
@@ -98,7 +98,7 @@ def say_left_out(made: Plan) -> None:
 def say_summary(made: Plan) -> None:
     say(_summary(made))
     for remark in plan_remarks(made):
-        say(f"note: {remark}")
+        say_folded(f"note: {remark}")
 
 
 def _summary(made: Plan) -> str:

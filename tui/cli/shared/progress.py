@@ -121,7 +121,7 @@ async def _bar(snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | No
     changes = Changes(ends_only=True)
 
     def out(line: str) -> None:
-        live.console.print(Text(line), soft_wrap=True)
+        live.console.print(Text(line), overflow="fold")  # goes on in the next line between words
 
     with Live(console=console, refresh_per_second=4, transient=True) as live:
         if isinstance(prompter, TerminalPrompter):
