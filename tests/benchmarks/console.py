@@ -216,9 +216,9 @@ class WorkingApp(ToldApp):
         live = self.session.live
         return live is not None and all(run.readings for run in live.runs)
 
-    async def _tell(self, *, first: bool) -> None:
+    async def _tell_terminal(self, *, first: bool) -> None:
         if first:
-            await super()._tell(first=True)
+            await super()._tell_terminal(first=True)
             return
         await self._until(lambda: self.typed.idle)
         asked = [w for w in self.workers if w.group not in ("watch", "follow")]

@@ -268,7 +268,7 @@ class ToldApp(DlperfApp):
         await super().on_event(event)
         if fresh or isinstance(event, events.Mount):
             # Not here: what is waited for needs this very queue.
-            task = asyncio.create_task(self._tell(first=not fresh))
+            task = asyncio.create_task(self._tell_terminal(first=not fresh))
             self._told.add(task)
             task.add_done_callback(self._ended)
 
@@ -278,7 +278,7 @@ class ToldApp(DlperfApp):
         if not task.cancelled() and (error := task.exception()) is not None:
             self.exit(return_code=3, message=f"nobody tells: {error!r}")
 
-    async def _tell(self, *, first: bool) -> None:
+    async def _tell_terminal(self, *, first: bool) -> None:
         pilot = Pilot(self)
         while first and not self._begun():
             await _pause(pilot, 0.01)

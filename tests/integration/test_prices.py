@@ -48,4 +48,4 @@ def test_a_billion_tokens_cost_their_gpu_hours(
     found = result["cost_per_1e9_tokens"]  # two devices for an hour: 18 million tokens
     assert found == (None if cost is None else pytest.approx(cost))
     table = dlperf("report", written["path"], "--layout", "llm")
-    assert ("| 200 |" in table) == (cost is not None)
+    assert ("| 200.00 |" in table) == (cost is not None)

@@ -53,6 +53,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
         _UNIT + "profiles/test_line_readings.py",
     ),
     "profiles/throughput/derived.py": (_UNIT + "profiles/test_line_readings.py",),
+    "profiles/throughput/doubts.py": (_UNIT + "profiles/test_throughput.py",),
     "profiles/throughput/measure_run.py": (
         _UNIT + "profiles/test_throughput.py",
         _UNIT + "profiles/test_line_readings.py",
@@ -69,6 +70,7 @@ ROOMS = ("backends/results", "profiles/throughput")
 NO_RULES: Mapping[str, str] = {
     "backends/results/mlperf_scaling.py": "what is read at all",
     "backends/results/entered_figures.py": "what is read at all, and names",
+    "backends/results/compared_models.py": "which models are told apart, which its own tests hold",
     "backends/results/history_report.py": "when a sentence is added",
     "backends/results/sparkline.py": "how a series is drawn",
     "backends/results/numbers.py": "how figures are written, which its own tests hold",
