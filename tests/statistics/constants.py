@@ -53,7 +53,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
         _UNIT + "profiles/test_line_readings.py",
     ),
     "profiles/throughput/derived.py": (_UNIT + "profiles/test_line_readings.py",),
-    "profiles/throughput/doubts.py": (_UNIT + "profiles/test_throughput.py",),
+    "profiles/throughput/doubts.py": (_UNIT + "profiles/test_doubts.py",),
     "profiles/throughput/measure_run.py": (
         _UNIT + "profiles/test_throughput.py",
         _UNIT + "profiles/test_line_readings.py",
