@@ -347,6 +347,10 @@ class Asked:
             return
         self.plan = before if plan == before else plan
 
+    def timed(self, plan: Plan) -> Plan | None:
+        """The plan by all that was measured before; None while that is being read."""
+        return self._as_measured(plan) if self.past_reading.known else None
+
     def _as_measured(self, plan: Plan) -> Plan:
         """With what a run of each case took before."""
         pasts = {name: self.past(self._marks[name]) for name in plan.selection.profiles}

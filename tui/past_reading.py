@@ -25,6 +25,7 @@ class PastReading:
         self._wanted = False
         self._read_at = -inf
         self.index: PastIndex | None = None
+        self.known = False  # all was read once; what comes later is only newer
 
     @property
     def due(self) -> bool:
@@ -42,6 +43,7 @@ class PastReading:
         try:
             self.index = await asyncio.to_thread(lambda: self._session.workspace.past)
             await asyncio.to_thread(self.index.read, lambda: self._wanted)
+            self.known = self.known or self.index.complete
         finally:
             self._wanted, self._read_at = False, self._clock()
 

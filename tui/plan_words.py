@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
 from backends.campaign.plan.plan import Plan
@@ -16,6 +15,7 @@ from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.text import number, plain
 
+READING_PAST = "reading past results …"
 SHORT_S = 60.0
 """A plan that takes no longer than this starts without a question when the checks find nothing."""
 
@@ -26,13 +26,19 @@ def why_not_short(plan: Plan) -> str | None:
     no reason to ask nothing."""
     if plan.selection.auto is not None:  # nobody knows how long they will go on
         return ""
-    by_profile = replace(plan, cases=tuple(replace(one, measured_s=None) for one in plan.cases))
-    said, own = plan.expected_s, by_profile.expected_s
+    said, own = plan.expected_s, plan.by_profile.expected_s
     if said is None or own is None:
         return "nobody knows how long it takes"
     if said <= SHORT_S < own:
         return f"by its profile alone it may take {format_duration(own)}"
     return None if said <= SHORT_S else ""
+
+
+def same_runs(one: Plan | None, other: Plan | None) -> bool:
+    """Whether both run the same, whatever was found out of how long it takes."""
+    if one is None or other is None:
+        return one is other
+    return one is other or one.by_profile == other.by_profile
 
 
 def objections(findings: Sequence[Finding]) -> list[Finding]:

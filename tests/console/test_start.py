@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,13 +16,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
+from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.preflight_finding import Level
-from profiles.durations import parse_duration
+from profiles.durations import format_duration, parse_duration
 from profiles.format.case import Case
 from tests.console.conftest import (
     LARGE,
@@ -50,7 +52,7 @@ from tests.console.test_matrix_past import SMOKE
 from tests.support.past_campaigns import past_campaign
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import selection
-from tui.plan_words import host_states, not_counted
+from tui.plan_words import READING_PAST, host_states, not_counted
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.start_dialog import StartDialog
 from tui.screens.start_text import cases_text
@@ -191,7 +193,7 @@ async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_aske
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
         await until(pilot, partial(shows, app, "cpu-smoke"))
-        assert "not started at once: not all that is marked is of" in screen_text(app)
+        assert "cases of cpu-smoke are marked, too" in screen_text(app)
         assert "device-" in screen_text(app)
         assert not workspace.started
 
@@ -326,3 +328,51 @@ async def test_what_a_key_would_start_is_in_sight_where_the_key_is_offered(tmp_p
         assert "F starts anyway" in shown
         assert "in use: alice" in shown  # what stops it, before what is only to be known
         assert "node3 busy, node4 away" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("opened", [True, False])
+async def test_past_results_change_how_long_a_plan_takes_and_never_what_it_is(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, *, opened: bool
+) -> None:
+    """Whether they come while the start is asked about or before."""
+    here = Case("cpu-smoke", 1, 1, {"batch_size": 32})
+    past_campaign(workspace.campaigns_dir / "before", SMOKE, {here: [1.0]}, at=START, run_s=500.0)
+    held = threading.Event()
+    whole = PastIndex.read
+    monkeypatch.setattr(PastIndex, "read", lambda *given: (held.wait(20), whole(*given))[1])
+    try:
+        async with console(workspace, LARGE) as (app, pilot):
+            await one_case_marked(app, pilot)
+            page = app.screen
+            assert isinstance(page, MatrixPage)
+            await type_ahead(app, pilot, *["plus"] * 8)  # by its profile, too, it is not short
+            tick(app)
+            await until(pilot, partial(shows, app, "1 case × 9"))
+            assert shows(app, READING_PAST)
+            footer = next(
+                x for x in screen_text(app).splitlines() if "× 9" in x and READING_PAST in x
+            )
+            assert "≈" not in footer
+            await settled(app)
+            shown_since, planned = page.sight.since, page._asked.plan
+            if not opened:
+                held.set()
+                await until(pilot, lambda: page._asked.past_reading.known)
+                tick(app)
+                assert page._asked.plan != planned
+                assert page.sight.since == shown_since
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, StartDialog))
+            await settled(app)
+            if opened:
+                assert READING_PAST in words(app.screen.query_one("#plan"))
+                held.set()
+            await until(pilot, lambda: "as measured" in words(app.screen.query_one("#plan")))
+            said = words(app.screen.query_one("#plan"))
+            assert "not started at once" not in said
+            known = page._asked.timed(page._asked.ready())
+            assert known is not None
+            assert known.expected_s is not None
+            assert f"about {format_duration(known.expected_s)} " in " ".join(said.split())
+    finally:
+        held.set()

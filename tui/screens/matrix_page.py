@@ -23,6 +23,7 @@ from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
 from tui.matrix_request import Asked, parse_rule
 from tui.messages import Problem, Said
+from tui.plan_words import READING_PAST, same_runs
 from tui.screens import matrix_dialogs
 from tui.screens.matrix_start import PROBING, Starting
 from tui.screens.matrix_text import (
@@ -53,7 +54,6 @@ COLUMNS = (Column("name", "    Profile", None),)
 
 WHOLE = 1000
 """Columns and lines for what is known of a case, where that is read by itself: none is cut."""
-READING_PAST = "reading past results …"
 READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
 
@@ -167,7 +167,7 @@ class MatrixPage(Page):
         grid.show(part.profile.name, column_labels(part), cells, column_kinds(part), past.figures)
         planned = self._asked.plan
         self._asked.make_plan()
-        if planned is not self._asked.plan:
+        if not same_runs(planned, self._asked.plan):
             self.sight.changed()
         repeats, name = self._asked.repeats, part.profile.name
         able = (
@@ -229,7 +229,8 @@ class MatrixPage(Page):
             words = PROBING if self._asked.undecided else "nothing marked"
             return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
         room = self.query_one("#grid-panel").size.width - 2
-        return plan_footer(plan, self._asked.states_for(plan), room, wide=self.has_class("-wide"))
+        states, reading = self._asked.states_for(plan), not self._asked.past_reading.known
+        return plan_footer(plan, states, room, wide=self.has_class("-wide"), reading=reading)
 
     # Marking -----------------------------------------------------------------------------------
 

@@ -102,11 +102,9 @@ class Starting:
         refused = self._session.readonly or self._session.at_work
         why: str | None
         if not self._in_sight(plan):
-            focused = self._focused()
-            shown = "" if focused is None else focused.profile.name
-            why = f"not all that is marked is of {shown or 'the profile shown'}"
+            why = self._out_of_sight(plan)
         elif plan.selection != read and not self._page.sight.seen:
-            why = "the plan changed as Enter was typed"
+            why = "Enter was typed before this plan was shown"
         else:
             why = why_not_short(plan)
         if why is None and not refused:
@@ -120,10 +118,21 @@ class Starting:
         part = self._focused()
         return part is not None and all(p.profile is part.profile for p in plan.cases)
 
+    def _out_of_sight(self, plan: Plan) -> str:
+        """Of a plan that is not all in sight: what else would run, and how to leave that out."""
+        part = self._focused()
+        names = list(dict.fromkeys(p.profile.name for p in plan.cases))
+        others = [name for name in names if part is None or name != part.profile.name]
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        return (
+            f"cases of {', '.join(others[:3])}{more} are marked, too, and not on the grid shown; "
+            "start them all here, or Esc and space on a profile takes it out"
+        )
+
     def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:
         from tui.screens.start_dialog import StartDialog  # noqa: PLC0415 - as above
 
-        dialog = StartDialog(self._session, plan, findings, why)
+        dialog = StartDialog(self._session, plan, self._asked.timed, findings, why)
         self._page.app.push_screen(dialog, self._answered)
 
     def _answered(self, answer: str | None) -> None:
@@ -137,8 +146,10 @@ class Starting:
         try:
             findings = await self._session.workspace.preflight(plan, self._do)
             now = self._asked.ready()
-            if now.selection != plan.selection or not self._in_sight(now):
+            if now.selection != plan.selection:
                 return self._ask(now, why="the plan changed while the hosts were checked")
+            if not self._in_sight(now):
+                return self._ask(now, why=self._out_of_sight(now))
             if objections(findings):
                 return self._ask(plan, findings)
             self._do("starting …")

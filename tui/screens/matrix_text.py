@@ -18,7 +18,7 @@ from profiles.errors import SelectionError
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Able, Asked, missing_settings
-from tui.plan_words import hosts_text, not_counted, price_text
+from tui.plan_words import READING_PAST, hosts_text, not_counted, price_text
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
@@ -160,14 +160,18 @@ def _others(part: Marks, asked: Asked) -> str:
     return ", ".join(f"{plain(name)} ({counted(n, 'case')})" for name, n in found.items() if n)
 
 
-def plan_footer(plan: Plan, states: Mapping[str, str], room: int, *, wide: bool) -> Text:
+def plan_footer(
+    plan: Plan, states: Mapping[str, str], room: int, *, wide: bool, reading: bool = False
+) -> Text:
     """How many cases, repeats, runs, how long, on how many hosts: in one line of ``room`` columns.
 
     What has no room goes from the end; the hosts are in the header as well. ``states``: of
-    :func:`~tui.plan_words.host_states`.
+    :func:`~tui.plan_words.host_states`. ``reading``: past results, so that nobody knows how long.
     """
     parts = [_runs_text(plan, wide=wide) + (", packed" if plan.selection.pack else "")]
-    if plan.expected_s is not None:
+    if reading:
+        parts.append(READING_PAST)
+    elif plan.expected_s is not None:
         parts.append(f"≈{format_duration(plan.expected_s)}")
     parts.append(hosts_text(states))
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:

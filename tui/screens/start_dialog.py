@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
+from textual.timer import Timer
 from textual.widgets import Static
 
 from backends.campaign.plan.plan import Plan
@@ -16,6 +17,7 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.plan_words import host_states
 from tui.screens.dialogs import Dialog, Pages
+from tui.screens.page import REFRESH_S
 from tui.screens.start_text import (
     cases_text,
     checklist_text,
@@ -41,15 +43,19 @@ class StartDialog(Dialog[str]):
         self,
         session: Session,
         plan: Plan,
+        timed: Callable[[Plan], Plan | None],
         findings: Sequence[Finding] | None = None,
         why: str = "",
     ) -> None:
-        """``findings``: of the checks, where they were made already. ``why``: it is asked, where
-        the plan and the findings do not tell."""
+        """``timed``: the plan by what was measured before; None while that is being read.
+        ``findings``: of the checks, where they were made already. ``why``: it is asked, where the
+        plan and the findings do not tell."""
         super().__init__("Start")
         self.sight.uninvited = findings is not None
         self._session = session
+        self._timed = timed
         self._plan = plan
+        self._waits: Timer | None = None
         self._why = why
         self._away = unreachable(plan, session.hosts)
         self._findings = findings
@@ -63,10 +69,21 @@ class StartDialog(Dialog[str]):
             yield Static(Hanging(cases_text(self._plan)), id="cases", markup=False)
 
     def on_mount(self) -> None:
+        if self._timed(self._plan) is None:
+            self._waits = self.set_interval(REFRESH_S, self._tell_time)
         if self._findings is None:
             self.check()
         else:
             self._show(self._findings)
+
+    def _tell_time(self) -> None:
+        """Once what was measured before is known, the plan is by that."""
+        if self._starting or (plan := self._timed(self._plan)) is None:
+            return
+        self._plan = plan
+        self.query_one("#plan", Static).update(self._totals(plan, self._findings))
+        if self._waits is not None:
+            self._waits.stop()
 
     @property
     def stopped(self) -> bool:
@@ -130,7 +147,8 @@ class StartDialog(Dialog[str]):
         return plan if plan.cases else None
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
-        text = totals_text(plan, host_states(plan, self._session.hosts, findings))
+        states, timed = host_states(plan, self._session.hosts, findings), self._timed(plan)
+        text = totals_text(timed or plan, states, reading=timed is None)
         if self._why:
             text.append(f"not started at once: {self._why}\n", MUTED)
         return Hanging(text)

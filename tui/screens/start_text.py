@@ -14,7 +14,7 @@ from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
-from tui.plan_words import not_counted, price_text
+from tui.plan_words import READING_PAST, not_counted, price_text
 from tui.text import plain
 from tui.theme import BAD, GOOD, MUTED, WARN
 
@@ -28,16 +28,20 @@ _LEVELS = {
 }
 
 
-def totals_text(plan: Plan, states: Mapping[str, str]) -> Text:
-    """What the plan comes to, and where it can run; ``states``: of its hosts."""
+def totals_text(plan: Plan, states: Mapping[str, str], *, reading: bool = False) -> Text:
+    """What the plan comes to, and where it can run; ``states``: of its hosts. ``reading``: past
+    results, so that nobody knows how long."""
     rule = plan.selection.auto
     text = Text(end="")
     text.append(f"{counted(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
     if plan.profiled:
         text.append(f" + {len(plan.profiled)} profiled", "bold")
-    if plan.expected_s is not None:
-        text.append(f" · about {format_duration(plan.expected_s)}")
-    text.append(f" · {price_text(plan)}\n")
+    if reading:
+        text.append(f" · {READING_PAST}\n", MUTED)
+    else:
+        if plan.expected_s is not None:
+            text.append(f" · about {format_duration(plan.expected_s)}")
+        text.append(f" · {price_text(plan)}\n")
     there = [host.name for host in plan.hosts if not states.get(host.name)]
     any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
     text.append(f"on {any_of}{_names(there)}" if there else "on no host for now", MUTED)
