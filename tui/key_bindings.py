@@ -152,6 +152,7 @@ PANELS: Mapping[str, Panel] = {
             Key("p", "precheck", "Precheck", "measure the hosts; who is slow or broken", footer=7),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=4),
             Key("enter", "open", "Details", "read the host's details", footer=3, palette=False),
+            Key("z", "zoom", "Zoom", "the host's details alone; again: the list, too", footer=3),
             Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),
         ),
     ),

@@ -475,3 +475,13 @@ async def test_a_queue_that_does_not_answer_is_told_where_its_hosts_would_be(
         await until(pilot, lambda: "Asking slurm which hosts there are" in screen_text(app))
         workspace.problem = "Slurm's controller does not answer"
         await until(pilot, lambda: screen_text(app).count(workspace.problem) == 2)
+
+
+def test_the_summary_says_each_word_once() -> None:
+    recorded = [
+        replace(host, facts=replace(host.facts, load1=float("nan")))
+        for host in v100_hosts()
+        if host.facts is not None
+    ]
+    assert len({host.state for host in recorded}) > 1
+    assert summary(recorded) == f"{len(recorded)} recorded"

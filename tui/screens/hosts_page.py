@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import is_not
 from pathlib import Path
@@ -31,6 +31,7 @@ from tui.text import age, cell, gib, host_state, join, plain, ranges
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.host_detail import HostDetail
+from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 if TYPE_CHECKING:
@@ -174,8 +175,9 @@ def _memory(facts: HostFacts | None) -> str:
 def summary(hosts: Sequence[HostSnapshot]) -> str:
     """ "2 ready · 1 in use · 1 unreachable": for the frame, in the order of the states."""
     order = list(HostState)
-    counts = Counter((order.index(host.state), host.in_use, host.state_word) for host in hosts)
-    return " · ".join(f"{many} {word}" for (*_, word), many in sorted(counts.items()))
+    ranked = sorted(hosts, key=lambda host: (order.index(host.state), host.in_use))
+    counts = Counter(host.state_word for host in ranked)
+    return " · ".join(f"{many} {word}" for word, many in counts.items())
 
 
 class HostsPage(Page):
@@ -329,6 +331,14 @@ class HostsPage(Page):
 
     # Keys --------------------------------------------------------------------------------------
 
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        return {"zoom": "All panels"} if self.has_class("-zoomed") else {}
+
+    @property
+    def urgent_now(self) -> Collection[str]:
+        return ("zoom",) * self.has_class("-zoomed")
+
     def never(self, action: str) -> str:
         if action not in ("probe_one", "probe_all", "precheck", "login"):
             return ""
@@ -349,6 +359,23 @@ class HostsPage(Page):
 
     def action_open(self) -> None:
         self.query_one(HostDetail).focus()
+
+    def action_zoom(self) -> None:
+        """The details alone; again: both panels."""
+        self.toggle_class("-zoomed")
+        if self.has_class("-zoomed"):
+            self.query_one(HostDetail).focus()
+        else:
+            self.main_panel().table.focus()
+        self.query_one(KeyBar).renew()
+
+    def action_filter(self) -> None:
+        self.remove_class("-zoomed")
+        super().action_filter()
+
+    def action_back(self) -> None:
+        self.remove_class("-zoomed")
+        super().action_back()
 
     def action_probe_one(self) -> None:
         key = self.main_panel().table.current_key
