@@ -117,7 +117,7 @@ def run_lines(part: Marks, case: Case, time: RunTime | None, width: int) -> list
         size += f", batch {case.batch_size} on each, {case.batch_size * case.gpus} in all"
     settings = part.profile.settings_with(part.settings)
     values = {**{name: value for name, value in settings.items() if value}, **case.values()}
-    words = [f"{size}; {launch.launcher}: {LAUNCHERS[launch.launcher]}"]
+    words = _hanging(f"{size}; {launch.launcher}: {LAUNCHERS[launch.launcher]}", width)
     command = wrap(_one_line(fill_known(launch.command, values)), max(20, width - 2))
     if len(command) > MOST_COMMAND:
         command[MOST_COMMAND - 1 :] = [shorten(" ".join(command[MOST_COMMAND - 1 :]), width - 2)]
@@ -129,7 +129,7 @@ def run_lines(part: Marks, case: Case, time: RunTime | None, width: int) -> list
     if time is not None:
         source = estimate_source(int(time.measured), 1)
         limits = f"≈{format_duration(time.seconds)} {source}; {limits}"
-    words.append(limits)
+    words += _hanging(limits, width)
     return _listed(f"{case.label}: what a run is", words, len(words), width, len(words) + 2)
 
 
@@ -181,6 +181,10 @@ def _published(row: Reference, batch: int | None) -> str:
     year = f", {row.date[:4]}" if row.date else ""
     what = f"{row.gpu.name}: {number(row.value)} {row.unit}{size}, {row.framework}"
     return plain(f"{what}, {row.system}{year}")
+
+
+def _hanging(words: str, width: int) -> list[str]:
+    return wrap(words, max(20, width - 2), subsequent_indent="  ")
 
 
 def _one_line(command: str) -> str:

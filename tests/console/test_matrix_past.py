@@ -23,6 +23,7 @@ from backends.hosts import environment
 from profiles.case_tag import parse_tag
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog, read_source
+from profiles.format.launch_section import LAUNCHERS
 from profiles.references.reference_tables import bundled_references
 from tests.console.conftest import (
     HUGE,
@@ -555,6 +556,8 @@ def test_what_a_run_is_has_the_values_of_its_case_at_any_width(name: str) -> Non
         for width in (44, 76, 150):
             lines = [line.plain for line in run_lines(part, case, None, width)]
             assert all(len(line) <= width for line in lines)
+            said = " ".join(" ".join(lines).split())
+            assert LAUNCHERS[profile.launch_for(case).launcher] in said
             assert not any(f"{{{value}}}" in " ".join(lines) for value in case.values())
         assert f"{case.nodes} host" in lines[1]
         assert case.batch_size is None or f"{case.batch_size * case.gpus} in all" in lines[1]
