@@ -87,7 +87,7 @@ async def test_a_page_that_was_behind_has_the_colours_of_the_new_theme(
 ) -> None:
     async with console(workspace) as (app, pilot):
         await pilot.press("2")
-        await until(pilot, lambda: shows(app, "no result yet"))
+        await until(pilot, lambda: shows(app, "no result yet") and not shows(app, "reading past"))
         dark = app.export_screenshot()
         await pilot.press("1", "T", "2")
         light = app.export_screenshot().lower()
