@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from backends.campaign.folder.frozen import read_manifest, thaw
+from backends.campaign.folder.frozen import profiles_of
 from backends.campaign.folder.paths import KEEPER_LOG, SPOOL, host_log_path, telemetry_path
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.regular_file import lies_within, open_to_read
@@ -25,7 +25,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import FILE_NAME as LOCK
-from backends.campaign.record.state import CampaignState, RunRecord
+from backends.campaign.record.state import RunRecord
 from profiles.errors import DlperfError
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
@@ -148,7 +148,7 @@ def read_recording(source: Path) -> Recording:
             where=str(source),
             remedy=f"at most {MOST_BYTES >> 20} MiB can be replayed; see 'dlperf-tui logs'",
         )
-    begins = _first_lines(source, spans, _profiles(source, state))
+    begins = _first_lines(source, spans, profiles_of(source, state.frozen))
     turns: set[float] = set()
     for span in spans:
         tracks |= span.tracks(source, sizes, begins.get(span.run.run_id, 0))
@@ -158,15 +158,6 @@ def read_recording(source: Path) -> Recording:
     host = begun.host if begun is not None else ""
     turned = tuple(sorted(turns))
     return Recording(source, host, b"".join(lines), tracks, others, turned, state.simulated)
-
-
-def _profiles(source: Path, state: CampaignState) -> dict[str, Profile]:
-    """As it began with them; none where they are not here as they were."""
-    try:
-        setups = thaw(source, read_manifest(source, state.frozen), stage=False)
-    except DlperfError:
-        return {}
-    return {name: setup.profile for name, setup in setups.items()}
 
 
 def _plays(event: ev.Event) -> bool:

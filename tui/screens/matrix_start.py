@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from profiles.counted import first_of
 from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
@@ -123,9 +124,8 @@ class Starting:
         part = self._focused()
         names = list(dict.fromkeys(p.profile.name for p in plan.cases))
         others = [name for name in names if part is None or name != part.profile.name]
-        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         return (
-            f"cases of {', '.join(others[:3])}{more} are marked, too, and not on the grid shown; "
+            f"cases of {first_of(others, 3)} are marked, too, and not on the grid shown; "
             "start them all here, or Esc and space on a profile takes it out"
         )
 

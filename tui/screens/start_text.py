@@ -11,7 +11,7 @@ from backends.campaign.plan.remarks import plan_remarks
 from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
-from profiles.counted import counted
+from profiles.counted import counted, first_of
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
 from tui.plan_words import READING_PAST, not_counted, price_text
@@ -124,8 +124,7 @@ def left_out_text(plan: Plan, without: Plan, stopped: Sequence[str]) -> Text:
     of = f"{without.run_count} of {plan.run_count} runs" if lost else "every run"
     text.append(f"{of} on {there}")
     if lost:
-        more = f" and {len(lost) - 4} more" if len(lost) > 4 else ""
-        text.append(f", without {plain(', '.join(lost[:4]))}{more}", WARN)
+        text.append(f", without {plain(first_of(lost, 4))}", WARN)
     return text.append("\n")
 
 

@@ -31,6 +31,7 @@ from profiles.logs.own_log_names import safe_name
 
 if TYPE_CHECKING:
     from backends.campaign.plan.profile_in_campaign import ProfileSetup
+    from profiles.format.profile import Profile
 
 FOLDER = "frozen"
 MANIFEST = "manifest.json"
@@ -190,6 +191,16 @@ def thaw(directory: Path, manifest: Manifest, *, stage: bool = True) -> Mapping[
         )
         setups[profile.name] = ProfileSetup(source, profile.settings, files)
     return setups
+
+
+def profiles_of(directory: Path, digest: str) -> dict[str, Profile]:
+    """Those that the campaign began with, by their names; none where they are not here as they
+    were, or of a format that is read no more. Blocking."""
+    try:
+        setups = thaw(directory, read_manifest(directory, digest), stage=False)
+    except DlperfError:
+        return {}
+    return {name: setup.profile for name, setup in setups.items()}
 
 
 def changed_since(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from backends.campaign.folder import frozen
 from backends.campaign.record import journal
 from backends.results.gained_parameters import Defaults
-from profiles.errors import ProfileError
 
 if TYPE_CHECKING:
     from profiles.format.catalog import Catalog
@@ -50,9 +49,4 @@ def _frozen_profiles(directory: Path) -> tuple[Profile, ...]:
     begun = journal.beginning(directory / journal.FILE_NAME)
     if begun is None or not begun.frozen:
         return ()
-    try:
-        manifest = frozen.read_manifest(directory, begun.frozen)
-        setups = frozen.thaw(directory, manifest, stage=False)
-    except (frozen.FrozenError, ProfileError):  # also of a format that is read no more
-        return ()
-    return tuple(setup.profile for setup in setups.values())
+    return tuple(frozen.profiles_of(directory, begun.frozen).values())

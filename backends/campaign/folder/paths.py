@@ -64,6 +64,12 @@ def host_log_path(rank0: str, host: str) -> str:
     return rank0.removesuffix(".log") + f".{safe_name(host)}.log"
 
 
+def run_logs(directory: Path, run: RunRecord) -> list[Path]:
+    """Of all its hosts, rank 0's first."""
+    others = (host_log_path(run.log, host) for host in run.hosts[1:])
+    return [directory / log for log in (run.log, *others)]
+
+
 def log_of(run: RunView, host: str) -> Path | None:
     """The local raw log of one of the run's hosts; rank 0's where it has none of that name."""
     if run.log is None or host not in run.hosts[1:]:

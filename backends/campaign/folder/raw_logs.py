@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.campaign.folder.paths import host_log_path
+from backends.campaign.folder.paths import run_logs
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.results.escaping import one_line
 from backends.results.numbers import fixed
-from profiles.counted import counted
+from profiles.counted import counted, first_of
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
@@ -25,9 +25,8 @@ def missing_logs(state: CampaignState, directory: Path) -> str:
     gone = [run.log for run in _measured(state) if not (directory / run.log).is_file()]
     if not gone:
         return ""
-    more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
-    named = ", ".join(map(one_line, gone[:_NAMED]))
-    return f"{counted(len(gone), 'log')} of its figures missing: {named}{more}"
+    named = first_of(list(map(one_line, gone)), _NAMED)
+    return f"{counted(len(gone), 'log')} of its figures missing: {named}"
 
 
 def differing_logs(
@@ -44,7 +43,9 @@ def differing_logs(
 def _differing(
     state: CampaignState, directory: Path, today: Callable[[str], Profile | None]
 ) -> Iterator[str]:
-    frozen = _frozen(state, directory)
+    from backends.campaign.folder.frozen import profiles_of  # noqa: PLC0415 (only here)
+
+    frozen = profiles_of(directory, state.frozen)
     known: dict[str, Profile | None] = {}
     for run in _measured(state):
         if run.profile not in known:
@@ -66,8 +67,8 @@ def _why_not(run: RunRecord, profile: Profile, directory: Path) -> str | None:
     from profiles.throughput.all_node_logs import with_all_logs  # noqa: PLC0415
     from profiles.throughput.measure_log_file import measure_file  # noqa: PLC0415
 
-    path = directory / run.log
-    logs = [path, *(directory / host_log_path(run.log, host) for host in run.hosts[1:])]
+    logs = run_logs(directory, run)
+    path = logs[0]
     if not run.hosts:  # imported
         logs += sorted(path.parent.glob(f"{glob.escape(path.stem)}.*.log"))
     try:
@@ -90,17 +91,3 @@ def _measured(state: CampaignState) -> Iterator[RunRecord]:
         succeeded = run.state is RunState.SUCCEEDED and run.throughput is not None
         if succeeded and run.log and run.reading_count and not run.profiled:
             yield run
-
-
-def _frozen(state: CampaignState, directory: Path) -> dict[str, Profile]:
-    from backends.campaign.folder.frozen import (  # noqa: PLC0415
-        FrozenError,
-        read_manifest,
-        thaw,
-    )
-
-    try:
-        setups = thaw(directory, read_manifest(directory, state.frozen), stage=False)
-    except FrozenError:
-        return {}
-    return {name: setup.profile for name, setup in setups.items()}

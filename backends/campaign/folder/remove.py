@@ -25,7 +25,7 @@ from backends.campaign.record import journal, lock
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from backends.inventory.nodesets import fold_nodeset
-from profiles.counted import counted
+from profiles.counted import counted, first_of
 from profiles.errors import DlperfError
 
 _OURS = (
@@ -145,9 +145,8 @@ def _check_content(path: Path) -> None:
     except OSError as error:
         raise _cannot(path, error) from error
     if strange:
-        more = f" and {len(strange) - 1} more" if strange[1:] else ""
         raise CannotRemoveError(
-            f"holds {strange[0]}{more}, which dlperf-tui did not write",
+            f"holds {first_of(strange, 1)}, which dlperf-tui did not write",
             where=str(path),
             remedy="move it away, or --force removes it too",
         )

@@ -17,18 +17,10 @@ def measured_again(state: CampaignState, directory: Path, now: float) -> Campaig
     if state.finished or not state.lost_ends:
         return state
     # Seldom, so what reads logs is loaded then.
-    from backends.campaign.folder.frozen import (  # noqa: PLC0415
-        FrozenError,
-        read_manifest,
-        thaw,
-    )
+    from backends.campaign.folder.frozen import profiles_of  # noqa: PLC0415
     from backends.campaign.run.recovery import recovered  # noqa: PLC0415
 
-    try:
-        setups = thaw(directory, read_manifest(directory, state.frozen), stage=False)
-    except FrozenError:
-        setups = {}
-    profiles = {name: setup.profile for name, setup in setups.items()}
+    profiles = profiles_of(directory, state.frozen)
     ends: list[ev.Event] = [
         event
         for event in recovered(state, directory, profiles, now)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any  # JSON
 
-from backends.campaign.folder.paths import host_log_path
+from backends.campaign.folder.paths import run_logs
 from backends.campaign.folder.read_results_json import told_results
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
@@ -76,13 +76,14 @@ def _measured(
     if run.profile not in profiles or not run.log or not run.hosts:
         return None
     profile = profiles[run.profile]
-    logs = [path, *(directory / host_log_path(run.log, host) for host in run.hosts[1:])]
     try:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):  # a pipe would be waited for
             return None
         measured, _ = measure_file(profile, path, run.case)
-        measured = with_all_logs(profile, run.case, measured, logs, profiled=run.profiled)
+        measured = with_all_logs(
+            profile, run.case, measured, run_logs(directory, run), profiled=run.profiled
+        )
     except (LogError, OSError):
         return None
     if measured.reason or measured.readings < run.reading_count:
