@@ -84,6 +84,7 @@ class _Rows:
     """A sink that keeps all: value, step and time of each match that reads something."""
 
     last_only = False
+    numbers_alone = True
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, str]] = []

@@ -253,9 +253,9 @@ class FailureScanner:
         return _first(known, self._parts()) is not None
 
     @property
-    def kept(self) -> str:
-        """The log's beginning and end, as text."""
-        return b"".join(self._parts()).decode("utf-8", "replace")
+    def kept(self) -> bytes:
+        """The log's beginning and end."""
+        return b"".join(self._parts())
 
     def _parts(self) -> tuple[bytes, bytes]:
         tail = b"".join(self._tail)

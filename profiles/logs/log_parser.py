@@ -164,7 +164,7 @@ class LogParser:
         return self._failures.has(IN_FP8)
 
     @property
-    def kept(self) -> str:
+    def kept(self) -> bytes:
         """The log's beginning and end."""
         return self._failures.kept
 

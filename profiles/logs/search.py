@@ -33,6 +33,7 @@ class Search:
         self._ranks = ranks
         self._sink = sink
         self.last_only = sink.last_only
+        self.numbers_alone = sink.numbers_alone
         self.add_numbers = sink.add_numbers
         self._pattern = line_pattern(pattern)
         self._objects = JsonFields(reading.paths, reading.where) if reading.paths else None

@@ -202,7 +202,8 @@ class Shapes:
             if places is None:
                 left.add(number)
             elif places and search.last_only:
-                last.add(number)
+                if not search.numbers_alone or _digits_in(line, places[0]):
+                    last.add(number)
             elif places:
                 read = None if search.add_numbers is None else _texts(line, places[0])
                 if read is None:
@@ -229,6 +230,11 @@ def _rows(block: bytes, starts: _Lines, length: int) -> Bytes:
     shape = (len(block) - length + 1, length)
     windows: Bytes = np.ndarray(shape, np.uint8, block, strides=(1, 1))
     return windows[starts]
+
+
+def _digits_in(line: bytes, places: Places) -> bool:
+    """Whether the value has any: ``nan`` is no number in any line of the shape."""
+    return any(byte in _DIGITS for byte in line[slice(*places.value)])
 
 
 def _texts(line: bytes, places: Places) -> _Texts | None:

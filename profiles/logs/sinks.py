@@ -27,11 +27,13 @@ _BULK = 16  # matches from which on columns are faster than rows
 class Sink(Protocol):
     """Where matches go. ``last_only``: an accepted match makes all before it worthless.
 
-    ``add_numbers``: as ``add_all``, of finite values and of steps that are numbers already, NaN
-    where there are none; None where the texts are wanted, or the last match alone.
+    ``numbers_alone``: a value without a digit is none. ``add_numbers``: as ``add_all``, of finite
+    values and of steps that are numbers already, NaN where there are none; None where the texts are
+    wanted, or the last match alone.
     """
 
     last_only: bool
+    numbers_alone: bool
     add_numbers: AddNumbers | None
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
@@ -49,6 +51,7 @@ class ReadingSink:
     """
 
     last_only = False
+    numbers_alone = True
 
     def __init__(
         self,
@@ -139,6 +142,7 @@ class TextSink:
     """Keeps the last text."""
 
     last_only = True
+    numbers_alone = False
     add_numbers: AddNumbers | None = None
 
     def __init__(self) -> None:
@@ -159,6 +163,7 @@ class FigureSink:
 
     def __init__(self, figure: Figure, seconds: Seconds | None = None) -> None:
         self.last_only = figure.last_only
+        self.numbers_alone = seconds is None
         self._figure = figure
         self._seconds = seconds
         by_number = seconds is None and not figure.last_only

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import repeat
-from operator import mul, sub, truediv
+from operator import le, mul, sub, truediv
 from typing import Protocol
 
 from profiles.exact_sums import ExactSum, median, sort
@@ -148,9 +148,10 @@ class Span:
             self.first = (part.steps[0], part.times[0])
             self.last = self.first
         before = array("d", (self.last[1],)) + part.times[:-1]
-        for step, then, now in zip(part.steps, before, part.times, strict=True):
-            if then - now > (self.set_back[1] if self.set_back else 0.0):
-                self.set_back = (step, then - now)
+        if not all(map(le, before, part.times)):  # seldom
+            for step, then, now in zip(part.steps, before, part.times, strict=True):
+                if then - now > (self.set_back[1] if self.set_back else 0.0):
+                    self.set_back = (step, then - now)
         self.last = (part.steps[-1], part.times[-1])
 
 

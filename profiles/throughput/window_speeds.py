@@ -85,8 +85,8 @@ class Speeds:
         """Readings that are more than ``FAR_ABOVE`` times as fast as the median; ``first`` as of
         :meth:`disturbances`."""
         values = self._values
-        if len(values) < _FEWEST:
-            return None
+        if len(values) < _FEWEST or max(values) <= FAR_ABOVE * min(values):
+            return None  # the second without sorting them
         center = statistics.median(values)
         if center <= 0 or max(values) <= FAR_ABOVE * center:
             return None

@@ -25,7 +25,7 @@ NOTHING = "epoch 1, loss 3.2\nlist of devices: 8\n"
 )
 def test_a_log_is_doubted_where_it_names_other_models_alone(model: str, named: set[str]) -> None:
     log = NOTHING + "\n".join(LINES[name] for name in named)
-    said = other_model(model, log)
+    said = other_model(model, log.encode())
     assert bool(said) is (model in LINES and bool(named) and model not in named)
     if said:
         assert model in said
@@ -41,4 +41,4 @@ def test_the_figure_stays_and_has_a_warning(model: str) -> None:
 
 
 def test_what_megatron_lists_of_a_gpt_is_no_bert() -> None:
-    assert other_model("GPT", "  bert_binary_head ........ True\n  bert_load ......... None") == ""
+    assert other_model("GPT", b"  bert_binary_head ........ True\n  bert_load ......... None") == ""

@@ -19,11 +19,12 @@ from profiles.format.profile import Profile
 from profiles.logs import log_parser
 from profiles.logs.digits import NumberAt
 from profiles.logs.log_parser import LogParser
+from profiles.logs.metrics import MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.readings import Columns, to_number
 from profiles.logs.search import Search
 from profiles.logs.shapes import Shapes
-from profiles.logs.sinks import ReadingSink, TextSink
+from profiles.logs.sinks import FigureSink, ReadingSink, TextSink
 from tests.unit.profiles.builders import READING, profile
 
 CATALOG = Catalog.load()
@@ -128,6 +129,7 @@ def searched(measure: str, log: str) -> tuple[Sequence[Search], Columns]:
     searches = (
         Search(rule, ranks, ReadingSink(columns, None)),
         *(Search(stated, ranks, TextSink()) for stated in rule.stated.values()),
+        *(Search(last, ranks, FigureSink(MetricValues("last"))) for last in rule.metrics.values()),
     )
     return Shapes(searches, ranks).search(log.encode()), columns
 
@@ -206,6 +208,16 @@ def test_the_last_line_counts_though_its_value_is_none() -> None:
     lines = [f"iter 20, samples/s: 2.5, loss: 3.{n % 10}\n" for n in range(1500)]
     log = "".join([*lines[:1409], "iter 20, samples/s: 2.5, loss: ...\n"]).encode()
     assert at_once(of, log).metrics["loss"] == 3.8
+
+
+@pytest.mark.parametrize("values", [("nan",), ("nan", "3.4"), ("3.4", "nan"), ("-inf", "2.5", "")])
+def test_a_last_value_without_a_digit_is_none_and_leaves_no_search(values: Sequence[str]) -> None:
+    loss = "\n[measure.metrics.loss]\nreading = 'loss (?P<value>\\S*)'\n"
+    lines = [f"iter {1000 + n}, samples/s: 2.5, loss {v}\n" for v in values for n in range(700)]
+    log = "".join(lines)
+    assert not searched(READING + loss, log)[0]
+    of = profile(READING + loss)
+    assert at_once(of, log.encode()).metrics == in_lines(of, log.encode()).metrics
 
 
 @given(
