@@ -346,13 +346,19 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "ratio_interval": low_high(case.interval),
                 "estimate": case.evidence.ratio if case.evidence else None,
                 "estimate_interval": low_high(case.evidence.interval() if case.evidence else None),
-                "verdict": str(case.verdict),
+                "verdict": str(_json_verdict(case)),
                 "reason": reason(case, comparison.threshold),
                 "repeats_needed": case.repeats_needed,
             }
             for case in comparison.cases
         ],
     }
+
+
+def _json_verdict(case: ComparedCase) -> Verdict:
+    """One of the five that programs know; which two models they are is in the reason."""
+    other = case.verdict is Verdict.DIFFERENT_MODEL
+    return Verdict.INSUFFICIENT if other else case.verdict
 
 
 def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
