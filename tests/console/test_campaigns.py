@@ -78,7 +78,7 @@ async def test_a_campaign_of_another_console_is_followed_live_and_its_loss_is_sa
 ) -> None:
     monkeypatch.setattr("tui.app.FOLLOW_S", 0.02)
     controller = await prepared(workspace, "live")
-    async with console(workspace, LARGE) as (app, pilot):
+    async with console(workspace, HUGE) as (app, pilot):  # a long path and its problem in one line
         await pilot.press("O")
         await until(pilot, partial(shows, app, "▶ live"))
         await pilot.press("enter")
