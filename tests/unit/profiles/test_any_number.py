@@ -96,3 +96,47 @@ def test_the_library_misses_no_reading_that_is_no_number(
         again = re.search(wider, f"{example[:start]}{text}{example[stop:]}")
         assert again is not None
         assert again["value"].rstrip(",") == text
+
+
+BETWEEN = st.text("abcdefinot ,.:;()/=-+_", max_size=12).filter(
+    lambda text: re.search(r"\b(?:nan|inf|infinity)\b", text) is None
+)
+
+
+@given(
+    body=st.sampled_from((r"\d+", r"\d[\d.]*", r"\d+\.\d+", r"\d+\.?\d*", r"\d+(?:\.\d+)?")),
+    words=BETWEEN | st.sampled_from([" (inference): ", ", mean: ", " nanoseconds... ", " info="]),
+    unit=st.sampled_from(("", "ms", r"\s*ms", " samples/s")),
+)
+def test_words_before_a_number_hide_it_from_no_pattern_that_skips_them(
+    body: str, words: str, unit: str
+) -> None:
+    pattern = rf"speed.*?(?P<value>{body}){unit}"
+    text = f"speed{words} 26.5{unit.removeprefix(chr(92) + 's*')}"
+    before = re.search(pattern, text)
+    after = re.search(with_any_number(pattern), text)
+    assert before is not None
+    assert after is not None
+    # A whole number stays what it was; '26.5ms' has the 5 in front of its unit.
+    assert after["value"] == before["value"]
+
+
+@pytest.mark.parametrize("text", ["step 10-12.5", "step 10+12.5", "step a-12.5"])
+def test_a_dash_between_two_things_is_no_sign(text: str) -> None:
+    found = re.search(with_any_number(r"step \w+.*?(?P<value>\d+\.\d+)"), text)
+    assert found is not None
+    assert found["value"] == "12.5"
+
+
+@pytest.mark.parametrize("unit", ["ms", " ms", r"\s*ms", ""])
+@pytest.mark.parametrize("written", ["nan", "inf", "-inf", "-3.5"])
+def test_no_number_is_seen_with_its_unit_behind_it(unit: str, written: str) -> None:
+    wider = with_any_number(rf"took (?P<value>[\d.]+){unit}")
+    found = re.search(wider, f"took {written}{unit.removeprefix(chr(92) + 's*')}")
+    assert found is not None
+    assert found["value"] == written
+
+
+def test_what_looks_like_the_group_in_a_class_of_characters_is_left_alone() -> None:
+    pattern = r"[(?P<value>\d+)] (?P<value>[0-9]+)"
+    assert with_any_number(pattern) == pattern
