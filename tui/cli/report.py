@@ -21,7 +21,6 @@ from backends.results.run_result import RunResult
 from backends.results.side_by_side import logs_from
 from backends.results.summary import Group, parameters_text, summarise
 from backends.use_cases import Workspace
-from profiles.counted import counted
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.profile import Profile
 from tui.cli.shared.campaign_remarks import say_remarks
@@ -292,10 +291,8 @@ def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult,
         state = workspace.state(path)
         if missing := missing_logs(state, path):
             say(f"warning: {path.name}: {missing}")
-        if not (state.finished or state.imported):
-            ended = sum(run.state.ended for run in state.runs.values())
-            runs = counted(len(state.runs), "run")
-            say_folded(f"note: {path.name}: it has not finished: {ended} of {runs} ended")
+        if unfinished := state.unfinished:
+            say_folded(f"note: {path.name}: {unfinished}")
     together, assumed = workspace.runs_together(paths)
     for one in assumed:
         values = parameters_text(dict(one.parameters))

@@ -56,9 +56,8 @@ def bundle_of(
 ) -> Bundle:
     """Write the campaign that lies in ``path`` as a bundle; ``say``: what it is not yet; ``notes``:
     what its report says besides."""
-    if not state.finished:
-        ended = sum(run.state.ended for run in state.runs.values())
-        say(f"note: it has not finished: bundled as it is now, {ended} of {len(state.runs)} runs")
+    if unfinished := state.unfinished:
+        say(f"note: {unfinished}; it is bundled as it is now")
     report = ""
     if notes:
         runs = run_results(state)

@@ -125,6 +125,14 @@ class CampaignState:
             )
         return "; ".join(told)
 
+    @property
+    def unfinished(self) -> str:
+        """That it goes on, and how far it is; empty when it has finished, or was imported."""
+        if self.finished or self.imported:
+            return ""
+        ended = sum(run.state.ended for run in self.runs.values())
+        return f"it has not finished: {ended} of {counted(len(self.runs), 'run')} ended"
+
     def found(self, *, frozen_damage: str, copy_of: Place | None) -> CampaignState:
         """With what a look at its directory says; the journal does not know."""
         if (frozen_damage, copy_of) == (self.frozen_damage, self.copy_of):

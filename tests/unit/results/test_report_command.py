@@ -178,5 +178,8 @@ def test_a_torn_last_line_is_said_as_a_run_that_has_not_ended(
     said = " ".join(capsys.readouterr().err.split())
     runs = len(json.loads((EXAMPLES[0] / "results.json").read_text())["runs"])
     assert f"it has not finished: {runs - 1} of {runs} runs ended" in said
+    assert main(["report", str(copy), "--bundle", str(tmp_path / "b.tar.zst")]) == 0
+    bundled = " ".join(capsys.readouterr().err.split())
+    assert f"{runs - 1} of {runs} runs ended; it is bundled as it is now" in bundled
     assert main(["report", str(EXAMPLES[0])]) == 0
     assert "has not finished" not in capsys.readouterr().err
