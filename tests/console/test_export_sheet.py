@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from textual.events import Key
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.folder.export_report import Export
@@ -30,6 +35,8 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import choose, export, open_export, open_results
+from tui import typed_ahead
+from tui.app import DlperfApp
 from tui.screens import export_sheet
 from tui.screens.dialogs import Prompt
 from tui.screens.export_sheet import ExportSheet
@@ -206,7 +213,7 @@ async def test_keys_faster_than_the_layouts_are_made_leave_one_at_work_and_show_
             sheet = app.screen
             assert isinstance(sheet, ExportSheet)
             await until(pilot, lambda: laying_out.inside)
-            await pilot.press("v", "f", "L", "V", "s", "p", "L", "v", "L")
+            await pilot.press("v", "f", "L", "V", "p", "L", "v", "L")
             assert laying_out.most_inside == 1
             laying_out.opened.set()
             await until(pilot, lambda: sheet._written is not None)
@@ -215,26 +222,110 @@ async def test_keys_faster_than_the_layouts_are_made_leave_one_at_work_and_show_
             assert laying_out.asked[-1] == sheet._wanted
 
 
-async def test_what_is_chosen_in_haste_is_what_would_be_chosen_slowly(
-    workspace: FakeWorkspace,
+def at_work(app: DlperfApp) -> bool:
+    """A table is laid out, or a file written."""
+    groups = ("preview", "export", "write")
+    return any(one.group in groups and not one.is_finished for one in app.workers)
+
+
+HASTE = [
+    ["v", "f", "L"],
+    ["enter", *"fLsy", "enter"],
+    ["f", "enter", *"Vv1", "enter"],
+    ["v", "s", "S", "p", "y", "V", "s", "y", "enter", *"pS", "escape", "L"],
+]
+
+
+async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whatever is typed, and however long a layout takes: names are no commands either."""
+    random, known = Random(20261126), export_sheet.exported
+    ways = HASTE + [
+        [
+            *random.choices("vVfLpsSy", k=random.randint(1, 6)),
+            "enter",
+            *random.choices("vVfLpsSy", k=random.randint(1, 6)),
+            random.choice(("enter", "escape")),
+        ]
+        for _ in range(3)
+    ]
+    takes_s = 0.0
+
+    def slowly(*arguments: Any) -> str:
+        time.sleep(takes_s)
+        return known(*arguments)
+
+    monkeypatch.setattr(export_sheet, "exported", slowly)
     async with console(workspace, SMALL) as (app, pilot):
-        begin(app, workspace)
+        controller = begin(app, workspace)
+        controller.path.mkdir()
+        monkeypatch.chdir(controller.path)  # where what has only a name goes
         await open_results(workspace, app, pilot)
+        page, before = app.screen, set(controller.path.iterdir())
 
-        async def chosen(*bursts: str) -> object:
-            sheet = await open_export(app, pilot)
-            for keys in bursts:
-                await type_ahead(app, pilot, *keys)
-                await until(pilot, lambda: sheet._written is not None)
-            assert not app._notifications, [said.message for said in app._notifications]
+        async def came_of(pieces: Sequence[Sequence[str]], *, slowly: bool = False) -> object:
+            app.copy_to_clipboard("")
+            for piece in pieces:
+                await type_ahead(app, pilot, *piece)
+                if slowly:
+                    await until(pilot, lambda: not at_work(app))
+                await asyncio.sleep(random.choice((0.0, 0.01, 0.05)))
+            await until(pilot, lambda: not at_work(app))
+            sheet = app.screen
+            assert isinstance(sheet, ExportSheet), sheet
+            new = set(controller.path.iterdir()) - before
+            written = {path.name: path.read_text(encoding="utf-8") for path in new}
+            for path in new:
+                path.unlink()
             await pilot.press("escape")
-            await until(pilot, lambda: isinstance(app.screen, ResultsPage))
-            return sheet._wanted, sheet._format, sheet._written
+            await until(pilot, lambda: app.screen is page)
+            return sheet._wanted, sheet._format, sheet._written, app.clipboard, written
 
-        random = Random(20261123)
-        for keys in ("vfL", *("".join(random.choices("vVfLp", k=6)) for _ in range(3))):
-            assert await chosen(keys) == await chosen(*keys), keys
+        for typed in ways:
+            keys, takes_s = ["e", *typed], 0.0
+            expected = await came_of([[key] for key in keys], slowly=True)
+            for takes_s in (0.0, 0.05):
+                cuts = sorted(random.sample(range(1, len(keys)), k=random.randint(0, 2)))
+                pieces = [keys[a:b] for a, b in pairwise([0, *cuts, len(keys)])]
+                assert await came_of(pieces) == expected, (pieces, takes_s)
+
+
+@pytest.mark.parametrize("keys", ["enter", "fenter", "vLpenter"])
+async def test_a_file_can_be_named_before_its_table_is_laid_out(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keys: str
+) -> None:
+    chosen = keys.removesuffix("enter")
+    with gate(monkeypatch, "exported") as laying_out:
+        async with console(workspace, SMALL) as (app, pilot):
+            begin(app, workspace)
+            monkeypatch.chdir(tmp_path)
+            page = await open_results(workspace, app, pilot)
+            await type_ahead(app, pilot, "e", *chosen, "enter", *"fLvq")
+            assert laying_out.inside
+            assert isinstance(app.screen, Prompt)
+            assert app.screen.query_one(Input).value == "fLvq"
+            await pilot.press("enter")
+            laying_out.opened.set()
+            await until(pilot, (tmp_path / "fLvq").exists)
+            await pilot.press("escape")
+            assert app.screen is page
+
+
+@pytest.mark.parametrize("key", ["s", "y"])
+async def test_a_key_that_waits_for_a_layout_that_does_not_come_locks_nobody_in(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(typed_ahead, "PATIENCE_S", 0.2)
+    with gate(monkeypatch, "exported"):
+        async with console(workspace, SMALL) as (app, pilot):
+            begin(app, workspace)
+            page = await open_results(workspace, app, pilot)
+            for name in ("e", key, "enter", "f", "escape"):
+                app.post_message(Key(name, name if len(name) == 1 else None))
+            await until(Pilot(app), lambda: len(app.screen_stack) > 1)
+            await until(Pilot(app), lambda: app.screen is page)
+            assert not app.clipboard
 
 
 def test_one_enormous_cell_leaves_the_others_of_its_table_in_sight() -> None:
@@ -384,7 +475,9 @@ async def test_the_file_is_of_the_format_that_its_name_says_and_that_is_told_bef
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         app.screen.query_one(Input).value = str(target)
-        await until(pilot, partial(shows, app, f"out{suffix}, as {written}"))
+        meaning = app.screen.query_one(".meaning")
+        said = f"out{suffix},as{written}"  # a long path is broken on the screen
+        await until(pilot, lambda: said in "".join(words(meaning).split()))
         await pilot.press("enter")
         await until(pilot, target.exists)
         assert target.read_text().startswith(begins[written])

@@ -348,7 +348,6 @@ class Compare(Dialog[None]):
                 "Write",
                 words,
                 value=value,
-                lasting=True,
                 meaning=lambda text: whole(text, written_as),
                 check=lambda text: written_as(meant(text)),
             ),

@@ -208,12 +208,12 @@ class Choice(Dialog[str]):
 class Prompt(Dialog[str]):
     """One line of entry. ``check`` raises DlperfError for what cannot be taken.
 
-    ``lasting``: what is written has to be seen before it is taken, for that cannot be taken back.
     ``meaning``: what is written means this, for a line below where all of it can be read.
     """
 
     PANEL = "prompt"
     BINDINGS = bindings("prompt")
+    AHEAD = Dialog.AHEAD | {"accept"}  # what is written may be
 
     def __init__(
         self,
@@ -224,12 +224,10 @@ class Prompt(Dialog[str]):
         placeholder: str = "",
         check: Callable[[str], object] | None = None,
         secret: bool = False,
-        lasting: bool = False,
         meaning: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__(title)
         self._text = text if isinstance(text, Text) else Text(plain(text))
-        self._lasting = lasting
         self._meaning = meaning
         self._value = value
         self._placeholder = placeholder
@@ -254,15 +252,13 @@ class Prompt(Dialog[str]):
         if self._meaning is not None:
             line.update(Text(plain(self._meaning(self.query_one(Input).value)), MUTED))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "accept" and not self._lasting:
-            return True
-        return super().check_action(action, parameters)
-
     @on(Input.Submitted)
     def _submitted(self) -> None:
+        """What has waited too long is no part of a whole line (see :mod:`tui.typed_ahead`)."""
         if self.check_action("accept", ()):
             self.action_accept()
+        else:
+            self.post_message(Said(f"⏎ Accept: {UNSEEN}"))
 
     def action_accept(self) -> None:
         value = self.query_one(Input).value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -31,7 +31,7 @@ from backends.results.summary import Group
 from backends.results.translations import Lang
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
-from tui.key_bindings import bindings
+from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
@@ -63,7 +63,7 @@ class ExportSheet(Dialog[None]):
 
     PANEL = "export"
     BINDINGS = bindings("export")
-    AHEAD = Dialog.AHEAD | {"layout", "format", "language", "sort", "reverse", "transpose"}
+    AHEAD = Dialog.AHEAD | {key.action.partition("(")[0] for key in PANELS["export"].keys}
 
     def __init__(self, viewed: CampaignSnapshot, groups: Sequence[Group]) -> None:
         mark = " · SIMULATED" * viewed.simulated  # the page that says so is covered
@@ -79,7 +79,12 @@ class ExportSheet(Dialog[None]):
         self._written: str | None = None
         self._exists = False
         self._last: Path | None = None  # that was written
-        self._at_work = False
+        self._laid_out_now = asyncio.Event()
+        self._laid_out_now.set()
+
+    @property
+    def _at_work(self) -> bool:
+        return not self._laid_out_now.is_set()
 
     def compose(self) -> ComposeResult:
         with self.box(whole=True):
@@ -131,7 +136,7 @@ class ExportSheet(Dialog[None]):
         self._written = None
         self._show_choices()
         if not self._at_work:
-            self._at_work = True
+            self._laid_out_now.clear()
             self._lay_out()
         self.sight.changed()
         self.refresh_bindings()
@@ -176,7 +181,7 @@ class ExportSheet(Dialog[None]):
             laid_out = await asyncio.to_thread(self._laid_out, *what)
             if what == (self._wanted, self._format == TABLE):
                 break
-        self._at_work = False
+        self._laid_out_now.set()
         if not self.here:
             return
         self._written, self._columns = laid_out.text, laid_out.columns
@@ -214,10 +219,22 @@ class ExportSheet(Dialog[None]):
         if action == "transpose":
             return self._arranges
         if action == "sort":
-            return self._arranges and bool(self._columns)
+            return self._arranges and (bool(self._columns) or self._at_work)
         if action == "reverse":
             return self._arranges and self._order.column is not None
-        return self._written is not None
+        return self._written is not None or self._at_work
+
+    def never(self, action: str) -> str:
+        return ""
+
+    def not_now(self, action: str) -> str:
+        if action in ("write", "copy"):
+            return "there is nothing to write, for the reason that is shown"
+        if action == "format":
+            return f"this is written as {self._formats[0]} only"
+        if not self._arranges:
+            return "only a table can be put in another order"
+        return "sort by a column first" if action == "reverse" else ""
 
     def action_layout(self, step: int) -> None:
         place = (self._layouts.index(self._shown) + step) % len(self._layouts)
@@ -236,7 +253,23 @@ class ExportSheet(Dialog[None]):
         self._lang = LANGUAGES[(LANGUAGES.index(self._lang) + 1) % len(LANGUAGES)]
         self._renew()
 
+    @work(group="wait", description="wait for what is laid out")
+    async def _once_laid_out(self, do: Callable[[], None]) -> None:
+        """What is typed meanwhile comes after it."""
+        with typed_ahead(self).held():
+            await self._laid_out_now.wait()
+            if self.here:
+                do()
+
     def action_sort(self) -> None:
+        if self._columns:
+            self._sort()
+        else:
+            self._once_laid_out(self._sort)
+
+    def _sort(self) -> None:
+        if not self._columns:
+            return
         column = -1 if self._order.column is None else self._order.column
         following = column + 1 if column + 1 < len(self._columns) else None
         self._arrange(replace(self._order, column=following))
@@ -252,15 +285,19 @@ class ExportSheet(Dialog[None]):
         self._renew()
 
     def action_copy(self) -> None:
-        if self._written is None:
-            return
-        self.app.notify(hand_over(self.app, self._written), markup=False)
+        if self._at_work:
+            self._once_laid_out(self._copy)
+        else:
+            self._copy()
+
+    def _copy(self) -> None:
+        if self._written is not None:
+            self.app.notify(hand_over(self.app, self._written), markup=False)
 
     # Writing -----------------------------------------------------------------------------------
 
     def action_write(self) -> None:
-        if self._written is None:
-            return
+        """What is chosen, laid out or not: a name that is typed at once is none of our keys."""
         chosen = self._wanted
 
         def answered(answer: str | None) -> None:
@@ -275,7 +312,6 @@ class ExportSheet(Dialog[None]):
                 "Export",
                 words,
                 value=value,
-                lasting=True,
                 meaning=lambda text: whole(text, lambda path: _as_named(chosen, path).format),
                 check=lambda text: _as_named(chosen, meant(text)),
             ),
