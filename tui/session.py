@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ class Session:
         self.controller: Controller | None = None
         self.opened: CampaignSnapshot | None = None
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
+        self._written: tuple[int, ...] | None = None  # its journal, before it was read
         self.last: CampaignSummary | None = None
         """The newest campaign, as of when they were read."""
         self._began = workspace.cluster.now()
@@ -125,31 +127,42 @@ class Session:
         if self.controller is not None and self.controller.path == path:
             self.opened = None
         else:
-            self.opened = await asyncio.to_thread(self._load, path)
+            self.opened, self._written = await asyncio.to_thread(self._load, path)
 
-    def _load(self, path: Path) -> CampaignSnapshot:
+    def _load(self, path: Path) -> tuple[CampaignSnapshot, tuple[int, ...] | None]:
+        """What is written after the look at the journal, and read all the same, is read twice."""
+        written = _written(path)
         with self._loading:  # a journal is followed by one thread at a time
-            return self.workspace.load(path)
+            return self.workspace.load(path), written
+
+    def _load_again(
+        self, before: CampaignSnapshot, written: tuple[int, ...] | None
+    ) -> tuple[CampaignSnapshot, tuple[int, ...] | None]:
+        """One that has ended: only where somebody planned more of it since then."""
+        if before.finished and _written(before.path) == written:
+            return before, written
+        return self._load(before.path)
 
     async def refresh(self) -> None:
-        """Bring the opened campaign up to date: another console may be at work on it.
+        """Bring the opened campaign up to date: another console may be at work on it, or plan
+        further runs of one that has ended.
 
         Raises
         ------
         DlperfError: it cannot be read any more, and no other was opened meanwhile.
         """
         before = self.opened
-        if before is None or before.finished or before is self._lost:
+        if before is None or before is self._lost:
             return
         try:
-            now = await asyncio.to_thread(self._load, before.path)
+            now, written = await asyncio.to_thread(self._load_again, before, self._written)
         except DlperfError:
             if self.opened is before:
                 self._lost = before  # said once
                 raise
         else:
             if self.opened is before:  # and not another one meanwhile
-                self.opened = now
+                self.opened, self._written = now, written
 
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""
@@ -336,3 +349,13 @@ class Session:
             await self.controller.detach()
             self.controller = None
         await self.workspace.close()
+
+
+def _written(campaign: Path) -> tuple[int, ...] | None:
+    """Differs once its journal was written again; None where there is none. Blocking."""
+    from backends.campaign.record.journal import FILE_NAME  # noqa: PLC0415 (loads when needed)
+
+    with contextlib.suppress(OSError):
+        told = (campaign / FILE_NAME).stat()
+        return told.st_mtime_ns, told.st_size, told.st_ino
+    return None
