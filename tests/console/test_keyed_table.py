@@ -227,6 +227,49 @@ async def test_a_filter_goes_to_the_first_row_that_it_leaves() -> None:
         assert table.current_key == "b"
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from(["on", "off"]), min_size=6, max_size=6), st.integers(-2, 2)
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=25, deadline=None)
+async def test_what_is_read_stays_until_the_cursor_leaves_it_whatever_its_row_says(
+    steps: list[tuple[list[str], int]],
+) -> None:
+    names = "abcdef"
+    app = Bench()
+    async with app.run_test(size=(50, 12)) as pilot:
+        table = app.query_one(KeyedTable)
+        said = dict.fromkeys(names, "on")
+        table.refill(rows(*names, note="on"))
+        await pilot.pause()
+        table.filter_rows("on")
+        for notes, by in steps:
+            before = table.current_key
+            said = dict(zip(names, notes, strict=True))
+            table.refill([row for n in names for row in rows(n, note=said[n])])
+            await pilot.pause()
+            assert table.current_key == before
+            assert set(table.shown_keys) == {n for n in names if said[n] == "on"} | {before}
+            assert table.unmatched is (said[str(before)] == "off")
+            at = table.shown_keys.index(str(before))
+            to = table.shown_keys[max(0, min(len(table.shown_keys) - 1, at + by))]
+            for _ in range(abs(by)):
+                await pilot.press("down" if by > 0 else "up")
+            await pilot.pause()
+            assert table.current_key is not None
+            if to == before:
+                assert table.current_key == before
+            else:
+                assert set(table.shown_keys) == {n for n in names if said[n] == "on"}
+        table.filter_rows("off")
+        await pilot.pause()
+        assert set(table.shown_keys) == {n for n in names if said[n] == "off"}
+
+
 async def test_a_column_without_anything_in_it_goes_before_a_cell_is_cut() -> None:
     app = Bench()
     async with app.run_test(size=(60, 10)) as pilot:

@@ -529,6 +529,25 @@ async def test_what_is_done_from_the_palette_is_done_to_the_run_that_was_in_sigh
         assert page.query_one(KeyedTable).current_key == "r00"
 
 
+async def test_the_run_that_is_read_stays_when_it_matches_a_filter_no_more(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("/", *"running", "enter")
+        read = table.current_key
+        while page.selected is not None and not page.selected.state.ended:
+            await pass_time(workspace, app, pilot, 50)
+        tick(app)
+        assert table.current_key == read
+        assert "1 no longer matches" in screen_text(app)
+        await pilot.press("escape")
+        assert "no longer matches" not in screen_text(app)
+
+
 @pytest.mark.parametrize("kept", [True, False])
 async def test_the_list_has_its_keys_again_when_a_filter_matches_again(
     workspace: FakeWorkspace, kept: bool
@@ -542,7 +561,7 @@ async def test_the_list_has_its_keys_again_when_a_filter_matches_again(
             await pass_time(workspace, app, pilot, 20)
         await pilot.press("/", *words, "enter")
         assert not line.has_focus
-        while kept and table.found:
+        while kept and not table.unmatched:
             await pass_time(workspace, app, pilot, 50)
         await pilot.press("t", "m")
         assert line.value == words

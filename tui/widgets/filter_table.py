@@ -86,8 +86,10 @@ class TablePanel(Vertical):
 
     def _with_filter(self, title: Text) -> Text:
         """Where there is no room for both the title gives: that rows are hidden must be seen."""
-        found, of = len(self.table.shown_keys), self.table.row_total
-        filtered = Text(f"/{plain(self.filter_text)} · {found} of {of}", MUTED)
+        gone, of = self.table.unmatched, self.table.row_total
+        found = len(self.table.shown_keys) - gone
+        unmatched = f"{BETWEEN}1 no longer matches" * gone
+        filtered = Text(f"/{plain(self.filter_text)} · {found} of {of}{unmatched}", MUTED)
         left = max(0, self.size.width - CORNERS) - filtered.cell_len - len(BETWEEN)
         if self.size.width and left < title.cell_len:
             if left < LEAST_TITLE:

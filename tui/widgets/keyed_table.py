@@ -125,6 +125,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._width = 0  # that it was laid out for
         self._last_key: str | None = None
         self._lost: str | None = None  # where the cursor was when the last row went
+        self._read: str | None = None  # under the cursor: it stays, though it matches no more
         self._rebuilding = False
         self._painted: dict[_Place, _PaintedCell] = {}
 
@@ -138,7 +139,15 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     @property
     def found(self) -> bool:
         """Whether there is a row to show, though it may not have been drawn yet."""
-        return any(row.matches(self._words) for row in self._rows)
+        return any(map(self._is_shown, self._rows))
+
+    def _is_shown(self, row: Row) -> bool:
+        return not self._words or row.key == self._read or row.matches(self._words)
+
+    @property
+    def unmatched(self) -> bool:
+        """The row under the cursor matches the filter no more, and goes when the cursor does."""
+        return any(row.key == self._read and not row.matches(self._words) for row in self._rows)
 
     @property
     def row_total(self) -> int:
@@ -162,19 +171,21 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         """Show only rows that contain every word of ``text``, whatever the case."""
         kept = self.current_key or self._lost
         self._words = tuple(text.casefold().split())
+        self._read = None
         self._draw()
         if self._keys and self.current_key != kept:
             self.move_cursor(row=0, animate=False)
 
     def refill(self, rows: Sequence[Row], columns: Sequence[Column] | None = None) -> None:
-        """Make ``rows`` the content. The cursor stays on its key; what is gone gives way.
+        """Make ``rows`` the content. The cursor stays on its key, also where that matches the
+        filter no more; what is gone gives way.
 
         ``columns``: as many as there are, where other words are wanted; drawn anew if they
         differ.
         """
         if not {row.key for row in rows} & {row.key for row in self._rows}:
             self._forget()
-        self._rows = tuple(rows)
+        self._rows, self._read = tuple(rows), self.current_key
         self._all_columns = tuple(columns or self._all_columns)
         self._draw()
 
@@ -246,8 +257,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def _draw(self) -> None:
         if not self.is_mounted or not self._laid_out():
             return
-        words = self._words
-        rows = [row for row in self._rows if not words or row.matches(words)]
+        rows = [row for row in self._rows if self._is_shown(row)]
         layout = self._layout()
         keys = [row.key for row in rows]
         again = self._lost is not None
@@ -394,6 +404,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         event.stop()
         if not self._rebuilding:
+            if self.unmatched and self.current_key != self._read:
+                self._read = None
+                self._draw()
+                self.show_cursor_row()
             self._announce()
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
