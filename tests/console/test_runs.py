@@ -624,6 +624,29 @@ async def test_details_of_a_campaign_that_is_only_looked_at_offer_no_change(
     assert "Enter reads the log" in looked_at
 
 
+@pytest.mark.parametrize("fails", [True, False])
+@pytest.mark.parametrize("readonly", [True, False])
+async def test_details_of_a_failed_run_of_a_past_campaign_say_how_it_is_done_again(
+    workspace: FakeWorkspace, fails: bool, readonly: bool
+) -> None:
+    workspace.fails = {"1n1g": "NCCL error"} if fails else {}
+    async with console(workspace, LARGE, readonly=readonly) as (app, pilot):
+        controller = begin(app, workspace)
+        app.session.controller = None
+        workspace.clock.tick(6000)
+        await app.session.open(controller.path)
+        page = await open_runs(app, pilot)
+        viewed = page.viewed
+        assert viewed is not None
+        assert viewed.finished
+        page.panels.view = "details"
+        page.query_one(KeyedTable).select(next(r.run_id for r in viewed.runs if "1n1g" in r.label))
+        await until(pilot, lambda: page.panels.details.display)
+        tick(app)
+        said = page.panels.details.text
+        assert (f"'dlperf-tui retry {viewed.name}' does it again" in said) is fails
+
+
 async def test_what_keeps_a_queued_run_is_told_beside_its_state_and_once(
     workspace: FakeWorkspace,
 ) -> None:

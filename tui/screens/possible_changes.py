@@ -64,6 +64,14 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
     }.get(action, "")
 
 
+def way_on(viewed: CampaignSnapshot, run: RunView) -> str:
+    """How a run that failed or was cancelled is done again where no key does it, as nobody is at
+    work on its campaign; "" of any other."""
+    nobody = viewed.read_only and viewed.kept_by is None and not viewed.state.imported
+    again = nobody and run.state in RETRIABLE and _is_last(viewed, run)
+    return _nobody_to_ask("retry", viewed, run) if again else ""
+
+
 def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
     """Of a campaign that is only looked at and at work nowhere: why, and the way on."""
     if viewed.deserted:

@@ -39,14 +39,16 @@ _NEXT_STEPS = {
 }
 
 
-def _next_step(run: RunView, later: RunRecord | None, *, read_only: bool, asks: bool) -> str:
+def _next_step(
+    run: RunView, later: RunRecord | None, *, read_only: bool, way_on: str, asks: bool
+) -> str:
     """``later``: the last attempt of it, where there is one."""
     if later is not None:
         begun = later.started_at is not None
         so_far = run_state(later.state, paused=later.paused, begun=begun).plain.partition(" ")[2]
         return f"attempt {later.attempt} of it: {so_far} · {_LOG}"
     if read_only:
-        return _LOG
+        return " · ".join(filter(None, (plain(way_on), _LOG)))
     if run.silent_s is not None:
         return f"{'d asks its hosts why · ' * asks}c ends it · {_LOG}"
     if run.paused:
@@ -59,6 +61,7 @@ def details_text(
     state: CampaignState,
     *,
     read_only: bool = False,
+    way_on: str = "",
     hosts: Mapping[str, HostFacts] | None = None,
     now: str = "",
     at: str = "now",
@@ -66,6 +69,7 @@ def details_text(
 ) -> Text:
     """State, reason, what to do next, and the evidence; then figures, devices, commands.
 
+    ``way_on``: how it is done again where no key does it.
     ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment,
     which is called ``at``. ``asks``: the hosts of a run that does not move can be asked from here.
     """
@@ -85,7 +89,8 @@ def details_text(
     text.append(f"  {plain(run.profile)}\n", MUTED)
     _why(text, run, record)
     later = _later(record, state)
-    steps = (_remedy(run, record), _next_step(run, later, read_only=read_only, asks=asks))
+    step = _next_step(run, later, read_only=read_only, way_on=way_on, asks=asks)
+    steps = (_remedy(run, record), step)
     for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
     _evidence(text, run, record)

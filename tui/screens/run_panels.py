@@ -20,6 +20,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView, char
 from backends.hosts.host_facts import HostFacts
 from profiles.errors import DlperfError
 from tui.screens.dialogs import Prompt
+from tui.screens.possible_changes import way_on
 from tui.screens.run_details import details_text
 from tui.screens.run_text import named_series, no_log, shown_series
 from tui.screens.schedule_text import Schedule, is_over
@@ -247,6 +248,7 @@ class RunPanels(Vertical):
                 run,
                 viewed.state,
                 read_only=fixed,
+                way_on=way_on(viewed, run),
                 hosts=self._hosts,
                 now=now,
                 at=at,
