@@ -69,7 +69,7 @@ DIALOGS: Mapping[str, Panel] = {
         "Dry-run",
         "",
         (
-            Key("enter", "start", "Start", "check the hosts, then start", footer=1),
+            Key("enter", "start", "Start", "preflight of the hosts, then start", footer=1),
             Key("y", "copy", "Copy", "copy everything to the clipboard", footer=2),
             Key("escape", "leave", "Close", "start nothing", footer=3, said="Esc"),
             HELP,
@@ -81,7 +81,7 @@ DIALOGS: Mapping[str, Panel] = {
         (
             Key("enter", "start", "Start", "start the campaign", footer=1),
             Key("x", "leave_out", "Leave out, start", "start without the stopped hosts", footer=2),
-            Key("F", "force", "Start anyway", "start although a check says stop", footer=3),
+            Key("F", "force", "Start anyway", "start although preflight says stop", footer=3),
             Key("d", "dry_run", "Dry-run", "show every command", footer=4),
             Key("escape", "leave", "Not now", "start nothing", footer=5, said="Esc"),
             HELP,

@@ -171,10 +171,10 @@ PANELS: Mapping[str, Panel] = {
         "that is known; the letter is its grade. [·] and ? wait for a host to answer. "
         "Of profiles, [s] needs settings first, and a dot has no case that can run here. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
-        "What takes a minute at most starts with Enter at once when the checks on the hosts find "
+        "What takes a minute at most starts with Enter at once when preflight of the hosts finds "
         "nothing; anything else is shown before it starts.",
         (
-            Key("enter", "start", "Start", "check the hosts, then start what is marked", footer=1),
+            Key("enter", "start", "Start", "preflight, then start what is marked", footer=1),
             Key("d", "dry_run", "Dry-run", "show every command; starts nothing", footer=3),
             Key("a", "mark_all", "All", "mark every case that can run", footer=4),
             Key(

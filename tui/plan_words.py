@@ -17,7 +17,7 @@ from tui.text import number, plain
 
 READING_PAST = "reading past results …"
 SHORT_S = 60.0
-"""A plan that takes no longer than this starts without a question when the checks find nothing."""
+"""A plan that takes no longer than this starts without a question when preflight finds nothing."""
 
 
 def why_not_short(plan: Plan) -> str | None:
@@ -110,7 +110,7 @@ def host_states(
 ) -> dict[str, str]:
     """Every host of the plan, and why no run can go there now; "" where one can.
 
-    ``findings``: of the checks, where they were made; without them, what the hosts' facts say.
+    ``findings``: of preflight, where it was made; without it, what the hosts' facts say.
     """
     planned = {host.name for host in plan.hosts}
     on_cpus = all(case.profile.on_cpus for case in plan.cases)
@@ -134,4 +134,4 @@ def host_states(
 def _unfit(facts: HostFacts) -> str:
     if busy_reason(facts):
         return "busy"
-    return "broken" if facts.gpu_problem else "stopped by a check"
+    return "broken" if facts.gpu_problem else "stopped by preflight"

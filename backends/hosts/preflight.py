@@ -141,13 +141,13 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
     try:
         completed = await transport.run(command, stdin=CHECK_SCRIPT, timeout_s=CHECK_TIMEOUT_S)
     except TimeoutError:
-        what = f"its checks took longer than {CHECK_TIMEOUT_S:g} s"
+        what = f"preflight took longer than {CHECK_TIMEOUT_S:g} s"
         return (Finding(host.name, Level.STOP, what, "look for a hung file system or container"),)
     # What a login shell says before the first marker is dropped.
     answers = completed.stdout.decode("utf-8", "replace").split("@@dlperf:check\n")[1:]
     results = [clean_text(answer.split("\n", 1)[0].strip()[:200]) for answer in answers]
     if len(results) != len(needs) + 1:
-        what = "its checks did not come to their end"
+        what = "preflight did not come to its end"
         return (Finding(host.name, Level.STOP, what, "try again, or look at its login shell"),)
     findings = []
     if results[0] != "ok":

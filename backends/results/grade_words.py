@@ -273,7 +273,7 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
         )
     if concern is Concern.FORCED:
         return (
-            "it was forced: started in spite of what the checks of the hosts stop",
+            "it was forced: started in spite of what preflight stops",
             "强制启动：忽略了预检发现的问题",
         )
     if concern is Concern.UNKNOWN_ENVIRONMENT:

@@ -529,7 +529,7 @@ async def test_a_second_campaign_is_refused_while_one_is_at_work(workspace: Fake
 async def test_a_read_only_console_starts_nothing(workspace: FakeWorkspace) -> None:
     async with console(workspace, readonly=True) as (app, pilot):
         await open_matrix(app, pilot)
-        assert "⏎ Check" in screen_text(app)
+        assert "⏎ Preflight" in screen_text(app)
         assert "⏎ Start" not in screen_text(app)
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "nothing to object"))

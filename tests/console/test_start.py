@@ -288,7 +288,7 @@ def test_hosts_are_counted_for_a_plan_just_where_its_checks_will_let_it_run(
     assert all((word in said) is (word in at_first.values()) for word in ("busy", "away"))
     assert at_first["node1"] in (
         "",
-        {"well": "", "worn": "stopped by a check"}.get(kinds[0], kinds[0]),
+        {"well": "", "worn": "stopped by preflight"}.get(kinds[0], kinds[0]),
     )
 
 

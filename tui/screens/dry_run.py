@@ -52,7 +52,7 @@ class Commands(TextArea, inherit_bindings=False):
 
 
 class DryRunView(Dialog[str]):
-    """Nothing is started from here but by Enter, which goes on to the checks."""
+    """Nothing is started from here but by Enter, which goes on to preflight."""
 
     PANEL = "dryrun"
     BINDINGS = bindings("dryrun")

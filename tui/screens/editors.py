@@ -292,7 +292,8 @@ class SettingsEditor(Dialog[Marks]):
         words = Text("This profile has no settings.", MUTED)
         if key is not None:
             setting = self._marks.profile.settings[key]
-            check = "" if setting.check == "none" else f" (checked on every host: {setting.check})"
+            asked = setting.check != "none"
+            check = f" (preflight, on every host: {setting.check})" if asked else ""
             words = Text(f"{plain(setting.description)}{check}", MUTED)
         self.query_one(".message", Static).update(words)
         self.refresh_bindings()

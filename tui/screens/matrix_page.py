@@ -93,7 +93,7 @@ class MatrixPage(Page):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {"start": "Check"} if self.session.readonly else {}
+        return {"start": "Preflight"} if self.session.readonly else {}
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():

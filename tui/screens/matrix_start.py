@@ -110,7 +110,7 @@ class Starting:
             why = why_not_short(plan)
         if why is None and not refused:
             self._do(CHECKING)
-            self._work(self._start_at_once(plan), "check the hosts and start the campaign")
+            self._work(self._start_at_once(plan), "preflight of the hosts, then start")
         else:
             self._ask(plan, why=why or "")
 
@@ -142,12 +142,12 @@ class Starting:
             self._page.post_message(CampaignStarted())
 
     async def _start_at_once(self, plan: Plan) -> None:
-        """Unless the checks object, or something else is marked by the time that they are done."""
+        """Unless preflight objects, or something else is marked by the time that it is done."""
         try:
             findings = await self._session.workspace.preflight(plan, self._do)
             now = self._asked.ready()
             if now.selection != plan.selection:
-                return self._ask(now, why="the plan changed while the hosts were checked")
+                return self._ask(now, why="the plan changed during preflight")
             if not self._in_sight(now):
                 return self._ask(now, why=self._out_of_sight(now))
             if objections(findings):

@@ -1,4 +1,4 @@
-"""Before a start: what will run, what the checks on the hosts found, and one key to go."""
+"""Before a start: what will run, what preflight found, and one key to go."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tui.session import Session
 from tui.text import Hanging, problem
 from tui.theme import MUTED, WARN
 
-CHECKING = "checking the hosts …"
+CHECKING = "preflight: checking the hosts …"
 
 
 class StartDialog(Dialog[str]):
@@ -48,7 +48,7 @@ class StartDialog(Dialog[str]):
         why: str = "",
     ) -> None:
         """``timed``: the plan by what was measured before; None while that is being read.
-        ``findings``: of the checks, where they were made already. ``why``: it is asked, where the
+        ``findings``: of preflight, where it was made already. ``why``: it is asked, where the
         plan and the findings do not tell."""
         super().__init__("Start")
         self.sight.uninvited = findings is not None
@@ -87,7 +87,7 @@ class StartDialog(Dialog[str]):
 
     @property
     def stopped(self) -> bool:
-        """A check says that this cannot work."""
+        """Preflight says that this cannot work."""
         return any(finding.level == "stop" for finding in self._findings or ())
 
     def able(self, action: str) -> bool:
@@ -101,7 +101,7 @@ class StartDialog(Dialog[str]):
             return self._without is not None
         return self.stopped if action == "force" else True
 
-    @work(exclusive=True, group="preflight", description="check the hosts of the plan")
+    @work(exclusive=True, group="preflight", description="preflight of the hosts of the plan")
     async def check(self) -> None:
         try:
             workspace = self._session.workspace

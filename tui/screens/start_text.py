@@ -1,4 +1,4 @@
-"""The start in words: what would run, what it takes, and what the checks found, host by host."""
+"""The start in words: what would run, what it takes, and what preflight found, host by host."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
             executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
     notes = [state.damage] if state.damage else []
     if state.forced:
-        notes.append("It was forced: started in spite of what the checks of the hosts stop.")
+        notes.append("It was forced: started in spite of what preflight stops.")
         notes += state.overridden
     said = read_about(path)
     return ReportContext(

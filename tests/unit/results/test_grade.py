@@ -294,7 +294,7 @@ def test_reasons_come_worst_first_and_in_both_languages(runs_of):
     reasons = grade_reasons(case, group)
     assert reasons == [
         "one repeat: nothing says how far another would be off",
-        "it was forced: started in spite of what the checks of the hosts stop",
+        "it was forced: started in spite of what preflight stops",
         "its environment is not recorded (driver, CUDA, image …)",
         "odd",
     ]
