@@ -66,7 +66,7 @@ def test_the_hosts_of_the_ssh_config_become_an_inventory_that_works(
     home.config(f"Include more\n{wildcards}", first, second)
     done = home("init", "--yes", code=1)
     assert "looking at 4 hosts of ~/.ssh/config" in done.stderr
-    assert f"written: {home.inventory}" in done.stderr
+    assert f"written: {home.inventory}; the console opens on it: dlperf-tui\n" in done.stderr
     text = home.inventory.read_text()
     assert 'name = "node[1-3]"' in text
     assert "#   off: " in text
@@ -80,8 +80,16 @@ def test_the_hosts_of_the_ssh_config_become_an_inventory_that_works(
         ["| node3", "ready"],
     ]
     assert third.log().count("Accepted publickey") or not third.real
-    assert "already" in home("init", "--yes", code=2).stderr, "never over one that is there"
+    refused = home("init", "--yes", code=2).stderr
+    assert "already" in refused, "never over one that is there"
     assert home.inventory.read_text() == text
+    other = home.path / "other.toml"
+    words = refused.strip().replace("FILE", str(other)).partition("dlperf-tui init ")[2].split()
+    done = home("init", *words, "--yes", code=1)
+    assert (
+        f"written: {other}; the console opens on it: dlperf-tui --inventory {other}" in done.stderr
+    )
+    assert other.read_text() == text
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     if sys.stdout.isatty():
         print(f"\n{text}", end="")
     if not _meant(path, yes=arguments.yes):
-        say("nothing written")
+        say("nothing written; --inventory FILE writes elsewhere")
         return WRONG
     _write(path, text)
-    say(f"written: {path}")
+    say(f"written: {path}; the console opens on it: {_console(path)}")
     away = any(snapshot.state is HostState.UNREACHABLE for snapshot in snapshots)
     return FAILED if away else OK
 
@@ -66,7 +67,7 @@ def _check(path: Path, *, yes: bool) -> None:
         raise InventoryError(
             "there is an inventory already",
             where=str(path),
-            remedy="move it away, or name another with --inventory",
+            remedy="move it away, or write elsewhere: dlperf-tui init --inventory FILE",
         )
     if not (yes or at_terminal):
         raise InventoryError("nothing written without a look", where=str(path), remedy="add --yes")
@@ -104,9 +105,15 @@ def _meant(path: Path, *, yes: bool) -> bool:
         question = f"{path} is there already. Replace it? It is kept beside the new one."
         return agreed(question, unasked=f"{path} is there already")
     return yes or agreed(
-        f"Write these lines to {path}? The console opens on them then; Enter alone writes nothing.",
+        f"Write these lines to {path}? Enter alone writes nothing.",
         unasked="nothing written",
     )
+
+
+def _console(path: Path) -> str:
+    """The command that opens it, on which a file in another place has to be named."""
+    named = [] if path == default_inventory_path() else ["--inventory", str(path)]
+    return shlex.join(["dlperf-tui", *named])
 
 
 def _write(path: Path, text: str) -> None:
