@@ -11,7 +11,7 @@ from pathlib import Path
 from backends import version
 from backends.campaign.folder.directory_identity import place_of
 from backends.campaign.folder.frozen import freeze
-from backends.campaign.folder.paths import campaign_name, create_directory
+from backends.campaign.folder.paths import campaign_name, create_directory, name_of
 from backends.campaign.plan.campaign_request import Request, write_request
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
@@ -57,7 +57,7 @@ async def open_campaign(
     ------
     CannotCreateError: the directory cannot be written, or the disk is full.
     """
-    slug = plan.selection.name or plan.cases[0].profile.name
+    slug = plan.selection.name or name_of(planned.profile.name for planned in plan.cases)
     if simulated:
         slug = f"SIMULATED-{slug}"
     try:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from backends.campaign.folder.bundle import refuse_bundle
 from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.record import journal
 from profiles.errors import SelectionError
-from profiles.nearest import did_you_mean
+from profiles.nearest import nearest
+
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d-")
 
 
 def find_campaign(campaigns: Path, name_or_path: str) -> Path:
@@ -46,7 +50,7 @@ def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
     if Path(name_or_path).is_dir():
         journal.check_campaign(Path(name_or_path))
     raise SelectionError(
-        f"no campaign {name_or_path!r}{did_you_mean(name_or_path, _names(campaigns))}",
+        f"no campaign {name_or_path!r}{_did_you_mean(name_or_path, _names(campaigns))}",
         where=str(campaigns),
         remedy="'dlperf-tui campaigns ls' lists them; a path works too",
     )
@@ -63,6 +67,17 @@ def _with_id(campaigns: Path, name: str) -> list[Path]:
             if begun is not None and begun.campaign == name:
                 found.append(path)
     return found
+
+
+def _did_you_mean(word: str, names: Sequence[str]) -> str:
+    """By the whole name, by what is behind its date, by a word of it; the newest of those."""
+    spelt: dict[str, str] = {}
+    for name in sorted(names):
+        spelt |= dict.fromkeys(_DATE.sub("", name).split("-"), name)
+    for name in sorted(names):
+        spelt[_DATE.sub("", name)] = name
+    near = nearest(word, names) or nearest(word, spelt)
+    return f", did you mean {spelt.get(near, near)!r}?" if near is not None else ""
 
 
 def _names(campaigns: Path) -> list[str]:

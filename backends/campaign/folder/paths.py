@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,11 +24,23 @@ REQUESTS = f"{SPOOL}/requests"
 TAKEN = f"{SPOOL}/taken"
 """Where what they have put is moved to, whatever it is."""
 KEEPER_LOG = "keeper.log"
+SHORT_NAME = 40
+"""Of a campaign that is named after two profiles, without its date."""
 
 
 def campaign_name(now: float, slug: str) -> str:
     """``<date>-<slug>``."""
     return f"{datetime.fromtimestamp(now).strftime('%Y-%m-%d')}-{safe_name(slug, 'campaign')}"
+
+
+def name_of(profiles: Iterable[str]) -> str:
+    """What a campaign of these is called where nobody says: both names where they are short, else
+    the first and how many more there are."""
+    first, *more = dict.fromkeys(profiles)
+    both = f"{first}-and-{more[0]}" if len(more) == 1 else ""
+    if both and len(both) <= SHORT_NAME:
+        return both
+    return f"{first}-and-{len(more)}-more" if more else first
 
 
 def check_shows(directory: Path) -> None:

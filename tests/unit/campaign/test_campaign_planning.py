@@ -16,6 +16,7 @@ from backends.campaign.folder.paths import (
     create_directory,
     diagnosis_path,
     host_log_path,
+    name_of,
     telemetry_path,
 )
 from backends.campaign.plan.campaign_request import Request, read_request, write_request
@@ -298,6 +299,19 @@ def test_two_repeats_of_one_case_and_a_retry_have_files_of_their_own(catalog: Ca
     assert log_path(profile, case, 1, 1, taken=paths) not in paths
     assert host_log_path(paths[0], "node2").endswith("_width-2_1.node2.log")
     assert diagnosis_path(paths[0]).endswith("_1.diagnosis.txt")
+
+
+@pytest.mark.parametrize(
+    ("profiles", "name"),
+    [
+        ("cpu-smoke cpu-smoke", "cpu-smoke"),
+        ("cpu-smoke torch-resnet50 cpu-smoke", "cpu-smoke-and-torch-resnet50"),
+        ("ngc-tensorflow-resnet50 paddle-mask-rcnn", "ngc-tensorflow-resnet50-and-1-more"),
+        ("cpu-smoke torch-resnet50 torch-gpt2", "cpu-smoke-and-2-more"),
+    ],
+)
+def test_a_campaign_is_named_after_all_its_profiles(profiles: str, name: str) -> None:
+    assert name_of(profiles.split()) == name == safe_name(name)
 
 
 def test_campaigns_of_one_day_and_name_do_not_meet(tmp_path: Path) -> None:

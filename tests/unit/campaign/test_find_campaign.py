@@ -47,6 +47,37 @@ def test_a_directory_wins_over_an_id(campaigns: Path) -> None:
     assert find_campaign(campaigns, IDS["h200-x4"]) == campaigns / IDS["h200-x4"]
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("smok", "2026-11-22-cpu-smoke"),
+        ("cpu-smok", "2026-11-22-cpu-smoke"),
+        ("SMOEK", "2026-11-22-cpu-smoke"),
+        ("resnet05", "2026-11-21-torch-resnet50"),
+        ("2026-11-20-cpu-smok", "2026-11-20-cpu-smoke"),
+        ("2026-11-20-cup-smoke", "2026-11-20-cpu-smoke"),
+        ("bsaeline", "baseline"),
+    ],
+)
+def test_a_name_that_is_near_one_by_a_part_of_it_is_met_with_that(
+    tmp_path: Path, said: str, meant: str
+) -> None:
+    for name in ("20-cpu-smoke", "22-cpu-smoke", "21-torch-resnet50", "21-cpu-smoke"):
+        (tmp_path / f"2026-11-{name}").mkdir()
+    (tmp_path / "baseline").mkdir()
+    with pytest.raises(SelectionError) as told:
+        find_campaign(tmp_path, said)
+    assert f"no campaign {said!r}, did you mean {meant!r}?" in str(told.value)
+
+
+@pytest.mark.parametrize("said", ["zzz", "2026", "x", "11"])
+def test_what_is_near_none_is_met_with_none(tmp_path: Path, said: str) -> None:
+    (tmp_path / "cpu-smoke-2").mkdir()
+    with pytest.raises(SelectionError) as told:
+        find_campaign(tmp_path, said)
+    assert "did you mean" not in str(told.value)
+
+
 def test_no_other_name_finds_any(campaigns: Path) -> None:
     with pytest.raises(SelectionError, match="no campaign 'h200'"):
         find_campaign(campaigns, "h200")
