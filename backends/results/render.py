@@ -21,11 +21,13 @@ _RULES: dict[Align, str] = {"left": "---", "center": ":---:", "right": "---:"}
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``rank``: on a terminal without room for all, the highest is left out first; 0: it stays."""
+    """``rank``: on a terminal without room for all, the highest is left out first; 0: it stays.
+    ``whole``: its cells are not folded there, such as a figure with its unit."""
 
     heading: str
     align: Align = "right"
     rank: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

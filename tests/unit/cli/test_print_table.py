@@ -67,6 +67,7 @@ def test_a_narrow_terminal_breaks_no_word_and_says_which_columns_it_has_no_room_
         assert "\n\n" not in table
 
 
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 LONG = "2026-11-21-resnet50-b256-amp"
 
 
@@ -94,6 +95,20 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
     assert b"#before-the-upgrade" in listed.shown
 
 
+@pytest.mark.parametrize("columns", [60, 70, 80, 90, 100, 140])
+def test_a_figure_of_a_list_is_on_one_line_with_its_case_and_unit(
+    cli: Cli, terminal: Callable[..., OnTerminal], columns: int
+) -> None:
+    cli.campaigns.symlink_to(EXAMPLES)
+    listed = terminal("campaigns", "ls", NO_COLOR="1", COLUMNS=str(columns))
+    assert listed.end() == 0
+    text = re.sub(r"\x1b\[[\d;]*m", "", listed.shown.decode())
+    units = re.findall(r"(?:images|tokens|samples|GB)/s", text)
+    whole = re.findall(r"1n\dg [\d,.]+ (?:images|tokens|samples|GB)/s", text)
+    assert len(units) == len(whole)
+    assert whole or "fastest case" in text.partition("no room for")[2]
+
+
 def test_results_are_aligned_on_a_terminal_and_say_how_far_they_can_be_trusted(
     cli: Cli, campaign: Callable[..., Path], terminal: Callable[..., OnTerminal]
 ) -> None:
@@ -116,9 +131,6 @@ def test_results_are_aligned_on_a_terminal_and_say_how_far_they_can_be_trusted(
     piped = cli("report", "forced")
     assert "| ---: |" in piped.out
     assert "grade D" in piped.err
-
-
-EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

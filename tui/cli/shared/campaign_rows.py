@@ -33,11 +33,11 @@ _CAMPAIGN = (
     Column("campaign", "left"),
     Column("state", "left"),
     Column("runs"),
-    Column("begun", "left", rank=2),
+    Column("begun", "left", rank=2, whole=True),
     Column("measures", "left", rank=4),
 )
 _FIGURES = (
-    Column(FIGURES[0], "left", rank=1),
+    Column(FIGURES[0], "left", rank=1, whole=True),
     Column(FIGURES[1], rank=1),
     Column(FIGURES[2], "left", rank=1),
     Column(FIGURES[3], "left", rank=5),

@@ -199,8 +199,12 @@ def _needs(rows: Rows, number: int) -> int:
 
 
 def _words(rows: Rows, number: int) -> set[str]:
-    said = [rows.columns[number].heading, *(_said(row[number]).text for row in rows.rows)]
-    return {word for text in said for word in clean_text(text).split()}
+    """What is not broken there: words, or cells."""
+    column = rows.columns[number]
+    cells = [clean_text(_said(row[number]).text) for row in rows.rows]
+    if not column.whole:
+        cells = [word for cell in cells for word in cell.split()]
+    return {*column.heading.split(), *cells}
 
 
 def _width(text: str) -> int:
