@@ -64,6 +64,7 @@ class TablePanel(Vertical):
     def __init__(self, table: KeyedTable, title: str, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="panel")
         self.table = table
+        self._said: tuple[Text | str, Text | str] = (title, "")  # in the frame, without the filter
         set_frame(self, title)
         self._empty = ShownText(classes="empty")
         self._line = FilterLine()
@@ -79,6 +80,7 @@ class TablePanel(Vertical):
 
     def retitle(self, title: Text | str, footer: Text | str = "") -> None:
         """ShownText in the frame: above and, at the right, below. Text is taken literally."""
+        self._said = title, footer
         new = title if isinstance(title, Text) else Text(plain(title))
         if self.filter_text:
             new = self._with_filter(new)
@@ -128,3 +130,9 @@ class TablePanel(Vertical):
     def _filter(self, event: Input.Changed) -> None:
         event.stop()
         self.table.filter_rows(event.value)
+        self.retitle(*self._said)
+
+    @on(KeyedTable.Moved)
+    def _moved(self) -> None:
+        if self.filter_text:  # a row that matches no more goes when the cursor does
+            self.retitle(*self._said)
