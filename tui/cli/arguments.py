@@ -143,7 +143,7 @@ def build_parser() -> ProgramParser:
         prog="dlperf-tui",
         description="Measure how fast deep-learning frameworks train and how well they scale. "
         "Without a command: the console.",
-        epilog="example: dlperf-tui run -p cpu-smoke -c 1n1g 1n2g",
+        epilog="example: dlperf-tui run -p cpu-smoke --case 1n1g 1n2g",
     )
     parser.add_argument("-V", "--version", action=_PrintVersion, nargs=0, help="print the version")
     parser.add_argument("--readonly", action="store_true", help="look only; start nothing")

@@ -21,7 +21,7 @@ from tui.cli.shared.campaign_remarks import fastest_document, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows
 from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import OK, WRONG
-from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_rows
 from tui.cli.shared.readonly_option import refuse_change
@@ -52,11 +52,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_json(ls)
 
     mv = action("mv", "move one; it stays the campaign", "2026-11-21-resnet50 baseline")
-    mv.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(mv)
     mv.add_argument("new", metavar="NEW", help="its new name, or a path")
 
     rm = action("rm", "remove some from this disk, logs and all", "2026-11-21-resnet50")
-    rm.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="+")
+    add_campaign(rm, "campaigns_named", nargs="+")
     rm.add_argument("--yes", action="store_true", help="remove without asking")
     rm.add_argument(
         "--force",
@@ -75,14 +75,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     prune.add_argument("--yes", action="store_true", help="remove without asking")
 
     tag = action("tag", "give one tags, or take them away", "2026-11-21-resnet50 baseline v100")
-    tag.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(tag)
     tag.add_argument("tags", metavar="TAG", nargs="+")
     tag.add_argument("--remove", action="store_true", help="take these away")
 
     note = action(
         "note", "say something of one, which its report has", "2026-11-21-resnet50 'new driver'"
     )
-    note.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(note)
     note.add_argument("text", metavar="TEXT", help="instead of what was said; '' for nothing")
 
 

@@ -68,12 +68,12 @@ COMMANDS = {
     ),
     "plan": Command(
         "every run, its hosts, its exact commands; starts nothing",
-        example="dlperf-tui plan -p torch-resnet50 -c 1n1g 1n2g --set precision=amp --pack",
+        example="dlperf-tui plan -p torch-resnet50 --case 1n1g 1n2g --set precision=amp --pack",
     ),
     "run": Command(
         "run a selection without the console",
         changes=True,
-        example="dlperf-tui run -p torch-resnet50 -c 1n1g 1n8g --repeats auto:1%",
+        example="dlperf-tui run -p torch-resnet50 --case 1n1g 1n8g --repeats auto:1%",
     ),
     "resume": Command(
         "go on with a campaign", changes=True, example="dlperf-tui resume 2026-11-21-resnet50"

@@ -18,7 +18,7 @@ from backends.results.comparison_report import (
 from backends.results.escaping import md_text
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_json, add_threshold, open_workspace
+from tui.cli.shared.options import add_campaign, add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.output_file import add_force, refuse_to_lose, write_output
 from tui.cli.shared.print_table import print_tables
@@ -28,7 +28,7 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("baseline", metavar="BASELINE")
+    add_campaign(parser, "baseline", metavar="BASELINE")
     parser.add_argument(
         "candidate", metavar="CANDIDATE", nargs="?", help="may be left out with --across"
     )

@@ -10,14 +10,14 @@ from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_json, add_threshold, open_workspace
+from tui.cli.shared.options import add_campaign, add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say_folded
 from tui.cli.shared.print_table import print_tables
 from tui.threshold import parse_threshold
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="*")
+    add_campaign(parser, "campaigns_named", nargs="*")
     parser.add_argument("--tag", metavar="TAG", help="all campaigns that have it")
     add_threshold(parser)
     parser.add_argument(

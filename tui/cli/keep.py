@@ -19,7 +19,7 @@ from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
 from tui.cli.shared.follow import first_of
-from tui.cli.shared.options import open_workspace
+from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import say
 
 BEGUN_AFTER_S = 0.3
@@ -27,7 +27,7 @@ BEGUN_AFTER_S = 0.3
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(parser)
     parser.add_argument("--take-over", action="store_true", help="see resume")
     parser.add_argument("--adopt", action="store_true", help="see resume")
     parser.add_argument("--tell", metavar="FD", type=int, help="say there that it has begun")

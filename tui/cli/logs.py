@@ -21,7 +21,7 @@ from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
 from tui.cli.shared.chosen_runs import chosen_run, latest_run
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import open_workspace
+from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import say
 
 SOON_S = 0.25
@@ -32,7 +32,7 @@ RETRIED_WITHIN_S = 10.0
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(parser)
     parser.add_argument(
         "run",
         metavar="RUN",

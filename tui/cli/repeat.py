@@ -9,12 +9,12 @@ from backends.keeper.request import MOST_REPEATS
 from profiles.counted import counted
 from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import planned_by_others, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(parser)
     parser.add_argument("repeats", metavar="N", type=int, help="so many more of every case")
     parser.add_argument("--take-over", action="store_true", help="see resume")
     add_json(parser)

@@ -8,14 +8,14 @@ import shlex
 from profiles.errors import SelectionError
 from tui.cli.console import check_terminal
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.options import open_workspace
+from tui.cli.shared.options import add_campaign, open_workspace
 from tui.garbage import imports_left_out
 
 SLOWEST, FASTEST = 1.0, 100.0
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(parser)
     parser.add_argument(
         "--speed",
         metavar="X",

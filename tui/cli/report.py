@@ -25,7 +25,7 @@ from profiles.errors import DlperfError, SelectionError
 from profiles.format.profile import Profile
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.options import open_workspace
+from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.output_file import add_force, refuse_to_lose, told, write_output
 from tui.cli.shared.print_table import print_tables
@@ -36,7 +36,7 @@ WHOLE = ("html", "junit")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="+")
+    add_campaign(parser, "campaigns_named", nargs="+")
     parser.add_argument("--layout", choices=tuple(LAYOUTS), help=_said_of_layouts())
     parser.add_argument(
         "--format",

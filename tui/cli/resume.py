@@ -10,13 +10,13 @@ from backends.use_cases import Workspace
 from tui.cli.shared.detach import add_detach, detach
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.follow import see_through
-from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import print_campaign, say
 from tui.kept_words import kept_words
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(parser)
     parser.add_argument(
         "--take-over", action="store_true", help="end the claim of a console that gives no sign"
     )

@@ -15,14 +15,14 @@ from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.print_table import print_rows
 from tui.kept_words import DESERTED, kept_words, titled
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN", nargs="?")
+    add_campaign(parser, nargs="?", help="one alone: its name, its path, or the id it began with")
     parser.add_argument(
         "--watch", action="store_true", help="until it has finished, or for good; ctrl+C ends it"
     )

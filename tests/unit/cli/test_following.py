@@ -29,8 +29,16 @@ def test_only_runs_that_are_at_work_are_said_to_go_on(left: dict[str, Any], word
     assert next(left_behind(snapshot, "NAME")) == f"interrupted; {words}"
 
 
-def _failed(repeat: int, reason: str, label: str = "1n1g", *, profiled: bool = False) -> Any:
+def _failed(
+    repeat: int,
+    reason: str,
+    label: str = "1n1g",
+    *,
+    profile: str = "torch-gpt",
+    profiled: bool = False,
+) -> Any:
     return SimpleNamespace(
+        profile=profile,
         case=SimpleNamespace(label=label),
         repeat=repeat,
         reason=reason,
@@ -47,12 +55,15 @@ def test_repeats_that_failed_alike_are_told_once() -> None:
         _failed(2, memory, "1n2g"),
         _failed(3, killed),
         _failed(4, memory, profiled=True),
+        _failed(1, memory, profile="torch-resnet50"),
     ]
     assert list(failures(runs)) == [
-        "failed: 1n1g #1, #2, profiled: out of GPU memory",
+        "failed: torch-gpt 1n1g #1, #2, profiled: out of GPU memory",
         "    line of 1",
-        "failed: 1n2g #2: out of GPU memory",
+        "failed: torch-gpt 1n2g #2: out of GPU memory",
         "    line of 2",
-        "failed: 1n1g #3: killed",
+        "failed: torch-gpt 1n1g #3: killed",
         "    line of 3",
+        "failed: torch-resnet50 1n1g #1: out of GPU memory",
+        "    line of 1",
     ]

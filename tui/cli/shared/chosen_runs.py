@@ -14,7 +14,7 @@ from backends.use_cases import Workspace
 from profiles.case_tag import format_tag
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
-from tui.cli.shared.options import add_json
+from tui.cli.shared.options import add_campaign, add_json
 
 
 def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
@@ -65,7 +65,7 @@ def _names(run: RunRecord) -> tuple[str, str]:
 
 def add_campaign_and_runs(parser: argparse.ArgumentParser, only: str) -> None:
     """``only``: what is said of --run."""
-    parser.add_argument("campaign", metavar="CAMPAIGN")
+    add_campaign(parser)
     parser.add_argument("--run", nargs="+", metavar="RUN_ID", help=only)
     parser.add_argument("--take-over", action="store_true", help="see resume")
     add_json(parser)

@@ -163,10 +163,10 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
 def failures(failed: Iterable[RunRecord]) -> Iterator[str]:
     """Why they failed: once for all repeats of a case that failed alike, with the evidence of the
     first."""
-    alike: dict[tuple[str, str], list[RunRecord]] = {}
+    alike: dict[tuple[str, str, str], list[RunRecord]] = {}
     for run in failed:
-        alike.setdefault((run.case.label, run.reason), []).append(run)
-    for (label, reason), runs in alike.items():
+        alike.setdefault((run.profile, run.case.label, run.reason), []).append(run)
+    for (profile, label, reason), runs in alike.items():
         which = ", ".join("profiled" if run.profiled else f"#{run.repeat}" for run in runs)
-        yield f"failed: {label} {which}: {reason}"
+        yield f"failed: {profile} {label} {which}: {reason}"
         yield from (f"    {line}" for line in runs[0].evidence)

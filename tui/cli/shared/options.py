@@ -6,6 +6,7 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from backends.campaign.record.lock import Role
 from backends.file_modes import Share
@@ -16,6 +17,13 @@ from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.ssh_prompt import terminal_prompter
+
+
+def add_campaign(parser: argparse.ArgumentParser, name: str = "campaign", **settings: Any) -> None:
+    """``settings``: as of ``add_argument``."""
+    settings = {"metavar": "CAMPAIGN"} | settings
+    settings.setdefault("help", "its name in --campaigns, its path, or the id it began with")
+    parser.add_argument(name, **settings)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

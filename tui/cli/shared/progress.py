@@ -153,5 +153,5 @@ def bar_text(now: CampaignSnapshot, width: int) -> str:
             figure = ""
             if view.throughput_now is not None:
                 figure = f" {fixed(view.throughput_now, 1)} {view.unit}"
-            lines.append(f"  {view.label} {view.state_text}{figure}"[: width - 1])
+            lines.append(f"  {view.profile} {view.label} {view.state_text}{figure}"[: width - 1])
     return "\n".join(lines[:8])
