@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -309,5 +310,65 @@ async def test_ages_of_campaigns_go_by_the_time_of_who_reads_them(
         await until(pilot, partial(shows, app, "✓ finished"))
         workspace.clock.tick(600.0 * (speed or 1.0))
         assert isinstance(app.screen, CampaignList)
-        app.screen._count_ages()
+        app.screen._look_again()
         await until(pilot, partial(shows, app, "20m ago"))
+
+
+async def test_the_list_shows_what_others_start_and_end_while_it_is_open(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.campaign_list.AGAIN_S", 0.02)
+    first = FakeSummary("of-alice", workspace.campaigns_dir / "of-alice", "live", 1, 2, START)
+    workspace.summaries.append(first)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "▶ live"))
+        await pilot.press("space")
+        await until(pilot, partial(shows, app, "[x]"))
+        second = FakeSummary("of-bob", workspace.campaigns_dir / "of-bob", "live", 0, 2, START)
+        workspace.summaries[:] = [replace(first, state="finished", done=2), second]
+        await until(pilot, partial(shows, app, "✓ finished"))
+        assert shows(app, "of-bob")
+        assert app.screen.query_one(KeyedTable).current_key == str(first.path)
+        assert shows(app, "[x]")  # what is marked stays so
+        workspace.summaries[:] = [second]
+        await until(pilot, lambda: not shows(app, "of-alice"))
+        assert not shows(app, "1 marked")
+
+
+async def test_a_filter_of_the_list_without_a_hit_says_so_and_escape_takes_it_away(
+    workspace: FakeWorkspace,
+) -> None:
+    await prepared(workspace, "finished")
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("/", *"zzz", "enter")
+        assert shows(app, "No campaign has these words")
+        assert shows(app, "/zzz · 0 of 1")
+        await pilot.press("escape")
+        assert isinstance(app.screen, CampaignList)
+        assert shows(app, "✓ finished")
+        assert not shows(app, "/zzz")
+        await pilot.press("escape")
+        assert not isinstance(app.screen, CampaignList)
+
+
+@pytest.mark.parametrize(
+    ("state", "key", "words"),
+    [
+        ("finished", "r", "r Resume: it is over"),
+        ("live", "b", "b Keeper: somebody is at work on it"),
+        ("finished", "c", "c Compare: space marks what is to be compared"),
+    ],
+)
+@pytest.mark.usefixtures("said_for_longer")
+async def test_what_cannot_be_done_to_a_campaign_says_why(
+    workspace: FakeWorkspace, state: str, key: str, words: str
+) -> None:
+    await prepared(workspace, state)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "left"))
+        await pilot.press(key)
+        await until(pilot, partial(shows, app, words))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -39,8 +39,8 @@ from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, current_key
 
 LOOK_S = 0.5
-AGES_S = 10.0
-"""They are read one after the other."""
+AGAIN_S = 10.0
+"""Others start and end campaigns meanwhile, and all of them grow older."""
 READING = "reading the campaigns …"
 CHANGES = ("resume", "keep", "tag", "note", "remove")
 
@@ -78,6 +78,7 @@ class CampaignList(Dialog[str]):
         self._marked: dict[Path, None] = {}
         self._order = BY_AGE
         self._past = PastReading(session)
+        self._panel = TablePanel(KeyedTable(COLUMNS), "Campaigns")
         self._results: Results = NO_RESULTS
         self._listed = Sight(self, self.paint)  # since when these campaigns are shown
 
@@ -85,14 +86,14 @@ class CampaignList(Dialog[str]):
         with self.box(widest=True):
             words = self.WORDS_READONLY if self._session.readonly else self.WORDS
             yield Static(Text(words), classes="message", markup=False)
-            yield TablePanel(KeyedTable(COLUMNS), "Campaigns")
+            yield self._panel
             yield Static(classes="chosen", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
         self._fill()
         self._listed.changed()
-        self.set_interval(AGES_S, self._count_ages)
+        self.set_interval(AGAIN_S, self._look_again)
         if self.READS_RESULTS:
             self.set_interval(LOOK_S, self._show_results)
 
@@ -111,36 +112,56 @@ class CampaignList(Dialog[str]):
             self._fill()
             self._say_chosen()
 
-    def _count_ages(self) -> None:
-        if self.here and self._summaries is not None:
-            self._now = self._session.now
-            self._fill()
+    @work(exclusive=True, group="campaigns-again", description="which campaigns there are by now")
+    async def _look_again(self) -> None:
+        before = self._summaries
+        if not self.here or before is None:
+            return
+        try:
+            found = await self._session.campaigns()
+        except DlperfError:
+            found = before  # said when it is asked for
+        if self.here and self._summaries is before:
+            self._take(found)
             self._say_chosen()
+            self.refresh_bindings()
 
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
         """They have been read."""
-        self._summaries = summaries
+        self._take(summaries)
+        if self.here:
+            self._listed.changed()
+            self.sight.renew()
+
+    def _take(self, summaries: Sequence[CampaignSummary]) -> None:
+        new = summaries != self._summaries
+        self._summaries, self._now = summaries, self._session.now
         there = {one.path for one in summaries}
         self._marked = {path: None for path in self._marked if path in there}
         if self.here:
             self._fill()
-            self._listed.changed()
-            self.sight.renew()
-            if self.READS_RESULTS:
+            if new and self.READS_RESULTS:
                 self.read_results()
 
     def _fill(self) -> None:
-        panel = self.query_one(TablePanel)
+        panel = self._panel
         listed = self._order.of(self._summaries or ())
         panel.table.refill(campaign_rows(listed, self._now, self._marked, self._results))
         marks = f" · {len(self._marked)} marked" if self._marked else ""
         panel.retitle(f"Campaigns{marks}", "" if self._order == BY_AGE else self._order.words)
-        none = "No campaigns yet; mark cases on page 2 and start them"
-        panel.say_when_empty(READING if self._summaries is None else none)
+        panel.say_when_empty(self._why_empty())
+
+    def _why_empty(self) -> str:
+        if self._summaries is None:
+            return READING
+        if self._summaries:
+            return "No campaign has these words; Esc takes the filter away"
+        return "No campaigns yet; mark cases on page 2 and start them"
 
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:
         self.sight.changed()
+        self._panel.say_when_empty(self._why_empty())
         self._say_chosen()
         self.refresh_bindings()
 
@@ -159,7 +180,26 @@ class CampaignList(Dialog[str]):
         return "this console is read-only" if self._session.readonly and action in CHANGES else ""
 
     def not_now(self, action: str) -> str:
-        return ""
+        """In the order in which the reasons would have to go."""
+        chosen = self._chosen()
+        if not self._summaries:
+            return READING if self._summaries is None else "there are no campaigns yet"
+        if action == "compare":
+            return "space marks what is to be compared"
+        if chosen is None:
+            return "no campaign is under the cursor"
+        if action in ("mark", "tag", "note"):
+            return "no run of it is known"
+        if action == "keep" and self._session.simulated:
+            return "simulated hosts go when the console does"
+        if chosen.simulated != self._session.simulated:
+            where = "in 'dlperf-tui demo'" if chosen.simulated else "on real hosts, not in a demo"
+            return f"it goes on {where} alone"
+        return "somebody is at work on it" if chosen.state == "live" else "it is over"
+
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        return {"leave": "All"} if self._panel.filter_text else {}
 
     def able(self, action: str) -> bool:
         if self.never(action):
@@ -185,7 +225,11 @@ class CampaignList(Dialog[str]):
         }[action]
 
     def action_filter(self) -> None:
-        self.query_one(TablePanel).start_filter()
+        self._panel.start_filter()
+
+    def action_leave(self) -> None:
+        if not (self._panel.filter_text and self._panel.clear_filter()):
+            super().action_leave()
 
     def action_mark(self) -> None:
         if (chosen := self._chosen()) is not None:

@@ -89,6 +89,7 @@ class Compare(Dialog[None]):
         self._across: tuple[str, ...] | None = None
         self._baseline, self._threshold = 0, THRESHOLD  # as asked for; found a moment later
         self._found: SideBySide | None = None
+        self._panel = TablePanel(KeyedTable(COLUMNS), "Cases", id="compared")
         self._labels = CaseLabels()
         self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
         self._said_of_campaigns = Text()
@@ -99,7 +100,7 @@ class Compare(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with self.box(whole=True):
-            yield TablePanel(KeyedTable(COLUMNS), "Cases", id="compared")
+            yield self._panel
             yield Static(id="below-compared", markup=False)
             with Horizontal(id="compare-lower"):
                 yield Chart(id="curves")
@@ -151,7 +152,7 @@ class Compare(Dialog[None]):
         """All of it anew; nothing once it was left."""
         if not self.here:
             return
-        found, panel = self._found, self.query_one(TablePanel)
+        found, panel = self._found, self._panel
         huge = self.has_class("-huge")
         rows = [] if found is None else compared_rows(found, self._labels, reasons=huge)
         pairs = () if found is None else found.cases()
@@ -166,7 +167,7 @@ class Compare(Dialog[None]):
         self.refresh_bindings()
 
     def _why_empty(self) -> str:
-        if self.query_one(TablePanel).filter_text:
+        if self._panel.filter_text:
             return "No case matches; Esc takes the filter away"
         if self._problem is not None:
             return problem_line(self._problem)
@@ -177,7 +178,7 @@ class Compare(Dialog[None]):
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:
         self.sight.changed()
-        self.query_one(TablePanel).say_when_empty(self._why_empty())
+        self._panel.say_when_empty(self._why_empty())
         self._show_selected()
         self.refresh_bindings()
 
@@ -292,7 +293,8 @@ class Compare(Dialog[None]):
         others = [v for v in VIEWS if not (self.has_class("-wide") and v == "curves")]
         here = self._view if self._view in others else others[0]
         view = others[(others.index(here) + 1) % len(others)]
-        return {"view": VIEWS[view], "quantity": quantity_label(self._quantity.next)}
+        labels = {"view": VIEWS[view], "quantity": quantity_label(self._quantity.next)}
+        return labels | ({"leave": "All"} if self._panel.filter_text else {})
 
     def action_view(self) -> None:
         label = self.labels_now["view"]
@@ -397,9 +399,8 @@ class Compare(Dialog[None]):
         self.read(again=True)
 
     def action_filter(self) -> None:
-        self.query_one(TablePanel).start_filter()
+        self._panel.start_filter()
 
     def action_leave(self) -> None:
-        panel = self.query_one(TablePanel)
-        if not (panel.filter_text and panel.clear_filter()):
+        if not (self._panel.filter_text and self._panel.clear_filter()):
             super().action_leave()

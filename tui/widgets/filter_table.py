@@ -131,6 +131,7 @@ class TablePanel(Vertical):
         event.stop()
         self.table.filter_rows(event.value)
         self.retitle(*self._said)
+        self.screen.refresh_bindings()  # Esc has something else to do
 
     @on(KeyedTable.Moved)
     def _moved(self) -> None:
