@@ -310,6 +310,44 @@ async def test_enter_in_the_dry_run_starts_what_was_read_there(workspace: FakeWo
         assert small.started, screen_text(app)
 
 
+async def test_the_dry_run_of_a_start_leads_back_to_it_or_starts_it(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog) and app.screen.able("start"))
+        for _ in range(2):
+            await pilot.press("d")
+            await until(pilot, lambda: isinstance(app.screen, DryRunView))
+            assert shows(app, "1n1g")
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.started)
+        assert len(workspace.started) == 1
+        await until(pilot, lambda: app.current_mode == "runs")
+
+
+@pytest.mark.usefixtures("said_for_longer")
+async def test_a_dry_run_of_what_preflight_stops_starts_nothing(workspace: FakeWorkspace) -> None:
+    workspace.findings = (FakeFinding("stop", "no disk left", "remove something", "node1"),)
+    async with console(workspace, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "no disk left"))
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        assert not shows(app, "⏎ Start")
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "preflight says stop"))
+        await pilot.press("escape")
+        await until(pilot, partial(shows, app, "no disk left"))
+        assert not workspace.started
+
+
 async def test_this_machine_alone_opens_on_the_matrix_with_two_small_cases_marked(
     workspace: FakeWorkspace,
 ) -> None:

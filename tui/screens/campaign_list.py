@@ -188,8 +188,12 @@ class CampaignList(Dialog[str]):
             return "space marks what is to be compared"
         if chosen is None:
             return "no campaign is under the cursor"
-        if action in ("mark", "tag", "note"):
-            return "no run of it is known"
+        if action in ("resume", "keep"):
+            return self._why_not_on(chosen, action)
+        return "no run of it is known"
+
+    def _why_not_on(self, chosen: CampaignSummary, action: str) -> str:
+        """Why it does not go on."""
         if action == "keep" and self._session.simulated:
             return "simulated hosts go when the console does"
         if chosen.simulated != self._session.simulated:

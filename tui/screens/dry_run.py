@@ -57,9 +57,11 @@ class DryRunView(Dialog[str]):
     PANEL = "dryrun"
     BINDINGS = bindings("dryrun")
 
-    def __init__(self, plan: Plan, runs: Sequence[DryRun]) -> None:
+    def __init__(self, plan: Plan, runs: Sequence[DryRun], refused: str = "") -> None:
+        """``refused``: why it cannot be started; empty where it may be."""
         super().__init__(f"Dry-run · {counted(len(runs), 'run')}, nothing is started")
         self._content = dry_run_text(plan, runs)
+        self._refused = refused
 
     def compose(self) -> ComposeResult:
         with self.box(wide=True):
@@ -67,6 +69,15 @@ class DryRunView(Dialog[str]):
             area.show_line_numbers = False
             area.cursor_blink = False
             yield area
+
+    def able(self, action: str) -> bool:
+        return action != "start" or not self._refused
+
+    def never(self, action: str) -> str:
+        return ""
+
+    def not_now(self, action: str) -> str:
+        return self._refused
 
     def action_copy(self) -> None:
         self.app.notify(hand_over(self.app, self._content), markup=False)

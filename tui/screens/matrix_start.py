@@ -136,9 +136,7 @@ class Starting:
         self._page.app.push_screen(dialog, self._answered)
 
     def _answered(self, answer: str | None) -> None:
-        if answer == "dry_run":
-            self.dry_run()
-        elif answer == "started":
+        if answer == "started":
             self._page.post_message(CampaignStarted())
 
     async def _start_at_once(self, plan: Plan) -> None:

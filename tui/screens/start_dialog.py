@@ -15,6 +15,7 @@ from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
+from tui.messages import Problem
 from tui.plan_words import host_states
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.page import REFRESH_S
@@ -33,7 +34,7 @@ CHECKING = "preflight: checking the hosts …"
 
 
 class StartDialog(Dialog[str]):
-    """The result is ``started`` or ``dry_run``; None when nothing was started."""
+    """The result is ``started``; None when nothing was."""
 
     PANEL = "start"
     BINDINGS = bindings("start")
@@ -171,7 +172,20 @@ class StartDialog(Dialog[str]):
         self._go(self._plan, self._findings or (), force=True)
 
     def action_dry_run(self) -> None:
-        self.finish("dry_run")
+        """On top of this, which is there again when that is left; Enter there starts it."""
+        from tui.screens.dry_run import DryRunView  # noqa: PLC0415 - seldom needed
+
+        try:
+            runs = self._session.workspace.dry_run(self._plan)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+            return
+        refused = "preflight says stop; Esc leads back to why" if self.stopped else ""
+        self.app.push_screen(DryRunView(self._plan, runs, refused), self._after_dry_run)
+
+    def _after_dry_run(self, answer: str | None) -> None:
+        if answer == "start" and self.able("start"):
+            self.action_start()
 
     @work(exclusive=True, group="start", description="start the campaign")
     async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
