@@ -35,6 +35,7 @@ from tests.console.conftest import (
     screen_text,
     settled,
     shows,
+    type_ahead,
     until,
     words,
 )
@@ -702,6 +703,36 @@ async def test_what_is_said_of_a_pair_names_it_where_there_are_several(
         assert lines
         assert all(line.startswith("No case") == (marks == 2) for line in lines)
         assert all((" against 1: No case" in line) == (marks > 2) for line in lines)
+
+
+@pytest.mark.parametrize("read", [True, False])
+async def test_what_is_typed_in_one_go_is_written_against_the_baseline_asked_for(
+    workspace: FakeWorkspace, tmp_path: Path, read: bool
+) -> None:
+    """The name of a file is never a command, and what was asked for before counts."""
+    await three(workspace)
+    target = tmp_path / "test.md"
+    erase = ["backspace"] * 200
+    async with console(workspace, LARGE) as (app, pilot):
+        if read:
+            screen = await open_compare(app, pilot, 3)
+            await type_ahead(app, pilot, "b", "e", *erase, *str(target), "enter")
+            second = screen._found.sides[1].name if screen._found else ""
+        else:
+            await pilot.press("O")
+            await until(pilot, partial(shows, app, "✓ finished"))
+            await pilot.press("space", "j", "space", "j", "space")
+            await type_ahead(app, pilot, "c", "e", *erase, *str(target), "enter")
+        await until(pilot, target.exists)
+        assert not list(tmp_path.glob("*.md.*"))
+        await until(pilot, lambda: isinstance(app.screen, Compare))
+        assert isinstance(app.screen, Compare)
+        assert app.screen._threshold == 0.02
+        if read:
+            lines = target.read_text(encoding="utf-8").splitlines()
+            against = [line for line in lines if line.startswith("Baseline: dlperf-tui")]
+            assert against
+            assert all(f" {second} " in line for line in against)
 
 
 @pytest.mark.parametrize("suffix", [".md", ".csv", ".json"])

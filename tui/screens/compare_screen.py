@@ -20,7 +20,7 @@ from profiles.errors import DlperfError
 from profiles.format.case_labels import CaseLabels
 from tui.backend_protocols import CampaignSummary
 from tui.clipboard import hand_over
-from tui.key_bindings import bindings
+from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
 from tui.screens.across_dialog import AcrossList
 from tui.screens.compare_file import copied_text, file_of, written_as
@@ -75,6 +75,7 @@ class Compare(Dialog[None]):
 
     PANEL = "compare"
     BINDINGS = bindings("compare")
+    AHEAD = Dialog.AHEAD | {key.action.partition("(")[0] for key in PANELS["compare"].keys}
 
     def __init__(self, session: Session, campaigns: Sequence[CampaignSummary]) -> None:
         simulated = any(one.simulated for one in campaigns)
@@ -90,6 +91,7 @@ class Compare(Dialog[None]):
         self._baseline, self._threshold = 0, THRESHOLD  # as asked for; found a moment later
         self._found: SideBySide | None = None
         self._panel = TablePanel(KeyedTable(COLUMNS), "Cases", id="compared")
+        self._settled = asyncio.Event()  # what is shown is what was asked for last
         self._labels = CaseLabels()
         self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
         self._said_of_campaigns = Text()
@@ -134,6 +136,7 @@ class Compare(Dialog[None]):
     @work(exclusive=True, group="compare", description="hold the campaigns against one of them")
     async def _hold(self) -> None:
         """In a thread: an interval of medians is enumerated."""
+        self._settled.clear()
         try:
             self._found = await asyncio.to_thread(
                 held_against, self._sides, self._baseline, self._threshold, self._across
@@ -150,6 +153,8 @@ class Compare(Dialog[None]):
 
     def _fill(self) -> None:
         """All of it anew; nothing once it was left."""
+        if self._found is not None or self._problem is not None:
+            self._settled.set()
         if not self.here:
             return
         found, panel = self._found, self._panel
@@ -262,8 +267,9 @@ class Compare(Dialog[None]):
     # Keys --------------------------------------------------------------------------------------
 
     def able(self, action: str) -> bool:
-        if action in ("leave", "help"):
-            return True
+        unread = self._found is None and self._problem is not None
+        if action in ("leave", "help", "threshold", "write"):
+            return action in ("leave", "help") or not unread  # to ask takes longer than to read
         if action == "read":
             going = any(one.state != "finished" for one in self._campaigns)
             return self._problem is not None or (self._found is not None and going)
@@ -336,9 +342,6 @@ class Compare(Dialog[None]):
             self.app.notify(hand_over(self.app, copied_text(self._found)), markup=False)
 
     def action_write(self) -> None:
-        if self._found is None:
-            return
-
         def answered(answer: str | None) -> None:
             if answer:
                 self._ask_and_write(answer)
@@ -360,6 +363,7 @@ class Compare(Dialog[None]):
     async def _ask_and_write(self, answer: str) -> None:
         with typed_ahead(self).held():
             path, question = await asyncio.to_thread(destination, answer, "Write")
+            await self._settled.wait()
 
             def answered(said: str | None) -> None:
                 if said == "yes" and self._found is not None:
@@ -381,13 +385,11 @@ class Compare(Dialog[None]):
             self.app.post_message(Said(f"written to {path}", ended="Compare"))
 
     def action_threshold(self) -> None:
-        if self._found is None:
-            return
-
         def answered(answer: str | None) -> None:
             if answer:
                 self._threshold = parse_threshold(answer)
-                self._hold()
+                if self._sides:
+                    self._hold()
 
         words = "By how much does a case have to change before it counts?"
         value = f"{self._threshold * 100:g}%"
