@@ -16,7 +16,7 @@ from backends.results.grade import (
     slower_than,
 )
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
-from backends.results.statistics import Spread
+from backends.results.statistics import MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
 from backends.results.telemetry_figures import disturbed, throttled, unwatched
@@ -195,11 +195,16 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     if concern is Concern.OUTLIERS:
         for position in spread.outliers:
             run = case.measured_runs[position]
-            off = signed_percent((run.measured or 0.0) / spread.median - 1)
-            value = fixed(run.measured)
+            change = (run.measured or 0.0) / spread.median - 1
+            off, value = signed_percent(change), fixed(run.measured)
+            costs = abs(change) > MATERIAL
+            mild, mild_zh = (
+                ("", "") if costs else (" by the rule, too near to matter", "（影响甚微）")
+            )
             yield (
-                f"repeat {run.repeat} is an outlier: {value}, {off} from the median; it counts",
-                f"第 {run.repeat} 次重复为离群值：{value}，偏离中位数 {off}，仍计入统计",
+                f"repeat {run.repeat} is an outlier{mild}: {value}, {off} from the median; it "
+                "counts",
+                f"第 {run.repeat} 次重复为离群值{mild_zh}：{value}，偏离中位数 {off}，仍计入统计",
             )
     elif concern is Concern.FIRST_RUN_SLOW:
         first = case.measured_runs[0]
