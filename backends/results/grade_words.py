@@ -195,9 +195,9 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     if concern is Concern.OUTLIERS:
         for position in spread.outliers:
             run = case.measured_runs[position]
-            change = (run.measured or 0.0) / spread.median - 1
-            off, value = signed_percent(change), fixed(run.measured)
-            costs = abs(change) > MATERIAL
+            off_by = (run.measured or 0.0) / spread.median - 1
+            off, value = signed_percent(off_by), fixed(run.measured)
+            costs = abs(off_by) > MATERIAL
             mild, mild_zh = (
                 ("", "") if costs else (" by the rule, too near to matter", "（影响甚微）")
             )

@@ -22,6 +22,7 @@ from tests.console.conftest import (
     settled,
     shows,
     tick,
+    type_ahead,
     until,
     words,
 )
@@ -329,6 +330,32 @@ async def test_the_dry_run_of_a_start_leads_back_to_it_or_starts_it(
         await until(pilot, lambda: workspace.started)
         assert len(workspace.started) == 1
         await until(pilot, lambda: app.current_mode == "runs")
+
+
+async def test_what_is_looked_for_in_a_dry_run_is_found_and_its_enter_starts_nothing(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        before = -1
+        for first, again in (("d", False), ("n", True), ("N", True)):
+            if again:
+                await pilot.press(first)
+            else:
+                await type_ahead(app, pilot, first, "/", *"2N", "enter")
+            await until(pilot, lambda: isinstance(app.screen, DryRunView))
+            area = app.screen.query_one(TextArea)
+            assert area.selected_text == "2n"
+            row = area.cursor_location[0]
+            assert "2n" in area.document.get_line(row)
+            assert row != before
+            before = row
+        assert not workspace.started
+        await pilot.press("/", *"zzz", "enter")
+        await until(pilot, partial(shows, app, "nothing has: zzz"))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        assert not workspace.started
 
 
 @pytest.mark.usefixtures("said_for_longer")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
@@ -14,7 +15,7 @@ from tui.backend_protocols import DryRun
 from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
-from tui.screens.dialogs import Dialog
+from tui.screens.dialogs import Dialog, Prompt
 from tui.text import plain
 from tui.timeline_text import timeline_lines
 
@@ -56,12 +57,14 @@ class DryRunView(Dialog[str]):
 
     PANEL = "dryrun"
     BINDINGS = bindings("dryrun")
+    AHEAD = Dialog.AHEAD | {"find", "next", "copy"}
 
     def __init__(self, plan: Plan, runs: Sequence[DryRun], refused: str = "") -> None:
         """``refused``: why it cannot be started; empty where it may be."""
         super().__init__(f"Dry-run · {counted(len(runs), 'run')}, nothing is started")
         self._content = dry_run_text(plan, runs)
         self._refused = refused
+        self._looked_for = ""
 
     def compose(self) -> ComposeResult:
         with self.box(wide=True):
@@ -71,13 +74,44 @@ class DryRunView(Dialog[str]):
             yield area
 
     def able(self, action: str) -> bool:
+        if action == "next":
+            return bool(self._looked_for)
         return action != "start" or not self._refused
 
     def never(self, action: str) -> str:
         return ""
 
     def not_now(self, action: str) -> str:
-        return self._refused
+        return "/ says what is looked for" if action == "next" else self._refused
+
+    def action_find(self) -> None:
+        def answered(words: str | None) -> None:
+            if words is not None:
+                self._looked_for = words
+                self.refresh_bindings()
+                if words:
+                    self._go_to_next(1, from_here=True)
+
+        said = "A run such as 2n4g b64, a host, or a part of a command:"
+        self.app.push_screen(Prompt("Find", said, value=self._looked_for), answered)
+
+    def action_next(self, step: int) -> None:
+        self._go_to_next(step)
+
+    def _go_to_next(self, step: int, *, from_here: bool = False) -> None:
+        """To the next line that has the words, round the end; ``from_here``: this one may be it."""
+        area = self.query_one(Commands)
+        row, words = area.cursor_location[0], self._looked_for.casefold()
+        lines = self._content.casefold().split("\n")
+        order = range(0 if from_here else 1, len(lines) + 1)
+        places = ((row + step * far) % len(lines) for far in order)
+        found = next((place for place in places if words in lines[place]), None)
+        if found is None:
+            self.app.notify(f"nothing has: {plain(self._looked_for)}", markup=False)
+            return
+        column = lines[found].index(words)
+        area.selection = Selection((found, column + len(words)), (found, column))
+        area.scroll_cursor_visible(center=True, animate=False)
 
     def action_copy(self) -> None:
         self.app.notify(hand_over(self.app, self._content), markup=False)
