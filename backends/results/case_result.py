@@ -132,6 +132,13 @@ class CaseResult:
         return tuple(run for run in self.runs if not run.succeeded)
 
     @property
+    def skipped_runs(self) -> tuple[RunResult, ...]:
+        """Of the failed: those that were cancelled before they had started."""
+        return tuple(
+            run for run in self.failed_runs if run.state == "cancelled" and run.started_at is None
+        )
+
+    @property
     def fingerprints(self) -> frozenset[str]:
         """The environments that the figures come from, as far as they are known."""
         return frozenset(run.fingerprint for run in self.measured_runs if run.fingerprint)

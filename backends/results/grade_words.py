@@ -272,9 +272,13 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
         return "SIMULATED: no hardware was measured", "模拟数据(SIMULATED)：并非真实硬件测得"
     if concern is Concern.FAILED_RUNS:
         failed, n = len(case.failed_runs), case.repeats
+        begun = case.skipped_runs != case.failed_runs
+        what, what_zh = (
+            ("did not succeed", "未成功") if begun else ("were never started", "从未启动")
+        )
         return (
-            f"{failed} of {n} repeats did not succeed; they count for nothing",
-            f"{n} 次重复中有 {failed} 次未成功，不计入统计",
+            f"{failed} of {n} repeats {what}; they count for nothing",
+            f"{n} 次重复中有 {failed} 次{what_zh}，不计入统计",
         )
     if concern is Concern.FORCED:
         return (

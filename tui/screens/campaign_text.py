@@ -13,7 +13,7 @@ from backends.results.numbers import bytes_text
 from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
 from tui.backend_protocols import CampaignSummary
-from tui.campaign_words import figure_words, state_words
+from tui.campaign_words import figure_words, lost_words, state_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
@@ -136,10 +136,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     parts += [summary.about.note] if summary.about.note else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{summary.done} of {summary.total} runs ended"]
-    if summary.failed:
-        parts.append(f"{summary.failed} failed")
-    if summary.cancelled:
-        parts.append(f"{summary.cancelled} cancelled")
+    parts += lost_words(summary)
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
         parts.append(f"begun {begun}, {_age(summary, now)}")

@@ -225,8 +225,26 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
 
 def _in_short(concern: Concern, case: CaseResult) -> str:
     if concern is Concern.FAILED_RUNS and all(r.state == "cancelled" for r in case.failed_runs):
-        return "cancelled"
+        return "skipped" if _all_skipped(case) else "cancelled"
     return SHORT.get(concern, str(concern))
+
+
+def _how_far(case: CaseResult) -> str:
+    """Of a case without a figure."""
+    if not case.failed_runs:
+        return "no repeat has ended yet"
+    return "no repeat was started" if _all_skipped(case) else "no repeat has succeeded yet"
+
+
+def _way_on(case: CaseResult, *, again: bool) -> str:
+    """Of a case without a figure; ``again``: what did not succeed can be done again here."""
+    if _all_skipped(case):
+        return "3, and t there starts it" if again else ""
+    return f"3 has its log{', and t there tries it again' * again}"
+
+
+def _all_skipped(case: CaseResult) -> bool:
+    return bool(case.failed_runs) and case.skipped_runs == case.failed_runs
 
 
 def case_text(
@@ -239,12 +257,11 @@ def case_text(
     spread = case.spread
     one = devices_text([group]).removesuffix("s")
     if spread is None:
-        begun = "no repeat has succeeded yet" if case.failed_runs else "no repeat has ended yet"
-        text.append(f"{begun}\n", MUTED)
+        text.append(f"{_how_far(case)}\n", MUTED)
         if reason := next((run.reason for run in reversed(case.failed_runs) if run.reason), ""):
             text.append(f"{plain(reason)}\n", f"bold {BAD}")
-        again = ", and t there tries it again" if retriable and case.failed_runs else ""
-        text.append("→ ", ACCENT).append(f"3 has its log{again}\n")
+        if way_on := _way_on(case, again=retriable and bool(case.failed_runs)):
+            text.append("→ ", ACCENT).append(f"{way_on}\n")
     else:
         rows = [
             *([("measured", bandwidth_words(group))] if is_collective(group) else []),
