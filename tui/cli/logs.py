@@ -109,6 +109,10 @@ def _chosen(
 def _say_which(run: RunRecord, state: CampaignState) -> None:
     others = sum(one.state.active and one is not run for one in state.runs.values())
     more = f"; {others} more at work" if others else ""
+    logs = sum(bool(one.log) for one in state.runs.values()) - 1
+    if state.finished and logs:
+        has = "has a log" if logs == 1 else "have logs"
+        more = f"; {logs} more {has}: name one by its number, as 'dlperf-tui status' lists them"
     say(f"run {run.run_id}, {run.profile} {run.case.label}{more}")
 
 

@@ -144,6 +144,10 @@ def test_without_a_name_it_is_the_run_at_work_else_the_last_one(
     assert (answer.out, answer.err) == ("of b", "run b, cpu-smoke 1n1g; 1 more at work\n")
     append(path, succeeded("b"))
     assert cli("logs", "open").out == "of a"
+    append(path, succeeded("a"), ev.RunCancelled(t=BEGUN, run_id="c"), FINISHED)
+    more = "; 1 more has a log: name one by its number, as 'dlperf-tui status' lists them"
+    assert more in cli("logs", "open").err
+    assert cli("logs", "open", "b").err == ""
 
 
 def test_the_log_of_another_host(cli: Cli, campaign: Campaign) -> None:
