@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import fold
-from backends.campaign.record.status_view import take
+from backends.campaign.record.status_view import CampaignSnapshot, take
 from tests.console.conftest import (
     LARGE,
     SMALL,
@@ -902,12 +902,18 @@ async def test_where_several_profiles_run_titles_and_curves_name_that_of_each(
                 assert called.startswith(f"{run.profile} ") is named
             for one in named_series(shown, shown.series):
                 assert one.label.startswith(shown.state.runs[one.run_id].profile) is named
-            page.panels._drawn = None  # a campaign has its profiles from the first
-            page.panels.show(shown, shown.runs[1], RunRows().called(shown, shown.runs[1]))
-            log, chart = page.query_one(LogPanel), page.query_one(Chart)
-            profile = shown.runs[1].profile
-            await until(pilot, lambda: (profile in str(log.border_title)) is named)  # noqa: B023
-            assert (f"1 {profile}" in words(chart)) is named
+            # The page goes on showing what it reads of the campaign, which has one profile.
+            await until(pilot, partial(titled, page, shown, named=named))
+
+
+def titled(page: RunsPage, viewed: CampaignSnapshot, *, named: bool) -> bool:
+    """Whether the profile is named, or is not, in the log's title and beside the curve."""
+    page.panels._drawn = None  # a campaign has its profiles from the first
+    run = viewed.runs[1]
+    page.panels.show(viewed, run, RunRows().called(viewed, run))
+    title = str(page.query_one(LogPanel).border_title)
+    beside = words(page.query_one(Chart))
+    return (run.profile in title) is named and (f"1 {run.profile}" in beside) is named
 
 
 @pytest.mark.parametrize("state", RunState)
