@@ -154,5 +154,6 @@ def planned_run(planned: PlannedCase, repeat: int, run_id: str, now: float) -> e
         workload=workload.name,
         arithmetic=str(workload.arithmetic) if workload.name else "",
         expected_s=planned.expected_s or 0.0,
+        timed=planned.measured_s is not None,
         settle_s=parse_duration(profile.launch.settle),
     )

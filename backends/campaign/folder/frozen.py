@@ -299,7 +299,7 @@ def _sha256(data: bytes) -> str:
 
 _OF_A_CASE = (
     *("profile", "framework", "model", "unit", "nodes", "gpus_per_node", "parameters"),
-    *("workload", "arithmetic", "expected_s", "settle_s"),
+    *("workload", "arithmetic", "expected_s", "timed", "settle_s"),
 )
 
 

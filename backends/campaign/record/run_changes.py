@@ -55,6 +55,7 @@ def planning(run: RunRecord, now: float) -> ev.RunPlanned:
         workload=run.workload,
         arithmetic=run.arithmetic,
         expected_s=run.expected_s,
+        timed=run.timed,
         settle_s=run.settle_s,
     )
 
@@ -94,6 +95,7 @@ def record_of(event: ev.RunPlanned, *, imported: bool = False) -> RunRecord:
         workload=event.workload,
         arithmetic=event.arithmetic,
         expected_s=event.expected_s,
+        timed=event.timed,
         settle_s=event.settle_s,
     )
 

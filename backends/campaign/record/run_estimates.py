@@ -37,9 +37,9 @@ class Durations:
 
 
 def durations(runs: Collection[RunRecord]) -> Durations:
-    """Of a case the median of its own runs that succeeded; else what the profile expects, times
-    what the profile's other cases took of what was expected of them; without such an expectation
-    the median of the profile's runs.
+    """Of a case the median of its own runs that succeeded; else what was expected of it, times what
+    the profile's other cases took of an expectation of the same kind; without one the median of the
+    profile's runs.
 
     Of a host the median of what its runs took of the median of their case, over cases of one host
     that several have run.
@@ -54,7 +54,7 @@ def durations(runs: Collection[RunRecord]) -> Durations:
     one: dict[CaseKey, RunRecord] = {}
     by_case: dict[CaseKey, list[float]] = defaultdict(list)
     by_profile: dict[str, list[float]] = defaultdict(list)
-    shares: dict[str, list[float]] = defaultdict(list)
+    shares: dict[tuple[str, bool], list[float]] = defaultdict(list)
     for run in runs:
         one.setdefault(case_key(run), run)
     for run in ended:
@@ -62,13 +62,13 @@ def durations(runs: Collection[RunRecord]) -> Durations:
         by_case[case_key(run)].append(seconds)
         by_profile[run.profile].append(seconds)
         if run.expected_s:
-            shares[run.profile].append(seconds / run.expected_s)
+            shares[run.profile, run.timed].append(seconds / run.expected_s)
     result: dict[CaseKey, float] = {}
     for key, run in one.items():
         if key in by_case:
             result[key] = median(by_case[key])
         elif run.expected_s:
-            result[key] = run.expected_s * median(shares.get(run.profile, [1.0]))
+            result[key] = run.expected_s * median(shares.get((run.profile, run.timed), [1.0]))
         elif run.profile in by_profile:
             result[key] = median(by_profile[run.profile])
     return replace(known, by_case=result)

@@ -86,7 +86,8 @@ class RunRecord:
     profiled: bool = False  # no repeat: it tells where the time goes, and counts for nothing
     workload: str = ""  # what published figures call it, and its precision
     arithmetic: str = ""
-    expected_s: float = 0.0  # by its profile; 0: that does not say
+    expected_s: float = 0.0  # 0: nobody says
+    timed: bool = False  # that is what it took before, else it is what its profile says
     settle_s: float = 0.0  # for how long its hosts rest afterwards
     state: RunState = RunState.PLANNED
     planned_at: float = 0.0

@@ -148,6 +148,36 @@ def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:
     assert kept_by.eta_s == pytest.approx(30.0)
 
 
+@given(st.floats(0.05, 20.0), st.floats(0.05, 20.0), st.booleans())
+def test_what_was_measured_before_is_no_measure_of_what_profiles_guess(
+    of_guess: float, of_measured: float, measured_ends: bool
+) -> None:
+    """Each kind of expectation is mended by runs of its own kind alone."""
+
+    def case(run_id: str, nodes: int, *, timed: bool) -> ev.RunPlanned:
+        return replace(planned(run_id), nodes=nodes, expected_s=60.0, timed=timed)
+
+    ids = [f"r-000{number}-a1" for number in range(1, 5)]
+    journal: list[ev.Event] = [
+        case(run_id, nodes, timed=nodes % 2 == 0) for nodes, run_id in enumerate(ids, 1)
+    ]
+    end = ids[1] if measured_ends else ids[0]
+    took = 60.0 * (of_measured if measured_ends else of_guess)
+    journal += [
+        replace(assigned(end), t=1.0),
+        ev.RunLaunched(t=1.0, run_id=end),
+        replace(succeeded(end), t=1.0 + took),
+    ]
+    state = fold(journal)
+    expected = {
+        nodes: durations(state.runs.values()).of(state.runs[run_id])
+        for nodes, run_id in enumerate(ids, 1)
+    }
+    same, other = (4, 3) if measured_ends else (3, 4)
+    assert expected[same] == pytest.approx(took)
+    assert expected[other] == pytest.approx(60.0)
+
+
 @given(
     # Different, so that no two are free at the same moment: who is first then is nobody's business.
     st.lists(st.sampled_from((0.31, 0.97, 1.13, 2.9)), min_size=2, max_size=4, unique=True),
