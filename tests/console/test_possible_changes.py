@@ -36,7 +36,7 @@ def test_what_a_campaign_refuses_that_nobody_is_at_work_on_comes_with_the_way_on
     viewed = take(fold([planned(RUN), *told]), Path("c"), now=9.0, read_only=True)
     viewed = replace(viewed, name="c")
     (run,) = viewed.runs
-    assert not possible_changes(viewed, run)
+    assert not possible_changes(viewed, run, viewed.runs)
     assert way_on in why_not("retry", viewed, run)
     for action in CHANGES:
         said = why_not(action, viewed, run)

@@ -830,8 +830,60 @@ async def test_x_goes_round_the_runs_in_trouble_that_the_list_shows_and_X_the_ot
             assert seen == [one for one in ring if one in wanted]
         if not wanted:
             await pilot.press("x")
-            refused = "no other run in the list is in trouble"
+            refused = "no run in the list is in trouble"
             await until(pilot, partial(shows, app, refused))
+
+
+async def test_P_pauses_what_the_list_shows_and_says_so(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+
+        def paused() -> set[str]:
+            return {run.run_id for run in controller.snapshot().runs if run.paused}
+
+        waits = {run.run_id for run in controller.snapshot().runs if run.state.waits}
+        for kept, called, wanted in (
+            ("4n8g #2", "Let shown start", 1),
+            ("4n8g #2", "Pause shown", 0),
+            ("", "Let all start", len(waits)),
+            ("no such run", "", len(waits)),
+        ):
+            await pilot.press("escape", "escape")
+            if kept:
+                await pilot.press("/", *(key.replace(" ", "space") for key in kept), "enter")
+            await pass_time(workspace, app, pilot, 0)
+            listed = set(table.shown_keys)
+            await pilot.press("P")
+            await pass_time(workspace, app, pilot, 0)
+            if called:
+                assert page.labels_now["pause_all"] == called
+                assert paused() <= listed & waits
+            else:
+                await until(pilot, partial(shows, app, "no run in the list waits"))
+            assert len(paused()) == wanted
+
+
+async def test_x_does_not_go_to_a_run_that_was_tried_again(workspace: FakeWorkspace) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=1)
+        page = await open_runs(app, pilot)
+        for _ in range(6):
+            await pass_time(workspace, app, pilot, 30)
+        table = page.query_one(KeyedTable)
+        await pilot.press("home", "x")
+        assert table.current_key == "r01"
+        await pilot.press("t")
+        await pass_time(workspace, app, pilot, 30)
+        assert table.shown_keys[-1] == "r01b", "which fails, too"
+        for key in ("x", "X"):
+            table.focus()
+            await pilot.press("home", key)
+            assert table.current_key == "r01b"
+        await pilot.press("x")
+        await until(pilot, partial(shows, app, "no other run in the list is in trouble"))
 
 
 def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:

@@ -12,19 +12,22 @@ from profiles.counted import counted
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
-from tui.screens.run_text import said_of
+from tui.screens.run_text import in_trouble, said_of
 from tui.text import plain
 
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
 )
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
+NONE_WAITS = "no run in the list waits"
 ONLY_AT_WORK = "only the console at work on the campaign asks its hosts"
 
 
-def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> frozenset[str]:
-    """``run``: the one under the cursor. Of a campaign that is only looked at: what can be asked of
-    whoever is at work on it, or none."""
+def possible_changes(
+    viewed: CampaignSnapshot | None, run: RunView | None, waiting: Sequence[RunView]
+) -> frozenset[str]:
+    """``run``: the one under the cursor. ``waiting``: the runs in the list that do. Of a campaign
+    that is only looked at: what can be asked of whoever is at work on it, or none."""
     if viewed is None or (viewed.read_only and viewed.kept_by is None):
         return frozenset()
     retriable = run is not None and run.state in RETRIABLE and _is_last(viewed, run)
@@ -36,15 +39,17 @@ def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> fr
         "diagnose": run is not None and run.state is RunState.RUNNING and not viewed.read_only,
         "pause": run is not None and run.state.waits,
         "repeat": bool(viewed.runs),
-        "pause_all": any(one.state.waits for one in viewed.runs),
+        "pause_all": bool(waiting),
     }
     return frozenset(name for name, can in able.items() if can)
 
 
 def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -> str:
     """Why a key of Runs does nothing now; empty where there are no better words."""
-    if viewed is None or run is None:
-        return "there is no campaign here" if viewed is None else "there is no run under the cursor"
+    if viewed is None:
+        return "there is no campaign here"
+    if run is None:
+        return NONE_WAITS if action == "pause_all" else "there is no run under the cursor"
     if action in CHANGES and viewed.read_only and viewed.kept_by is None:
         return _nobody_to_ask(action, viewed, run)
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
@@ -55,12 +60,12 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
         "diagnose": is_so if run.state is not RunState.RUNNING else ONLY_AT_WORK,
         "pause": is_so,
         "cancel_all": "every run has ended",
-        "pause_all": "no run waits",
+        "pause_all": NONE_WAITS,
         "next_log": "the run has one log" if run.hosts else is_so,
         "follow": is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
         "meters": "v shows the telemetry",
-        "trouble": "no other run in the list is in trouble",
+        "trouble": f"no {'other ' * in_trouble(run)}run in the list is in trouble",
     }.get(action, "")
 
 
@@ -120,14 +125,17 @@ def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> st
     return f"{counted(done, 'run')} {'' if pause else 'un'}paused; {again}"
 
 
-def change_labels(viewed: CampaignSnapshot | None, run: RunView | None) -> dict[str, str]:
-    """What p, P and c would do now, by their actions."""
+def change_labels(
+    run: RunView | None, waiting: Sequence[RunView], *, filtered: bool
+) -> dict[str, str]:
+    """What p, P and c would do now, by their actions. ``waiting``: the runs in the list that do,
+    which is ``filtered``."""
     waits = run is not None and run.state is RunState.PLANNED
-    waiting = [one for one in viewed.runs if one.state.waits] if viewed is not None else []
+    these = "shown" if filtered else "all"
     return {
         "cancel_run": "Skip" if waits else "Cancel",
         "pause": "Let it start" if run is not None and run.paused else "Pause",
-        "pause_all": "Let all start" if all(one.paused for one in waiting) else "Pause all",
+        "pause_all": f"Let {these} start" if all(one.paused for one in waiting) else f"Pause {these}",
     }
 
 

@@ -116,7 +116,9 @@ class RunsPage(Page):
             self._shown = shown
             panel.table.refill(self._rows(viewed) if viewed else [], run_columns(viewed))
             runs = viewed.runs if viewed else ()
-            self._troubled = frozenset(run.run_id for run in runs if in_trouble(run))
+            last = {run.run_id for run in viewed.state.latest_attempts()} if viewed else ()
+            troubled = (run.run_id for run in runs if in_trouble(run))
+            self._troubled = frozenset(run_id for run_id in troubled if run_id in last)
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
@@ -185,8 +187,10 @@ class RunsPage(Page):
         metered, zoomed = self.panels.meters.display, self.panels.alone
         hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
-        changes = frozenset[str]() if readonly else possible_changes(viewed, run)
-        labels = change_labels(viewed, run) | {
+        waiting = self._waiting(viewed)
+        changes = frozenset[str]() if readonly else possible_changes(viewed, run, waiting)
+        filtered = bool(self.main_panel().filter_text)
+        labels = change_labels(run, waiting, filtered=filtered) | {
             "view": self.panels.next_view.capitalize(),
             "schedule": "Back" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
@@ -203,6 +207,13 @@ class RunsPage(Page):
             troubled=self._others,
             window=viewed is not None and run is not None and has_window(viewed, run),
         )
+
+    def _waiting(self, viewed: CampaignSnapshot | None) -> list[RunView]:
+        """The runs in the list that wait: where it is filtered, of those that are shown."""
+        panel = self.main_panel()
+        listed = frozenset(panel.table.shown_keys) if panel.filter_text else None
+        runs = viewed.runs if viewed is not None else ()
+        return [one for one in runs if one.state.waits and (listed is None or one.run_id in listed)]
 
     @property
     def _others(self) -> tuple[str, ...]:
@@ -330,9 +341,8 @@ class RunsPage(Page):
             self._change(Verb.UNPAUSE if run.paused else Verb.PAUSE, [run.run_id])
 
     def action_pause_all(self) -> None:
-        """All that has not started; where nothing is left to pause, let all of it start."""
-        if (viewed := self.viewed) is not None:
-            waiting = [run for run in viewed.runs if run.state.waits]
+        """All in the list that has not started; where nothing is left to pause, let it start."""
+        if waiting := self._waiting(self.viewed):
             pause = not all(run.paused for run in waiting)
             chosen = [run.run_id for run in waiting if run.paused is not pause]
             self._change(Verb.PAUSE if pause else Verb.UNPAUSE, chosen)
