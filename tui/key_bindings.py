@@ -319,7 +319,7 @@ PANELS: Mapping[str, Panel] = {
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=6),
             Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),
             Key("p", "pause", "Pause", "leave the run out until p is pressed again", footer=8),
-            Key("P", "pause_all", "Pause all", "all in the list that has not started; again: start it", footer=12),
+            Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 12),
             Key("plus,equals_sign", "repeat", "More", "one more repeat of each case", 13, said="+"),
             Key("f", "follow", "Follow", "follow the log, or hold it still", footer=4),
             Key(

@@ -115,8 +115,8 @@ class RunPlanned(Event):
 
     ``profiled``: no repeat, but the run that tells where the time of each rank goes. ``workload``,
     ``arithmetic``: what :mod:`profiles.format.workload_section` says of it; empty where that is
-    not known. ``expected_s``: how long it will take, by its profile or, where it is ``timed``, as it
-    took before; 0 where nobody says. ``settle_s``: how long its hosts rest afterwards.
+    not known. ``expected_s``: how long it will take, by its profile or, where it is ``timed``, as
+    it took before; 0 where nobody says. ``settle_s``: how long its hosts rest afterwards.
     """
 
     run_id: Text
