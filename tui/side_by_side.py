@@ -153,7 +153,7 @@ def held_against(
             continue
         try:
             found = _compare(sides[baseline].runs, side.runs, threshold, across)
-            found = replace(found, machines=(sides[baseline].machines, side.machines))
+            found = found.on(sides[baseline].machines, side.machines)
         except SelectionError as error:
             others.append(Against(place, None, error))
         else:

@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
-from backends.hosts.machines import Machines
+from backends.hosts.machines import Machines, nothing_shared
 from backends.results.case_result import CaseResult
 from backends.results.compared_models import models_apart
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
@@ -91,6 +91,7 @@ class ComparedCase:
     decisive: a regression that stands among all cases of the comparison: the exit code rests on it.
     parameters: the candidate's where it is there; of the baseline's, those that differ are in
         ``differs``, which is empty unless the comparison is across parameters.
+    other_machines: none of one side was on the other; how far machines differ is in no interval.
     """
 
     profile: str
@@ -108,6 +109,7 @@ class ComparedCase:
     repeats_needed: int | None = None
     decisive: bool = False
     differs: tuple[tuple[str, Scalar | None], ...] = ()
+    other_machines: bool = False
 
     @property
     def judged(self) -> bool:
@@ -160,6 +162,12 @@ class Comparison:
     @property
     def decisive(self) -> tuple[ComparedCase, ...]:
         return tuple(case for case in self.cases if case.decisive)
+
+    def on(self, ours: Machines | None, theirs: Machines | None) -> Comparison:
+        """The same, where it is known what either side was measured on."""
+        others = ours is not None and theirs is not None and bool(nothing_shared(ours, theirs))
+        cases = tuple(replace(case, other_machines=others) for case in self.cases)
+        return replace(self, cases=cases, machines=(ours, theirs))
 
     @property
     def judged(self) -> int:
@@ -220,6 +228,7 @@ def compare(
         for one, other in found
     ]
     cases = [_not_yet(case, due, across) for case in cases]
+    cases.sort(key=lambda case: case.baseline is None or case.candidate is None)
     return Comparison(
         threshold,
         tuple(_with_decisive(cases)),

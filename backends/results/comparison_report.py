@@ -34,6 +34,7 @@ _WELCH = (
     "w: ratio of the geometric means and its interval, Welch's; a ratio of medians has one from "
     "six repeats on"
 )
+_OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
     Ground.BEYOND: "the means differ by {change}, 95% {low} to {high}",
     Ground.WITHIN: "the means differ by {change}, 95% {low} to {high}, all within {threshold}",
@@ -265,6 +266,8 @@ def reason(case: ComparedCase, threshold: float) -> str:
         figures["low"] = signed_percent(interval.low - 1)
         figures["high"] = signed_percent(interval.high - 1)
     text = _GROUNDS[case.ground].format(**figures) + _by_medians(case)
+    if case.other_machines and case.ground is Ground.BEYOND:
+        text = f"{text}; {_OTHER_MACHINES}"
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
     if case.repeats_needed is None:

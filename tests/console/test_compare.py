@@ -707,9 +707,10 @@ async def test_what_is_said_of_a_pair_names_it_where_there_are_several(
 
 @pytest.mark.parametrize("read", [True, False])
 async def test_what_is_typed_in_one_go_is_written_against_the_baseline_asked_for(
-    workspace: FakeWorkspace, tmp_path: Path, read: bool
+    workspace: FakeWorkspace, tmp_path: Path, read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The name of a file is never a command, and what was asked for before counts."""
+    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)  # as if the machine was not busy
     await three(workspace)
     target = tmp_path / "test.md"
     async with console(workspace, LARGE) as (app, pilot):

@@ -44,11 +44,8 @@ def compare_campaigns(
     if candidate is not None:
         theirs = read(candidate)
         found = compare(runs, theirs, threshold, defaults, across)
-        return replace(
-            found,
-            names=(shown(baseline).name, shown(candidate).name),
-            machines=(recorded_machines(baseline, runs), recorded_machines(candidate, theirs)),
-        )
+        found = found.on(recorded_machines(baseline, runs), recorded_machines(candidate, theirs))
+        return replace(found, names=(shown(baseline).name, shown(candidate).name))
     where = str(shown(baseline))
     first, *others = settings_of(runs, across, where)
     rest = tuple(run for _, own in others for run in own)

@@ -103,4 +103,8 @@ def test_two_machines_with_the_same_software_are_told_apart(dlperf: Dlperf):
     assert document["environments"] == []
     assert "machines" not in document
     compiled = EXAMPLES / "h200-x4-resnet50-compiled"
+    changed = dlperf("compare", compiled, two, "--across", "graphs", "compile", "--json")
+    for case in json.loads(changed)["cases"]:
+        beyond = case["verdict"] in ("regression", "improvement")
+        assert ("on other machines" in case["reason"]) is beyond
     assert "hosts differ" not in dlperf("compare", compiled, compiled)

@@ -471,3 +471,19 @@ def test_one_case_is_not_said_to_be_among_others(
     theirs = [run for tag in tags for run in runs_of(tag, times(factor, STEADY))]
     text = comparison_markdown(compare(ours, theirs, threshold=0.02))
     assert (f"among all {len(tags)} cases" in text) == (len(tags) > 1)
+
+
+@given(ours=st.sets(st.sampled_from(("1n1g", "1n2g", "1n4g", "2n4g"))), data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_both_have_comes_first_and_each_case_once(
+    runs_of: Runs, ours: set[str], data: st.DataObject
+) -> None:
+    shared = data.draw(st.sets(st.sampled_from(("2n8g", "4n8g", "1n8g")), min_size=1))
+    theirs = data.draw(st.sets(st.sampled_from(("8n8g", "3n8g"))))
+
+    def measured(tags: set[str]) -> list[RunResult]:
+        return [run for tag in sorted(tags) for run in runs_of(tag, [100.0, 101.0])]
+
+    cases = compare(measured(ours | shared), measured(theirs | shared)).cases
+    assert {case.case for case in cases[: len(shared)]} == shared
+    assert sorted(case.case for case in cases) == sorted(ours | theirs | shared)
