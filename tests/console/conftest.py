@@ -89,6 +89,12 @@ def tick(app: DlperfApp) -> None:
     getattr(app.screen, "tick", lambda: None)()
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys wait for their turn however busy the machine is."""
+    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)
+
+
 async def type_ahead(app: DlperfApp, pilot: Pilot[str], *keys: str) -> None:
     """All keys in one go, as a terminal hands over what was typed while the console was busy."""
     characters = {"space": " ", "enter": "\r", "tab": "\t"}

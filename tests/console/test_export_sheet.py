@@ -236,6 +236,7 @@ HASTE = [
 ]
 
 
+@pytest.mark.usefixtures("patient")
 async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

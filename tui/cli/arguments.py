@@ -27,7 +27,8 @@ class Parser(argparse.ArgumentParser):
         self._intermixed = False
 
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG, f"{self.prog}: {message}; see '{self.prog} --help'\n")
+        see = " See" if message.endswith("?") else "; see"
+        self.exit(WRONG, f"{self.prog}: {message}{see} '{self.prog} --help'\n")
 
     def parse_known_args(
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -59,12 +60,21 @@ class Parser(argparse.ArgumentParser):
             low, high = action.choices[0], action.choices[-1]
             raise argparse.ArgumentError(action, f"must be {low} to {high}, not {value}")
         names = [str(name) for name in action.choices]
-        near = did_you_mean(str(value), names) or f", choose from {', '.join(names)}"
+        near = did_you_mean(str(value), names) or self._elsewhere(str(value))
+        near = near or f", choose from {', '.join(names)}"
         raise argparse.ArgumentError(action, f"there is no {value!r}{near}")
+
+    def _elsewhere(self, value: str) -> str:
+        """Where ``value`` is a word that is known, as :func:`did_you_mean` puts it."""
+        return ""
 
 
 class ProgramParser(Parser):
     """The parser of what stands before a command."""
+
+    def _elsewhere(self, value: str) -> str:
+        owner = next((name for name in COMMANDS if value in _words_of(name)), "")
+        return f", did you mean '{owner} {value}'?" if owner else ""
 
     def parse_known_args(
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -106,9 +116,19 @@ def _option_of(word: str) -> str:
 
 
 def _options_of(command: str) -> Container[str]:
+    return _parser_of(command)._option_string_actions
+
+
+def _words_of(command: str) -> Container[str]:
+    """What may stand behind it first, where that is one of a few words."""
+    first = next((a for a in _parser_of(command)._actions if not a.option_strings), None)
+    return () if first is None or first.choices is None else list(first.choices)
+
+
+def _parser_of(command: str) -> CommandParser:
     parser = CommandParser(add_help=False)
     command_file(command).add(parser)
-    return parser._option_string_actions
+    return parser
 
 
 class CommandParser(Parser):

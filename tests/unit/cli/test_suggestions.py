@@ -153,6 +153,17 @@ def test_a_number_that_is_none_is_told_in_plain_words(capsys: pytest.CaptureFixt
     )
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("tag", "campaigns tag"), ("prune", "campaigns prune"), ("bash", "completion bash")],
+)
+def test_a_word_that_stands_behind_a_command_is_said_with_it(
+    cli: Cli, word: str, meant: str
+) -> None:
+    line = cli.complaint(word, "c")
+    assert f"there is no {word!r}, did you mean {meant!r}? See " in line
+
+
 def test_another_word_is_not_suggested() -> None:
     """A slip of the fingers changes or swaps a letter; "export" is a word of its own."""
     commands = list(COMMANDS)

@@ -60,7 +60,7 @@ def _refuse_named(made: Plan) -> None:
             continue
         raise SelectionError(
             f"case {planned.case.tag} of {planned.profile.name} cannot run: {planned.infeasible}",
-            remedy="leave it out, or give more hosts",
+            remedy="leave it out, or give hosts that can run it",
         )
 
 
