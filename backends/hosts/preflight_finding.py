@@ -70,6 +70,7 @@ class StoppedError(SelectionError):
     """Preflight found what would make the campaign fail or its numbers wrong."""
 
     def __init__(self, stop: Finding) -> None:
+        self.by = stop
         super().__init__(
             f"preflight stops: {stop.what}",
             where=stop.host,

@@ -13,7 +13,7 @@ from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
-from backends.results.grade_words import finding_lines, grade_counts, grade_reasons, worst_case
+from backends.results.grade_words import grade_counts, grade_reasons, graded_lines, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
@@ -27,6 +27,7 @@ from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, parameters_text
 from backends.results.telemetry_table import telemetry_table
+from backends.results.told_of import Name, told_of
 from backends.results.translations import Lang, Words, pick, words
 from profiles.logs.failures import REMEDIES
 from profiles.references.matching import Held
@@ -297,13 +298,15 @@ def _spread_cells(case: CaseResult) -> tuple[str, ...]:
 
 
 def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
-    told: dict[str, list[str]] = {}
+    told: dict[tuple[Grade, str], list[Name]] = {}
     for group in groups:
         for case in group.cases:
-            for line in finding_lines(case, group, lang):
-                told.setdefault(line, []).append(_case_name(case, groups))
+            for allows, line in graded_lines(case, group, lang):
+                told.setdefault((allows, line), []).append(_case_parts(case, groups))
+    every = {name for names in told.values() for name in names}
     lines = [
-        f"- {', '.join(dict.fromkeys(names))}: {md_text(line)}" for line, names in told.items()
+        f"- {md_text(told_of(told[allows, line], every, lang))}: {md_text(line)}"
+        for allows, line in sorted(told, key=lambda one: one[0], reverse=True)
     ]
     graded = any(case.grade for group in groups for case in group.cases)
     return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)
@@ -368,11 +371,13 @@ def _logs(groups: Sequence[Group], w: Words) -> str:
 
 def _case_name(case: CaseResult, groups: Sequence[Group]) -> str:
     """``1n8g batch_size=128``, as much of it as tells the case apart."""
+    return md_text(" ".join(filter(None, _case_parts(case, groups))))
+
+
+def _case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:
+    """The profile, where there are several; what the case is called in it."""
     if len(groups) == 1:
-        return md_text(case.case)
-    parts = [case.case]
-    if len({group.profile for group in groups}) > 1:
-        parts.insert(0, case.profile)
-    if case.parameters:
-        parts.append(parameters_text(case.parameters))
-    return md_text(" ".join(parts))
+        return "", case.case
+    several = len({group.profile for group in groups}) > 1
+    own = (case.case, parameters_text(case.parameters) if case.parameters else "")
+    return case.profile * several, " ".join(filter(None, own))

@@ -153,7 +153,7 @@ def test_a_missing_image_is_fetched_only_with_leave_and_told_about(
     image = f"{registry.address}/tiny:1"
     words = ("run", "-p", "boxed", "--set", f"image={image}")
     try:
-        assert "stop: here: image" in site(*words, code=2)
+        assert "here: preflight stops: image" in site(*words, code=2)
         assert "stop: here: image" in site(*words, "--pull", "never", "--force", code=1)
         assert registry.asked == []
         said = site(*words, "--pull", "missing")

@@ -72,6 +72,7 @@ NO_RULES: Mapping[str, str] = {
     "backends/results/entered_figures.py": "what is read at all, and names",
     "backends/results/compared_models.py": "which models are told apart, which its own tests hold",
     "backends/results/history_report.py": "when a sentence is added",
+    "backends/results/told_of.py": "how many cases are named one by one",
     "backends/results/sparkline.py": "how a series is drawn",
     "backends/results/numbers.py": "how figures are written, which its own tests hold",
     "backends/results/own_output.py": "how much of a file is looked at, to tell whose it is",

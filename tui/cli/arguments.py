@@ -60,11 +60,11 @@ class Parser(argparse.ArgumentParser):
             low, high = action.choices[0], action.choices[-1]
             raise argparse.ArgumentError(action, f"must be {low} to {high}, not {value}")
         names = [str(name) for name in action.choices]
-        near = did_you_mean(str(value), names) or self._elsewhere(str(value))
+        near = did_you_mean(str(value), names) or self._elsewhere(action, str(value))
         near = near or f", choose from {', '.join(names)}"
         raise argparse.ArgumentError(action, f"there is no {value!r}{near}")
 
-    def _elsewhere(self, value: str) -> str:
+    def _elsewhere(self, action: argparse.Action, value: str) -> str:
         """Where ``value`` is a word that is known, as :func:`did_you_mean` puts it."""
         return ""
 
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
 class ProgramParser(Parser):
     """The parser of what stands before a command."""
 
-    def _elsewhere(self, value: str) -> str:
+    def _elsewhere(self, action: argparse.Action, value: str) -> str:
         owner = next((name for name in COMMANDS if value in _words_of(name)), "")
         return f", did you mean '{owner} {value}'?" if owner else ""
 
@@ -142,6 +142,10 @@ class CommandParser(Parser):
         if not self._intermixed:
             self.complete()
         return super().parse_known_args(args, namespace)
+
+    def _elsewhere(self, action: argparse.Action, value: str) -> str:
+        shows = not action.option_strings and "show" in (action.choices or ())
+        return f", did you mean '{self.command} show {value}'?" if shows else ""
 
     def complete(self) -> None:
         """Add the options of the command."""

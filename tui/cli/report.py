@@ -125,6 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
         figures = _figures(own_groups, where, arguments, export=where not in paths)
     if arguments.output is not None:
         write_output(arguments.output, text, "-o")
+        if layout.tables is not None and arguments.format != "json":
+            say_findings(summarise(runs, arguments.center))  # which the tables leave out
     elif layout.tables is None or arguments.format not in (None, "md"):
         print(text, end="")
     else:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.hosts.preflight_finding import Finding, in_spite_of
+from backends.hosts.preflight_finding import Finding, StoppedError, in_spite_of
 from backends.keeper.process import KeeperError
 from backends.prechecking import carry, findings_of
 from backends.use_cases import Workspace
@@ -56,16 +56,14 @@ async def _run(arguments: argparse.Namespace) -> int:
         say_left_out(made)
         refuse_unmeant(made, arguments)
         findings = await workspace.preflight(made, say)
-        _say_findings(findings)
-        in_spite_of(findings, force=arguments.force)
+        _say_findings(findings, force=arguments.force)
         if arguments.detach:
             refuse_logins_by_hand(workspace, [host.name for host in made.hosts])
         precheck = await precheck_first(workspace, made, arguments) if arguments.precheck else None
         if precheck is not None:
             found = findings_of(precheck)
-            _say_findings(found)
+            _say_findings(found, force=arguments.force)
             findings = (*findings, *found)
-            in_spite_of(findings, force=arguments.force)
         say_summary(made)
         if arguments.detach:
             path = await workspace.create(
@@ -92,9 +90,22 @@ async def _detach(workspace: Workspace, path: Path, arguments: argparse.Namespac
         raise
 
 
-def _say_findings(findings: Sequence[Finding]) -> None:
+def _say_findings(findings: Sequence[Finding], *, force: bool) -> None:
+    """What is doubtful, each once.
+
+    Raises
+    ------
+    StoppedError: one of them stops it: the error says which.
+    """
+    stopped = None
+    try:
+        in_spite_of(findings, force=force)
+    except StoppedError as error:
+        stopped = error
     for finding in findings:
-        if finding.level != "ok":
+        if finding.level != "ok" and (stopped is None or finding is not stopped.by):
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             where = f"{finding.host}: " if finding.host else ""
             say_folded(f"{finding.level}: {where}{finding.what}{remedy}")
+    if stopped is not None:
+        raise stopped

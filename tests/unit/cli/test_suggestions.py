@@ -29,6 +29,7 @@ from tui.cli.commands import COMMANDS, command_file
         (["campaigns", "prume"], "did you mean 'prune'?"),
         (["campaigns", "rm", "x", "--forec"], "did you mean '--force'?"),
         (["run", "-p", "cpu-smok"], "did you mean cpu-smoke"),
+        (["profiles", "cpu-smoke"], "did you mean 'profiles show cpu-smoke'?"),
         (["plan", "-p", "cpu-smoke", "-c", "1x2"], "did you mean '1n2g'?"),
         (["plan", "-p", "cpu-smoke", "--hosts", "nodd1"], "unknown host 'nodd1'"),
         (["status", "2026-11-21-resnet05"], "did you mean '2026-11-21-resnet50'?"),

@@ -10,17 +10,15 @@ from backends.results.findings import Grade
 from backends.results.grade_words import graded_lines
 from backends.results.missed_targets import missed_targets
 from backends.results.summary import Group
+from backends.results.told_of import Name, told_of
 from profiles.format.case_labels import case_labels
 from tui.cli.shared.output import say_folded
-
-MANY = 7
-"""Cases that are not named one by one where something is so of all."""
 
 
 def say_findings(groups: Sequence[Group]) -> None:
     """The grade of each case, and everything that is to be known of it, once of all cases of which
-    it is so. The grade stands before what it comes from alone."""
-    told: dict[tuple[str, str], list[str]] = {}
+    it is so, the worst first. The grade stands before what it comes from alone."""
+    told: dict[tuple[Grade, str, str], list[Name]] = {}
     called = _names(groups)
     for group in groups:
         for case in group.cases:
@@ -28,14 +26,12 @@ def say_findings(groups: Sequence[Group]) -> None:
             grade = f", grade {case.grade}" if case.grade else ""
             for allows, line in graded_lines(case, group):
                 decides = allows is case.grade and allows is not Grade.A
-                told.setdefault((grade * decides, line), []).append(name)
+                told.setdefault((allows, grade * decides, line), []).append(name)
             if case.grade is Grade.A:
-                told.setdefault((grade, "nothing to distrust"), []).append(name)
+                told.setdefault((Grade.A, grade, "nothing to distrust"), []).append(name)
     every = {name for names in told.values() for name in names}
-    for (grade, line), names in told.items():
-        of = list(dict.fromkeys(names))
-        whose = f"all {len(of)} cases" if len(of) == len(every) >= MANY else ", ".join(of)
-        say_folded(f"note: {whose}{grade}: {line}")
+    for _, grade, line in sorted(told, key=lambda one: one[0], reverse=True):
+        say_folded(f"note: {told_of(told[_, grade, line], every)}{grade}: {line}")
 
 
 def say_missed(rule: AutoRepeats, groups: Sequence[Group]) -> None:
@@ -43,18 +39,18 @@ def say_missed(rule: AutoRepeats, groups: Sequence[Group]) -> None:
     called = _names(groups)
     for group in groups:
         for case, line in missed_targets(rule, group):
-            say_folded(f"note: {called(group, case)}: {line}")
+            say_folded(f"note: {' '.join(filter(None, called(group, case)))}: {line}")
 
 
-def _names(groups: Sequence[Group]) -> Callable[[Group, CaseResult], str]:
+def _names(groups: Sequence[Group]) -> Callable[[Group, CaseResult], Name]:
     """What cases are called beside one another."""
     labels = case_labels(case.as_case for group in groups for case in group.cases)
     campaigns = len({group.campaign for group in groups}) > 1
     profiles = len({group.profile for group in groups}) > 1
 
-    def called(group: Group, case: CaseResult) -> str:
+    def called(group: Group, case: CaseResult) -> Name:
         label = labels.label(case.as_case) if len(groups) > 1 else case.case
-        parts = (group.campaign * campaigns, case.profile * profiles, label)
-        return " ".join(filter(None, parts))
+        shared = (group.campaign * campaigns, case.profile * profiles)
+        return " ".join(filter(None, shared)), label
 
     return called
