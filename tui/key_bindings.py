@@ -294,11 +294,10 @@ PANELS: Mapping[str, Panel] = {
     ),
     "runs": Panel(
         "Runs",
-        "Every run of the campaign. The panels below follow the run under the cursor: "
-        "throughput as it happens, what its GPUs do meanwhile, its log, and why it failed where it "
-        "did. Window: the readings that count, by the profile's rule; what lies before is warm-up. "
-        "p95: 95% of its steps took no longer; CV: how far they scatter, the standard deviation "
-        "over the mean. Rows stand in the order in which the runs were planned.",
+        "Every run of the campaign, in the plan's order; a dry-run has them as they would start. "
+        "The panels below follow the run under the cursor. Window: the readings that count, by the "
+        "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
+        "their standard deviation over the mean.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=1),
             Key(

@@ -302,6 +302,16 @@ async def test_what_is_nowhere_is_said(long_log: Path) -> None:
         await read(pilot)
         assert "nothing found: nowhere to be seen" in str(panel.border_subtitle)
         assert words(panel) == shown
+        assert panel.check_action("again", (1,)), "it goes on, and may have it yet"
+        panel.show(long_log, "log", empty="", ended=True)
+        await read(pilot)
+        panel.search("nowhere to be seen")
+        await read(pilot)
+        assert not panel.check_action("again", (1,))
+        assert panel.check_action("error", (1,))
+        panel.search("iter")
+        await read(pilot)
+        assert panel.check_action("again", (1,))
 
 
 def first_number(panel: LogPanel) -> int:

@@ -254,7 +254,7 @@ def test_what_a_full_line_stands_for_is_said_behind_the_figure_and_the_line_keep
     source = Source("n", live, (0,), limits={figure: limit} if known else {})
     last, top = live.last(figure, 0), live.top(figure, 0)
     assert last == value
-    full = max(WORDS[figure].least_top, top, limit if known else 0.0)
+    full = (limit if known else 0.0) or max(WORDS[figure].least_top, top)
     rows = means([source], (START - 1, START + 1), 4, label=40)
     said = next(row.plain.split()[1] for row in rows if row.plain.startswith(WORDS[figure].name))
     assert scale([source], figure) == value_text(figure, full)

@@ -57,16 +57,23 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
     return {
         "retry": again or f"nothing to retry: {is_so}",
         "cancel_run": is_so,
-        "diagnose": is_so if run.state is not RunState.RUNNING else ONLY_AT_WORK,
+        "diagnose": _no_diagnosis(viewed, run, is_so),
         "pause": is_so,
         "cancel_all": "every run has ended",
         "pause_all": NONE_WAITS,
-        "next_log": "the run has one log" if run.hosts else is_so,
+        "next_log": "the run has one log" if run.hosts else f"{is_so}: no log yet",
         "follow": is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
         "meters": "v shows the telemetry",
         "trouble": f"no {'other ' * in_trouble(run)}run in the list is in trouble",
     }.get(action, "")
+
+
+def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str) -> str:
+    if run.state is RunState.RUNNING:
+        return ONLY_AT_WORK
+    told = viewed.state.run(run.run_id).diagnosis is not None
+    return f"{is_so}; what its hosts said stands in its details: v" if told else is_so
 
 
 def way_on(viewed: CampaignSnapshot, run: RunView) -> str:

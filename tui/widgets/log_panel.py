@@ -82,6 +82,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._unseen = 0
         self._ended = False
         self._said = ""  # of a search
+        self._nowhere: Sought | None = None  # what the log has not, as far as it was written then
         self._match: int | None = None  # where the line begins that was found last
         self.following = True
 
@@ -226,7 +227,9 @@ class LogPanel(ScrollView, can_focus=True):
             state = ("following", GOOD)
         title = self._title if self._rank is None else f"{self._title} · rank {self._rank}"
         set_frame(self, plain(title), join([state]) if self._lines else "")
-        able = tuple(self.check_action(name, ()) for name in ("search", "again", "wrap", "rank"))
+        able = tuple(
+            self.check_action(name, ()) for name in ("search", "again", "error", "wrap", "rank")
+        )
         if able != self._able and (self._lines or self._read_by is None):  # else it is about to be
             self._able = able
             self.refresh_bindings()
@@ -322,10 +325,12 @@ class LogPanel(ScrollView, can_focus=True):
     # Searching -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("search", "error"):
+        if action == "search":
             return bool(self._lines)
-        if action == "again":
-            return bool(self._lines) and self._sought is not None
+        if action in ("error", "again"):
+            sought = ERRORS if action == "error" else self._sought
+            missing = self._ended and self._nowhere == sought
+            return bool(self._lines) and sought is not None and not missing
         if action == "rank":
             return bool(self._ranks)
         if action == "wrap":
@@ -384,6 +389,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._search = None
         if found is None:
             self._said = f"nothing found: {words}"
+            self._nowhere = search.sought
         else:
             self._match = found
             end = "top" if forward else "end"

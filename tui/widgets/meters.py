@@ -101,7 +101,7 @@ def sparkline(values: Sequence[float | None], top: float) -> str:
     return "".join(
         NOTHING
         if value is None
-        else _EIGHTHS[min(7, max(0, int(value / top * 8)))]
+        else _EIGHTHS[min(7, max(0, int(min(1.0, value / top) * 8)))]
         if top > 0
         else _EIGHTHS[0]
         for value in values
@@ -167,9 +167,11 @@ def _each(sources: Sequence[Source]) -> _Curves:
 
 
 def _top(figure: Figure, curves: _Curves) -> float:
+    """What is full, whatever was seen (a load may be beyond the CPUs); where nobody knows, the most
+    that was."""
+    known = max(source.limits.get(figure, 0.0) for source, _ in curves)
     tops = [source.telemetry.top(figure, gpu) for source, gpu in curves]
-    known = [source.limits.get(figure, 0.0) for source, _ in curves]
-    return max(WORDS[figure].least_top, *tops, *known)
+    return known or max(WORDS[figure].least_top, *tops)
 
 
 def _line(
