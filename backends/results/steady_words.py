@@ -57,7 +57,11 @@ def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
     ``no drift, step or stall stands out of readings that scatter by 20% (CV)``: whose scatter
     is such that nobody would call them steady, and hides what is smaller."""
     if any(run.unit == BANDWIDTH for run in runs):
-        return pick(lang, "not looked at (its readings are sizes)", "未检查（读数为不同规模）")
+        return pick(
+            lang,
+            "not looked at (its readings are trials of a collective)",
+            "未检查（读数为集合通信的试验）",
+        )
     unsteady = sum(bool(run.steady) for run in runs)
     if unsteady:
         of = len(runs)

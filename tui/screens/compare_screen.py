@@ -290,6 +290,8 @@ class Compare(Dialog[None]):
             return "no parameter differs between these runs"
         if action == "view" and self.has_class("-huge"):
             return "all of it is in sight"
+        if action in ("view", "open") and self._found is not None:
+            return "no case is in the list"
         if action == "quantity" and self._found is not None:
             return "it is for curves, which are not in sight"
         return "" if self._found is not None else "the campaigns are being read"

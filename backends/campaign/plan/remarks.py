@@ -120,4 +120,7 @@ def _remark(repeats: int, cases: Sequence[PlannedCase], plan: Plan) -> str:
         said = "it cannot tell how far repeats scatter, or whether a difference is one"
     else:
         said = "they give no interval, so that no difference can be told from noise"
-    return f"{counted(repeats, 'repeat')} per case{whose}{why}: {said}; {LOOKS[0]} repeats can"
+    return (
+        f"{counted(repeats, 'repeat')} per case{whose}{why}: {said}; {FEWEST_FOR_A_RATIO} repeats "
+        f"can, and {LOOKS[0]} give an interval of the median"
+    )
