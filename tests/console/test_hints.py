@@ -40,6 +40,7 @@ from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key
 from tui.screens.dialogs import Dialog
 from tui.screens.help import focused_panels
+from tui.screens.matrix_page import MatrixPage
 from tui.typed_ahead import typed_ahead
 from tui.widgets.header import Tabs
 from tui.widgets.keybar import KeyBar, offered, panel_of, placed
@@ -152,6 +153,9 @@ async def at(state: State, workspace: WatchedWorkspace, app: DlperfApp, typist: 
     app.screen.query(KeyedTable).first().action_scroll_top()
     if state.page == "matrix":
         app.screen.query_one("#grid").focus()
+    if isinstance(page := typist.page, MatrixPage) and not page._asked.taking_part:
+        assert page.focused_marks is not None
+        page._asked.put(page.focused_marks.with_defaults())  # what a key before took out
     tick(app)
     await typist.settle()
     for key in state.keys:

@@ -36,6 +36,7 @@ from tui.screens.matrix_page import MatrixPage
 from tui.screens.start_dialog import StartDialog
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.grid import MatrixGrid
+from tui.widgets.keybar import offered
 
 
 async def open_matrix(app: DlperfApp, pilot: Pilot[str]) -> MatrixPage:
@@ -681,3 +682,21 @@ async def test_escape_takes_a_kept_filter_away_and_the_frame_says_of_it_meanwhil
         focused = app.focused
         await pilot.press("escape")
         assert app.focused is focused
+
+
+async def test_nothing_marked_offers_no_start_and_says_why(workspace: FakeWorkspace) -> None:
+    """Whatever was marked and however it went, Enter and d are offered when they do something."""
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        for keys in ("a", "a", "space", "space", "a", "a"):
+            await pilot.press(keys)
+            tick(app)
+            await settled(app)
+            some = bool(page._asked.taking_part)
+            shown = {key.action for key in offered(app.screen)}
+            assert ({"start", "dry_run"} <= shown) is some, keys
+            if not some:
+                for key in ("enter", "d"):
+                    await pilot.press(key)
+                    await until(pilot, partial(shows, app, "nothing is marked: space marks"))
+                    assert app.screen is page

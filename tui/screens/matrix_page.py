@@ -56,6 +56,7 @@ WHOLE = 1000
 """Columns and lines for what is known of a case, where that is read by itself: none is cut."""
 READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
+NOTHING_MARKED = "nothing is marked: space marks a case"
 
 
 class ProfileTable(KeyedTable):
@@ -325,19 +326,29 @@ class MatrixPage(Page):
         if action == "explain":
             if self._asked.unexplained:
                 return "not every marked profile has [explain]"
-            return "what is marked cannot start yet" if self._asked.problem else "nothing marked"
-        if action == "repeats":
-            return "each case runs once at least"
-        if action == "undo":
-            return f"nothing of {part.profile.name} was changed"
-        lacks = {"scaling": "batch_size", "parameters": "parameters", "settings": "settings"}
-        return f"{part.profile.name} has no {lacks[action]}" if action in lacks else ""
+            return "what is marked cannot start yet" if self._asked.problem else NOTHING_MARKED
+        name = part.profile.name
+        return {
+            "start": NOTHING_MARKED,
+            "dry_run": NOTHING_MARKED,
+            "repeats": "each case runs once at least",
+            "undo": f"nothing of {name} was changed",
+            "scaling": f"{name} has no batch_size",
+            "parameters": f"{name} has no parameters",
+            "settings": f"{name} has no settings",
+        }.get(action, "")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "back":
             return bool(self.main_panel().filter_text)
-        if action in ("explain", "undo"):
-            return self._asked.explainable if action == "explain" else self._takes_back
+        of_all = {
+            "start": self._startable,
+            "dry_run": self._startable,
+            "explain": self._asked.explainable,
+            "undo": self._takes_back,
+        }
+        if action in of_all:
+            return of_all[action]
         part = self.focused_marks
         if action == "scaling":
             return part is not None and "batch_size" in part.profile.parameters
@@ -346,6 +357,12 @@ class MatrixPage(Page):
         if action == "repeats" and part is not None:
             return parameters != (-1,) or self._asked.can_be_fewer(part)
         return super().check_action(action, parameters)
+
+    @property
+    def _startable(self) -> bool:
+        """Something is marked, or may be once more is known."""
+        to_come = self._filling is not None or self._asked.undecided or not self._asked.begun
+        return to_come or bool(self._asked.taking_part)
 
     # Dialogs -----------------------------------------------------------------------------------
 
