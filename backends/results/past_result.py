@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.results.findings import Grade
+from profiles.case_tag import parse_tag
 from profiles.format.case import CLUSTER, Case
 from profiles.scalars import Scalar, scalar_text
 
@@ -43,6 +44,11 @@ class Past:
     at: float
     simulated: bool
     imported: bool
+
+    @property
+    def label(self) -> str:
+        """As :attr:`~profiles.format.case.Case.label`."""
+        return Case(self.profile, *parse_tag(self.tag), self.parameters).label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -255,6 +255,9 @@ async def test_a_list_has_the_fastest_case_of_each_as_its_results_have_it(
             speedup = "–" if base else f"{best['speedup']:.2f}"
             words = [figure, *([] if base else [speedup]), best["grade"]]
             await until(pilot, partial(in_one_line, app, [summary.name, *words]))
+            below = summary_words(summary, START, workspace.past.by_campaign).plain
+            assert f"fastest {best['case']}" in below
+            assert all(str(value) in below for value in best["parameters"].values())
     await workspace.close()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from backends.results.numbers import bytes_text
+from backends.results.numbers import bytes_text, readable
 from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
 from tui.backend_protocols import CampaignSummary
@@ -128,8 +128,10 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     """What tells the campaign under the cursor from others of its day, on two lines or three."""
     parts = [summary.problem] if summary.problem else []
     if (best := fastest_of(summary, results)) is not None:
-        figure, speedup, grade, device = figure_words(best)
-        parts += [f"fastest {figure}"]
+        several = len({past.profile for past in results[summary.path]}) > 1
+        _, speedup, grade, device = figure_words(best)
+        case = f"{f'{best.profile} ' * several}{best.label}"
+        parts += [f"fastest {case}: {readable(best.throughput)} {best.unit}"]
         parts += [f"speedup {speedup}"] if best.speedup is not None else []
         parts += [f"grade {grade}"] if best.grade is not None else []
         parts += [device] if best.devices else []
