@@ -62,7 +62,8 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _cases_table(history: History) -> Table:
     left = ("profile", "case", "parameters", "history")
-    units = ", ".join(dict.fromkeys(case.unit for case in history.cases))
+    units = dict.fromkeys(case.unit for case in history.cases)
+    of_all = f" in {next(iter(units))}" if len(units) == 1 else ""
     counts = f"{history.threshold * 100:g}%"
     hosts = hosts_changed(history)
     figures = ("campaigns", "last", "n", "grade", "change", "95% of it")
@@ -75,8 +76,11 @@ def _cases_table(history: History) -> Table:
             Column("verdict", "left"),
             Column("rests on", "left"),
         ),
-        rows=tuple(_case_row(history, case, hosts) for case in history.cases),
-        caption=f"Last: the median in {units}; a change counts beyond {counts}.",
+        rows=tuple(
+            _case_row(history, case, hosts, "" if of_all else f" {case.unit}")
+            for case in history.cases
+        ),
+        caption=f"Last: the median{of_all}; a change counts beyond {counts}.",
         notes=(
             "history: a bar of the blocks is a change of level, × a campaign in which all failed, "
             "· one without a figure; change: after over before, with the interval of the levels' "
@@ -85,7 +89,9 @@ def _cases_table(history: History) -> Table:
     )
 
 
-def _case_row(history: History, case: CaseHistory, hosts: Sequence[str]) -> tuple[str, ...]:
+def _case_row(
+    history: History, case: CaseHistory, hosts: Sequence[str], unit: str
+) -> tuple[str, ...]:
     last = case.measured[-1].case if case.measured else None
     change = case.last_change
     return (
@@ -94,7 +100,7 @@ def _case_row(history: History, case: CaseHistory, hosts: Sequence[str]) -> tupl
         parameters_text(dict(case.parameters)),
         _line(history, case),
         str(len(case.points)),
-        fixed(last.throughput) if last else NOTHING,
+        f"{fixed(last.throughput)}{unit}" if last else NOTHING,
         count_cell(last) if last else NOTHING,
         (last.grade or NOTHING) if last else NOTHING,
         signed_percent(change.change.evidence.ratio - 1) if change else _no_change(case),
