@@ -294,7 +294,7 @@ PANELS: Mapping[str, Panel] = {
     ),
     "runs": Panel(
         "Runs",
-        "Every run of the campaign, in the plan's order; a dry-run has them as they would start. "
+        "Every run of the campaign, in the plan's order, not that in which they start. "
         "The panels below follow the run under the cursor. Window: the readings that count, by the "
         "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
         "their standard deviation over the mean.",

@@ -113,6 +113,7 @@ def test_it_is_one_short_line_of_what_is_known_and_of_nothing_else(
     assert len(line) < 2 * MOST + 120
     assert not re.search(r"· ·|,,| $|None|unknown", line)
     assert line.endswith(f"grades 1 × {group.cases[0].grade}")
+    assert f" · n {len(runs)}" in line
 
 
 def test_what_failed_adds_nothing_where_something_was_measured(runs_of: RunsOf) -> None:
@@ -138,7 +139,10 @@ def test_what_is_written_and_what_is_printed_end_alike(
     printed = dlperf("report", EXAMPLES / "h200-x4").splitlines()[-1]
     dlperf("report", EXAMPLES / "h200-x4", "-o", target)
     assert target.read_text(encoding="utf-8").splitlines()[-1] == printed
-    assert re.search(r"· 2026-11-21 · vm, NVIDIA H200, driver [\d.]+ · grades 6 × C$", printed)
+    assert re.search(
+        r"· 2026-11-21 · vm, NVIDIA H200, driver [\d.]+ · n 2, CV up to [\d.]+% · grades 6 × C$",
+        printed,
+    )
 
 
 def test_a_comparison_says_it_of_both_sides(dlperf: Callable[..., str]) -> None:
