@@ -6,6 +6,7 @@ import re
 
 from backends.results.case_result import CaseResult
 from backends.results.run_result import BANDWIDTH
+from backends.results.statistics import coefficient_of_variation
 from backends.results.summary import Group
 from backends.results.translations import Lang, pick
 
@@ -42,6 +43,22 @@ def curve(case: CaseResult) -> dict[int, float]:
     if size is not None and case.spread is not None and (int(size) in found or not found):
         found[int(size)] = case.spread.median
     return dict(sorted(found.items()))
+
+
+def curve_scatter(case: CaseResult) -> dict[int, float]:
+    """The CV of the repeats by bytes, where at least two have a figure of that size; of the size
+    that is reported, that of the reported figures, as in :func:`curve`."""
+    values: dict[int, list[float]] = {}
+    for run in case.measured_runs:
+        for name, value in run.metrics.items():
+            if match := CURVE.fullmatch(name):
+                values.setdefault(int(match[1]), []).append(value)
+    known = {size: coefficient_of_variation(own) for size, own in values.items()}
+    found = {size: cv for size, cv in known.items() if cv is not None}
+    reported = case.metrics.get("size_bytes")
+    if reported in curve(case) and case.spread is not None and case.spread.cv is not None:
+        found[int(reported)] = case.spread.cv
+    return found
 
 
 def size_text(size: int) -> str:

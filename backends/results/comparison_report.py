@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -14,6 +15,8 @@ from backends.results.compared_labels import compared_label, compared_labels, va
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text, one_line
 from backends.results.findings import Concern
+from backends.results.grade import rules_of
+from backends.results.grade_words import rules_text
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
@@ -90,7 +93,7 @@ def _other_machines(comparison: Comparison) -> list[str]:
     ours, theirs = comparison.machines
     apart_there = machines_apart(ours, theirs) if ours and theirs else ""
     alike = not comparison.environments and not _not_known(comparison)
-    besides = "; software and GPU settings are alike" * alike
+    besides = "; what is recorded of software and GPU settings is alike" * alike
     return [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
 
 
@@ -128,12 +131,29 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
         )
     if _simulated(comparison):
         before.append(EN.simulated)
+    before += _other_rules(comparison)
     both = [case for case in comparison.cases if case.baseline and case.candidate]
     if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
         before.append(
             "Some cases shared their hosts (packed) on one side alone: ratios show that too."
         )
     return tuple(before)
+
+
+def _other_rules(comparison: Comparison) -> list[str]:
+    """Where the figures of a pair are made by unlike rules, as far as both are known."""
+    told: Counter[tuple[str, str]] = Counter()
+    for case in comparison.cases:
+        if case.baseline is None or case.candidate is None:
+            continue
+        rules = rules_of(case.baseline), rules_of(case.candidate)
+        if all(rules) and rules[0] != rules[1]:
+            told[rules_text(rules[0]), rules_text(rules[1])] += 1
+    return [
+        f"Measured by another rule: {ours} in the baseline, {theirs} in the candidate "
+        f"({counted(number, 'case')}): the ratio divides unlike figures."
+        for (ours, theirs), number in told.items()
+    ]
 
 
 def parameters_compared(case: ComparedCase) -> str:
@@ -266,7 +286,7 @@ def reason(case: ComparedCase, threshold: float) -> str:
         figures["low"] = signed_percent(interval.low - 1)
         figures["high"] = signed_percent(interval.high - 1)
     text = _GROUNDS[case.ground].format(**figures) + _by_medians(case)
-    if case.other_machines and case.ground is Ground.BEYOND:
+    if case.other_machines and case.evidence is not None:
         text = f"{text}; {_OTHER_MACHINES}"
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text

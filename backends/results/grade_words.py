@@ -234,7 +234,7 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     elif concern is Concern.WIDE_INTERVAL:
         half = known_within(spread)
         of_median = spread.interval is not None and half == spread.half_width
-        yield _wide(percent(half), of_median=of_median)
+        yield _wide(scatter(half), of_median=of_median)
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
         cv = scatter(spread.cv)

@@ -61,24 +61,28 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _cases_table(history: History) -> Table:
-    left = ("profile", "case", "parameters", "history")
     units = dict.fromkeys(case.unit for case in history.cases)
     of_all = f" in {next(iter(units))}" if len(units) == 1 else ""
     counts = f"{history.threshold * 100:g}%"
-    hosts = hosts_changed(history)
-    figures = ("campaigns", "last", "n", "grade", "change", "95% of it")
     return Table(
         title="",
         columns=(
-            *(Column(heading, "left") for heading in left),
-            *(Column(heading) for heading in figures),
-            Column("since", "left"),
+            Column("profile", "left"),
+            Column("case", "left"),
+            Column("parameters", "left"),
+            Column("history", "left", rank=2),
+            Column("campaigns", rank=5),
+            Column("last"),
+            Column("n", rank=3),
+            Column("grade", rank=3),
+            Column("change", rank=1),
+            Column("95% of it", rank=4),
+            Column("since", "left", rank=3),
             Column("verdict", "left"),
             Column("rests on", "left"),
         ),
         rows=tuple(
-            _case_row(history, case, hosts, "" if of_all else f" {case.unit}")
-            for case in history.cases
+            _case_row(history, case, "" if of_all else f" {case.unit}") for case in history.cases
         ),
         caption=f"Last: the median{of_all}; a change counts beyond {counts}.",
         notes=(
@@ -89,9 +93,7 @@ def _cases_table(history: History) -> Table:
     )
 
 
-def _case_row(
-    history: History, case: CaseHistory, hosts: Sequence[str], unit: str
-) -> tuple[str, ...]:
+def _case_row(history: History, case: CaseHistory, unit: str) -> tuple[str, ...]:
     last = case.measured[-1].case if case.measured else None
     change = case.last_change
     return (
@@ -107,7 +109,7 @@ def _case_row(
         _change_range(change.change.evidence.interval()) if change else NOTHING,
         history.campaigns[case.points[change.point].campaign].name if change else NOTHING,
         str(case.verdict),
-        rests_on(case, hosts),
+        rests_on(case, history.campaigns),
     )
 
 
@@ -129,19 +131,35 @@ def _change_range(interval: RatioInterval) -> str:
     return f"{signed_percent(interval.low - 1)} … {signed_percent(interval.high - 1)}"
 
 
-def rests_on(case: CaseHistory, hosts: Sequence[str] = ()) -> str:
-    """What its verdict rests on, in words; ``hosts`` is how those of each campaign changed."""
+def rests_on(case: CaseHistory, campaigns: Sequence[Campaign] = ()) -> str:
+    """What its verdict rests on, in words; ``campaigns``: those of the history, for their hosts."""
     said = [_ground(case)]
     for change in case.changes:
         if (differs := case.points[change.point].environment) is not None:
             said.append(f"with another environment: {differs[0]} → {differs[1]}")
-        if hosts and (other := hosts[case.points[change.point].campaign]):
+        if other := _other_hosts(case, change.point, campaigns):
             said.append(f"with other hosts: {other}")
     if case.trend is not None and case.why is not Why.TREND:
         said.append(f"trend {signed_percent(case.trend.change)}")
-    if case.why in (Why.LAST, Why.CHANGE) and case.would_see:
-        said.append(f"a drop of {percent(case.would_see)} would be seen")
+    moved = _other_hosts(case, len(case.points) - 1, campaigns)
+    if moved and case.why is Why.LAST:
+        said.append(f"the last on other hosts: {moved}")
+    elif case.why in (Why.LAST, Why.CHANGE) and case.would_see and not moved:
+        few = len(case.measured) < FEW
+        seen = "would stand out of its repeats" if few else "would be seen"
+        said.append(f"a drop of {percent(case.would_see)} {seen}")
     return "; ".join(said)
+
+
+def _other_hosts(case: CaseHistory, at: int, campaigns: Sequence[Campaign]) -> str:
+    """How the hosts of a figure differ from those of the case's last one before it whose hosts are
+    known; empty where they do not, or nobody knows."""
+    if not campaigns:
+        return ""
+    now = campaigns[case.points[at].campaign].machines
+    known = (campaigns[point.campaign].machines for point in reversed(case.points[:at]))
+    before = next(filter(None, known), None)
+    return machines_apart(before, now) if before and now else ""
 
 
 def _ground(case: CaseHistory) -> str:
@@ -241,11 +259,18 @@ def _points_table(history: History, case: CaseHistory) -> Table:
                 cv_cell(point.case),
                 point.case.grade or NOTHING,
                 _changed(changed.get(at)),
-                " → ".join(point.environment or ()),
+                _environment(history, case, at),
             )
             for at, point in enumerate(case.points)
         ),
     )
+
+
+def _environment(history: History, case: CaseHistory, at: int) -> str:
+    """What changed of it, and of its hosts, since the figure of the case before."""
+    other = _other_hosts(case, at, history.campaigns)
+    changed = " → ".join(case.points[at].environment or ())
+    return "; ".join(filter(None, (changed, f"hosts: {other}" if other else "")))
 
 
 def _interval(point: Point) -> str:

@@ -200,3 +200,8 @@ def precision(parameters: Mapping[str, Scalar]) -> str | None:
     """The parameter of that name as text; None where there is none."""
     value = parameters.get("precision")
     return None if value is None else str(value)
+
+
+def was_skipped(run: RunResult) -> bool:
+    """It was cancelled before it had started."""
+    return run.state == "cancelled" and run.started_at is None

@@ -90,7 +90,7 @@ class Words:
         "模拟数据(SIMULATED)：以下数字来自模拟集群，并非真实GPU测得。",
     )
     mark_unended = Both(
-        "n: repeats that succeeded, of all that are planned: {unended} of them have not ended",
+        "n: repeats that succeeded, of all that are planned; {unended} not ended yet",
         "n：成功的重复次数/计划的重复次数，其中 {unended} 次尚未结束",
     )
     mark_amber = Both("! CV above 2%", "! 变异系数超过2%")

@@ -55,10 +55,10 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
     return Choice(
         "Quit · SIMULATED",
         f"{plain(live.name)} has {counted(live.total - live.done, 'run')} that have not ended. The "
-        "simulated hosts go with this console, and what they are at with them. A later demo can "
-        "go on with the campaign.",
+        "simulated hosts go with this console: what is at work there then has failed. A later demo "
+        "goes on with the others.",
         (
-            Answer("d", "quit: those runs are lost", "detach"),
+            Answer("d", f"quit: {counted(live.active, 'run')} at work will have failed", "detach"),
             Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
             Answer("s", "stay", "stay"),
         ),

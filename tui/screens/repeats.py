@@ -12,7 +12,7 @@ from textual.widgets import Static
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
-from backends.results.run_result import RunResult
+from backends.results.run_result import SUCCEEDED, RunResult, was_skipped
 from backends.results.steady_words import disturbance_brief
 from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
@@ -74,12 +74,11 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
         f"packed beside {len(run.shared_with)}" if run.shared_with else "",
         note,
     )
-    good = run.state == "succeeded"
     return Row(
         run.run_id,
         (
             cell(run.repeat, right=True),
-            cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD),
+            cell(_state(run), "" if run.state == SUCCEEDED else BAD),
             cell(number(run.measured), right=True),
             cell("–" if off is None else signed_percent(off, 2), right=True),
             cell(fold_nodeset(run.hosts) if run.hosts else "–"),
@@ -124,13 +123,20 @@ def distribution_text(case: CaseResult, width: int) -> Text:
     return text.append(LEGEND, MUTED)
 
 
+def _state(run: RunResult) -> str:
+    """``✓ succeeded``, ``✗ failed``, ``– skipped``"""
+    if was_skipped(run):
+        return "– skipped"
+    return f"{'✓' if run.state == SUCCEEDED else '✗'} {run.state}"
+
+
 def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
     """Beside the case: its repeats one by one, and how all cases of its group scatter."""
     text = distribution_text(case, width).append("\n\n")
     strange = outliers(case)
     for run in (*case.runs, *case.superseded):
         off = off_median(run, case)
-        odd = "○ outlier" if run in strange else "" if run.succeeded else f"✗ {run.state}"
+        odd = "○ outlier" if run in strange else "" if run.succeeded else _state(run)
         text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
         text.append(f"{'–' if off is None else signed_percent(off, 2):>8}  ", MUTED)
         text.append(odd, WARN if run in strange else BAD)

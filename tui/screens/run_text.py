@@ -92,7 +92,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
         parts.append(("a keeper is being started …", MUTED))
     elif viewed.deserted:
         parts.append((DESERTED, WARN))
-    elif viewed.kept_by is not None:
+    elif viewed.kept_by is not None and not viewed.replayed:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))
     elif viewed.read_only:
         parts.append((PAST, MUTED))
@@ -211,9 +211,9 @@ def _rate(run: RunView, rate: float | None, *, units: bool) -> Text:
 
 def said_of(run: RunView) -> str:
     """Its state behind its name, in a sentence: "has failed"; one that was cancelled before it had
-    started "was skipped"."""
+    started "was skipped", and one that is held back "is paused"."""
     skipped = run.state is RunState.CANCELLED and run.elapsed_s is None
-    return "was skipped" if skipped else run.state.said
+    return "was skipped" if skipped else "is paused" if run.paused else run.state.said
 
 
 def in_trouble(run: RunView) -> bool:

@@ -11,9 +11,11 @@ from backends.results.layouts.common import (
     DASH,
     DEFAULT,
     LayoutOptions,
+    base_caption,
     card_name,
     group_title,
     speedup_notes,
+    throughput_caption,
 )
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import fixed
@@ -63,6 +65,9 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         title=group_title(group, groups),
         columns=(Column("", "left"), *(Column(heading) for heading in headings[1:])),
         rows=tuple(rows),
+        caption=w.gap.join(
+            filter(None, [throughput_caption(group, w), base_caption(group, w) * several])
+        ),
         notes=(
             *speedup_notes([group], w, marked=several),
             *(

@@ -52,10 +52,20 @@ def range_cell(interval: RatioInterval | None, shown: Callable[[float], str]) ->
 
 def cv_cell(case: CaseResult) -> str:
     """``0.42%``, ``2.10% !`` above 2%, ``6.30% !!`` above 5%; ``–`` for fewer than two repeats."""
-    cv = case.spread.cv if case.spread else None
+    return cv_text(case.spread.cv if case.spread else None)
+
+
+def cv_text(cv: float | None) -> str:
+    """The same of any figure whose repeats scatter so far."""
     if cv is None:
         return NOTHING
     return scatter(cv) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
+
+
+def cv_notes(cvs: Iterable[float], w: Words) -> list[str]:
+    """What the marks of these mean."""
+    found = {w.mark_red if cv > CV_RED else w.mark_amber for cv in cvs if cv > CV_AMBER}
+    return [mark for mark in (w.mark_amber, w.mark_red) if mark in found]
 
 
 def count_cell(case: CaseResult) -> str:

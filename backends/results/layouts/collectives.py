@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from backends.results.busbw_curve import curve, is_collective, size_text
+from backends.results.busbw_curve import curve, curve_scatter, is_collective, size_text
 from backends.results.case_result import CaseResult
+from backends.results.layouts.cells import cv_notes, cv_text
 from backends.results.layouts.common import DEFAULT, LayoutOptions, group_title, simulated
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import NOTHING, fixed, trimmed
@@ -25,6 +26,7 @@ def collectives_tables(
 def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Table:
     lang, decimals = options.lang, options.throughput_decimals()
     curves = [curve(case) for case in group.cases]
+    scattered = {case.case: own for case in group.cases if (own := curve_scatter(case))}
     sizes = sorted({size for points in curves for size in points})
     headings = (pick(lang, "size", "大小"), pick(lang, "bytes", "字节"))
     w = words(lang)
@@ -33,30 +35,41 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         columns=(
             *(Column(heading) for heading in headings),
             *(Column(case.case, rank=1) for case in group.cases),
+            *(Column(f"CV {case}", rank=2) for case in scattered),
         ),
         rows=(
             *(
-                (size_text(n), str(n), *(fixed(points.get(n), decimals) for points in curves))
+                (
+                    size_text(n),
+                    str(n),
+                    *(fixed(points.get(n), decimals) for points in curves),
+                    *(cv_text(own.get(n)) for own in scattered.values()),
+                )
                 for n in sizes
             ),
-            *_of_unknown_size(group, decimals),
+            *_of_unknown_size(group, scattered, decimals),
         ),
         caption=_caption(group, w.centers["median"], lang),
         notes=(
             *((w.simulated,) if simulated([group]) else ()),
+            *cv_notes((cv for own in scattered.values() for cv in own.values()), w),
             *(note for case in group.cases if (note := _latency(case, lang))),
         ),
     )
 
 
-def _of_unknown_size(group: Group, decimals: int) -> list[tuple[str, ...]]:
-    """A row of what was measured without a word of its size."""
+def _of_unknown_size(
+    group: Group, scattered: Collection[str], decimals: int
+) -> list[tuple[str, ...]]:
+    """A row of what was measured without a word of its size. ``scattered``: cases whose scatter has
+    a column."""
     values = [
         case.spread.median if case.spread and not curve(case) else None for case in group.cases
     ]
     if values.count(None) == len(values):
         return []
-    return [(NOTHING, NOTHING, *(fixed(value, decimals) for value in values))]
+    figures = (fixed(value, decimals) for value in values)
+    return [(NOTHING, NOTHING, *figures, *(NOTHING for _ in scattered))]
 
 
 def _caption(group: Group, center: str, lang: Lang) -> str:
@@ -75,6 +88,10 @@ def _latency(case: CaseResult, lang: Lang) -> str:
     if value is None:
         return ""
     text = trimmed(value, 1)
+    each = [run.metrics["latency_us"] for run in case.measured_runs if "latency_us" in run.metrics]
+    low, high = trimmed(min(each, default=value), 1), trimmed(max(each, default=value), 1)
+    if low != high:
+        text = pick(lang, f"{text} ({low} to {high})", f"{text}（{low} 至 {high}）")
     return pick(
         lang,
         f"{case.case}: latency {text} µs at the smallest size",

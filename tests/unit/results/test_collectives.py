@@ -80,11 +80,12 @@ def runs(runs_of, tag: str, *factors: float):
 def test_sizes_go_down_and_cases_across_with_the_median_of_the_repeats(runs_of) -> None:
     groups = summarise([*runs(runs_of, "1n2g", 1, 1.1, 5), *runs(runs_of, "1n4g", 2)])
     (table,) = collectives_tables(groups)
-    assert table.headings == ("size", "bytes", "1n2g", "1n4g")
+    assert table.headings == ("size", "bytes", "1n2g", "1n4g", "CV 1n2g")
     assert table.rows == (
-        ("1 MiB", "1048576", "33.00", "60.00"),
-        ("1 GiB", "1073741824", "330.00", "600.00"),
+        ("1 MiB", "1048576", "33.00", "60.00", "96.38% !!"),
+        ("1 GiB", "1073741824", "330.00", "600.00", "96.38% !!"),
     )
+    assert table.notes == ("!! CV above 5%",)
     assert markdown_rows(table)[0] in MANUAL
     zh = collectives_tables(groups, LayoutOptions(lang="zh"))[0]
     assert zh.headings[:2] == ("大小", "字节")
@@ -109,7 +110,7 @@ def test_the_reported_size_has_the_reported_figure(runs_of) -> None:
     groups = summarise(runs_of("1n2g", [10.0, 10.005, 10.2], **NCCL, metrics=metrics), "mean")
     assert curve(groups[0].cases[0]) == {512: 9.0, 1024: 10.005}
     (table,) = collectives_tables(groups)
-    assert table.rows[-1][-1] == "10.01"
+    assert table.rows[-1][2:] == ("10.01", "1.13%")
 
 
 def test_other_units_have_no_such_table(runs_of) -> None:

@@ -427,9 +427,9 @@ def test_a_typed_in_figure_is_no_a(dlperf, tmp_path: Path):
     [
         (
             [100] * 8 + [30, 130, 130, 130, 200],
-            "half of the 95% interval of the median is 15.0% of it",
+            "half of the 95% interval of the median is 15.00% of it",
         ),
-        ([100, 110, 120], "half of the 95% interval of the mean (Student's) is 22.6% of it"),
+        ([100, 110, 120], "half of the 95% interval of the mean (Student's) is 22.58% of it"),
     ],
 )
 def test_a_wide_interval_is_named_and_not_told_as_even(runs_of, values, said):

@@ -376,5 +376,5 @@ def test_a_case_shows_how_many_of_all_planned_repeats_its_figure_is_of(runs_of, 
     (table,) = speedup_tables([group])
     shown = table.rows[0][table.headings.index("n")]
     assert shown == ("7" if ended - failed == 7 else f"{ended - failed}/7")
-    told = f"n: repeats that succeeded, of all that are planned: {7 - ended} of them have not ended"
+    told = f"n: repeats that succeeded, of all that are planned; {7 - ended} not ended yet"
     assert (told in table.notes) is (ended < 7)
