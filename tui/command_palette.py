@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from textual import on
+from textual import on, work
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.markup import escape
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
+from textual.worker import Worker, WorkerError
 
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import enabled
+from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
 if TYPE_CHECKING:
@@ -51,13 +54,44 @@ class Console(Protocol):
 
 class Palette(CommandPalette):
     """Textual's; its list is not moved in before it was laid out, and it is left once, also by two
-    keys at a time: either ends the program there."""
+    keys at a time: either ends the program there. Enter chooses of what was found for all that is
+    written, and waits until that has been looked for: there it runs what was found for less."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._looking: Worker[Any] | None = None
+        self._looked_for = ""
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def _chosen_before(self, event: Input.Submitted | OptionList.OptionSelected) -> None:
         if not self.is_current:
             event.prevent_default()
+        elif isinstance(event, Input.Submitted) and not self._found(event.value.strip()):
+            event.prevent_default()
+            event.stop()
+            self._choose_when_found(event.value.strip())
+
+    def _gather_commands(self, search_value: str) -> Worker[Any]:
+        self._looked_for = search_value
+        self._looking = super()._gather_commands(search_value)
+        return self._looking
+
+    def _found(self, written: str) -> bool:
+        """What is listed is what there is for it; a command that was chosen is there to be run."""
+        looking = self._looking
+        return self._looked_for == written and looking is not None and looking.is_finished
+
+    @work(group="choose", exclusive=True)
+    async def _choose_when_found(self, written: str) -> None:
+        with typed_ahead(self).held():
+            if self._looked_for != written:
+                self._gather_commands(written)
+            while not self._found(self._looked_for) and self._looking is not None:
+                with suppress(WorkerError):  # the next search has taken its place
+                    await self._looking.wait()
+        if self.is_current:
+            self._select_or_command()
 
     def _action_escape(self) -> None:
         if self.is_current:

@@ -427,3 +427,46 @@ async def test_a_page_may_come_when_the_console_is_leaving(workspace: FakeWorksp
     async with console(workspace) as (app, _):
         app.action_page("runs")
         app.exit()
+
+
+@pytest.mark.parametrize("page", ["1", "2", "3"])
+@pytest.mark.parametrize(
+    "written", ["quitzzzz", "cancelzz", "nothingx", "queue", "xxq", "qqqq", "startupq"]
+)
+async def test_enter_in_the_palette_chooses_of_what_was_found_for_all_that_is_written(
+    workspace: FakeWorkspace, page: str, written: str
+) -> None:
+    """However fast it was typed: nothing is called so, though something is that begins so."""
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await type_ahead(app, pilot, page)
+        at = app.screen
+        for _ in range(3):
+            await type_ahead(app, pilot, "ctrl+p", *written, "enter")
+            await settled(app)
+            assert app.is_running
+            assert not app._exit
+            assert isinstance(app.screen, Palette), "nothing was chosen"
+            await type_ahead(app, pilot, "escape")
+            assert app.screen is at
+
+
+@pytest.mark.parametrize("written", ["help", "theme", "matrix", "campaigns"])
+async def test_what_is_written_in_one_go_is_what_the_palette_does(
+    workspace: FakeWorkspace, written: str
+) -> None:
+    async def after(*, fast: bool) -> tuple[str, str]:
+        async with console(workspace, LARGE) as (app, pilot):
+            if fast:
+                await type_ahead(app, pilot, "ctrl+p", *written, "enter")
+            else:
+                await type_ahead(app, pilot, "ctrl+p", *written)
+                palette = app.screen
+                assert isinstance(palette, Palette)
+                await until(pilot, lambda: palette._found(written) and palette._list_visible)
+                await type_ahead(app, pilot, "enter")
+            await until(pilot, lambda: not isinstance(app.screen, Palette))
+            await settled(app)
+            return app.current_mode, type(app.screen).__name__ + app.theme
+
+    assert await after(fast=True) == await after(fast=False)
