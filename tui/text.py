@@ -191,8 +191,9 @@ def shorten(text: str, width: int) -> str:
 
 
 def without_middle(text: Text, width: int) -> Text:
-    """At most ``width`` columns without the middle of its longest word, or of all of it where that
-    is not enough: of a name both ends stay, for either may be what tells it from others."""
+    """At most ``width`` columns without the middle of its longest word: of a name both ends stay,
+    for either may be what tells it from others. Where that is not enough as much of the end stays
+    as there is room for: of a run that is its case."""
     over = text.cell_len - width
     if over <= 0 or width < _LEAST_OF_A_WORD:
         return text
@@ -200,7 +201,7 @@ def without_middle(text: Text, width: int) -> Text:
     begin, left = text.plain.index(word), cell_len(word) - over
     if left >= _LEAST_OF_A_WORD:
         return _without_middle(text, begin, begin + len(word), left, (left - 1) // 2)
-    return _without_middle(text, 0, len(text.plain), width, width * 3 // 5)
+    return _without_middle(text, 0, len(text.plain), width, width - 4)
 
 
 def _without_middle(text: Text, begin: int, end: int, room: int, behind: int) -> Text:

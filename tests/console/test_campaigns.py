@@ -161,7 +161,7 @@ async def test_without_campaigns_the_list_says_how_to_get_one(workspace: FakeWor
         (0, 0, "✓", GOOD),
         (1, 0, "▲", WARN),
         (2, 0, "✗", BAD),
-        (0, 1, "✓", WARN),
+        (0, 1, "▲", WARN),
         (1, 1, "✗", BAD),
         (0, 2, "–", WARN),
     ],

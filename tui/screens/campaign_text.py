@@ -62,11 +62,11 @@ _STATES = {
 
 def _state(summary: CampaignSummary) -> tuple[str, str]:
     """Symbol and colour: what came to its end is good where all runs did so by themselves and well,
-    bad where some failed and none succeeded."""
+    bad where some failed and none succeeded, and to be looked at otherwise."""
     lost = summary.failed + summary.cancelled
     if summary.state == "finished" and lost:
         if lost < summary.total:
-            return "▲" if summary.failed else "✓", WARN
+            return "▲", WARN
         return ("✗", BAD) if summary.failed else ("–", WARN)
     return _STATES.get(summary.state, ("·", MUTED))
 
