@@ -225,6 +225,8 @@ async def test_enter_shows_every_repeat_of_the_campaign_that_is_compared(
         assert slower is not None
         for speed in slower.throughputs:
             assert shows(app, f"{speed:,.1f}")
+        place = found.cases()[0][0]
+        assert shows(app, f"{place + 1} {found.sides[place].name}")
         await pilot.press("escape")
         assert app.screen is screen
 

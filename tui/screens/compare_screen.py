@@ -317,10 +317,12 @@ class Compare(Dialog[None]):
         self.refresh_bindings()
 
     def action_open(self) -> None:
-        if self._selected is not None:
-            _place, case = self._selected
+        if self._selected is not None and self._found is not None:
+            place, case = self._selected
+            place = self._found.baseline if case.candidate is None else place
             if (known := case.candidate or case.baseline) is not None:
-                self.app.push_screen(Repeats(known))
+                whose = f"{place + 1} {self._found.sides[place].name}"
+                self.app.push_screen(Repeats(known, whose))
 
     def action_baseline(self) -> None:
         if self._found is not None:

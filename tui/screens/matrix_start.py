@@ -125,8 +125,8 @@ class Starting:
         names = list(dict.fromkeys(p.profile.name for p in plan.cases))
         others = [name for name in names if part is None or name != part.profile.name]
         return (
-            f"cases of {first_of(others, 3)} are marked, too, and not on the grid shown; "
-            "start them all here, or Esc and space on a profile takes it out"
+            f"it has marked cases of {first_of(others, 3)}, too, which the grid does not show; "
+            "Esc, then space on that profile, leaves them out"
         )
 
     def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:

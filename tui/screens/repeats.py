@@ -171,9 +171,11 @@ class Repeats(Dialog[str]):
     PANEL = "repeats"
     BINDINGS = bindings("repeats")
 
-    def __init__(self, case: CaseResult) -> None:
+    def __init__(self, case: CaseResult, whose: str = "") -> None:
+        """``whose``: the campaign's name, where there is more than one."""
         done = f"{case.succeeded} of {counted(case.repeats, 'repeat')} succeeded"
-        super().__init__(f"{plain(case.as_case.label)} · {done}")
+        said = (plain(case.as_case.label), done, plain(whose))
+        super().__init__(" · ".join(filter(None, said)))
         self._case = case
 
     def compose(self) -> ComposeResult:
