@@ -74,5 +74,6 @@ def _named(nodes: Iterable[DOMNode], pressed: str) -> Iterator[tuple[DOMNode, Ke
     for node in nodes:
         panel = PANELS.get(panel_of(node))
         for key in panel.keys if panel else ():
-            if key.palette and key.action != "leave" and pressed in key.keys.split(","):
+            named = key.palette or key.action == "command_palette"
+            if named and key.action != "leave" and pressed in key.keys.split(","):
                 yield node, key

@@ -153,3 +153,12 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         await pilot.press("N")
         await until(pilot, lambda: "word59" in screen_text(app))
         assert "your note  on the old switch" in screen_text(app)
+
+
+async def test_ctrl_p_in_a_dialog_says_why_it_does_nothing(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("question_mark")
+        dialog = app.screen
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: f"Palette: {BEHIND}" in screen_text(app))
+        assert app.screen is dialog
