@@ -60,34 +60,31 @@ class Palette(CommandPalette):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._looking: Worker[Any] | None = None
-        self._looked_for = ""
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def _chosen_before(self, event: Input.Submitted | OptionList.OptionSelected) -> None:
         if not self.is_current:
             event.prevent_default()
-        elif isinstance(event, Input.Submitted) and not self._found(event.value.strip()):
+        elif isinstance(event, Input.Submitted) and not self._found:
             event.prevent_default()
             event.stop()
-            self._choose_when_found(event.value.strip())
+            self._choose_when_found()
 
     def _gather_commands(self, search_value: str) -> Worker[Any]:
-        self._looked_for = search_value
         self._looking = super()._gather_commands(search_value)
         return self._looking
 
-    def _found(self, written: str) -> bool:
-        """What is listed is what there is for it; a command that was chosen is there to be run."""
-        looking = self._looking
-        return self._looked_for == written and looking is not None and looking.is_finished
+    @property
+    def _found(self) -> bool:
+        """What is listed is what there is for all that is written: Enter comes after the change
+        before it, and that begins to look."""
+        return self._looking is not None and self._looking.is_finished
 
     @work(group="choose", exclusive=True)
-    async def _choose_when_found(self, written: str) -> None:
+    async def _choose_when_found(self) -> None:
         with typed_ahead(self).held():
-            if self._looked_for != written:
-                self._gather_commands(written)
-            while not self._found(self._looked_for) and self._looking is not None:
+            while self._looking is not None and not self._looking.is_finished:
                 with suppress(WorkerError):  # the next search has taken its place
                     await self._looking.wait()
         if self.is_current:

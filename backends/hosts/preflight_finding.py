@@ -70,12 +70,16 @@ class StoppedError(SelectionError):
     """Preflight found what would make the campaign fail or its numbers wrong."""
 
     def __init__(self, stop: Finding) -> None:
-        self.by = stop
         super().__init__(
             f"preflight stops: {stop.what}",
             where=stop.host,
             remedy=stop.remedy or "mend it, or override it with --force",
         )
+
+
+def stopping(findings: Sequence[Finding], *, force: bool) -> Finding | None:
+    """The first that stops a campaign, unless its operator overrides what does."""
+    return None if force else next(iter(_stops(findings)), None)
 
 
 def in_spite_of(findings: Sequence[Finding], *, force: bool) -> InSpiteOf:
@@ -85,13 +89,17 @@ def in_spite_of(findings: Sequence[Finding], *, force: bool) -> InSpiteOf:
     ------
     StoppedError: there is something to override, and it was not.
     """
-    stops = [finding for finding in findings if finding.level == Level.STOP]
-    if stops and not force:
-        raise StoppedError(stops[0])
+    if (stop := stopping(findings, force=force)) is not None:
+        raise StoppedError(stop)
+    stops = _stops(findings)
     warnings = [f for f in findings if f.level == Level.WARN and not f.harmless]
     return InSpiteOf(
         tuple(map(_line, stops)), tuple((_line(found), _bearing(found)) for found in warnings)
     )
+
+
+def _stops(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.level == Level.STOP]
 
 
 def _line(found: Finding) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from backends.results.case_result import CaseResult
 from backends.results.run_result import BANDWIDTH
@@ -37,8 +38,7 @@ def curve(case: CaseResult) -> dict[int, float]:
     At the size that is reported, where that is known, it is the median of the reported figures,
     also where the log sums the same trials up another way, by the median of their times.
     """
-    named = {CURVE.fullmatch(name): value for name, value in case.metrics.items()}
-    found = {int(match[1]): value for match, value in named.items() if match}
+    found = _points(case.metrics)
     size = case.metrics.get("size_bytes")
     if size is not None and case.spread is not None and (int(size) in found or not found):
         found[int(size)] = case.spread.median
@@ -48,17 +48,20 @@ def curve(case: CaseResult) -> dict[int, float]:
 def curve_scatter(case: CaseResult) -> dict[int, float]:
     """The CV of the repeats by bytes, where at least two have a figure of that size; of the size
     that is reported, that of the reported figures, as in :func:`curve`."""
-    values: dict[int, list[float]] = {}
-    for run in case.measured_runs:
-        for name, value in run.metrics.items():
-            if match := CURVE.fullmatch(name):
-                values.setdefault(int(match[1]), []).append(value)
-    known = {size: coefficient_of_variation(own) for size, own in values.items()}
-    found = {size: cv for size, cv in known.items() if cv is not None}
+    runs = [_points(run.metrics) for run in case.measured_runs]
     reported = case.metrics.get("size_bytes")
-    if reported in curve(case) and case.spread is not None and case.spread.cv is not None:
-        found[int(reported)] = case.spread.cv
-    return found
+    found = {
+        size: case.spread.cv
+        if size == reported and case.spread is not None
+        else coefficient_of_variation([points[size] for points in runs if size in points])
+        for size in curve(case)
+    }
+    return {size: cv for size, cv in found.items() if cv is not None}
+
+
+def _points(metrics: Mapping[str, float]) -> dict[int, float]:
+    named = {CURVE.fullmatch(name): value for name, value in metrics.items()}
+    return {int(match[1]): value for match, value in named.items() if match}
 
 
 def size_text(size: int) -> str:

@@ -27,7 +27,7 @@ from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, parameters_text
 from backends.results.telemetry_table import telemetry_table
-from backends.results.told_of import Name, told_of
+from backends.results.told_of import Name, told_once
 from backends.results.translations import Lang, Words, pick, words
 from profiles.logs.failures import REMEDIES
 from profiles.references.matching import Held
@@ -298,16 +298,13 @@ def _spread_cells(case: CaseResult) -> tuple[str, ...]:
 
 
 def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
-    told: dict[tuple[Grade, str], list[Name]] = {}
-    for group in groups:
-        for case in group.cases:
-            for allows, line in graded_lines(case, group, lang):
-                told.setdefault((allows, line), []).append(_case_parts(case, groups))
-    every = {name for names in told.values() for name in names}
-    lines = [
-        f"- {md_text(told_of(told[allows, line], every, lang))}: {md_text(line)}"
-        for allows, line in sorted(told, key=lambda one: one[0], reverse=True)
-    ]
+    told = (
+        (allows, line, _case_parts(case, groups))
+        for group in groups
+        for case in group.cases
+        for allows, line in graded_lines(case, group, lang)
+    )
+    lines = [f"- {md_text(whose)}: {md_text(line)}" for whose, line in told_once(told, lang)]
     graded = any(case.grade for group in groups for case in group.cases)
     return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)
 

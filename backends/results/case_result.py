@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from backends.results.findings import SHORTFALLS, Concern, Finding, Grade, grade_of
 from backends.results.ratios import RatioInterval
-from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size, was_skipped
+from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size
 from backends.results.statistics import Spread
 from profiles.format.case import Case
 
@@ -134,7 +134,7 @@ class CaseResult:
     @property
     def skipped_runs(self) -> tuple[RunResult, ...]:
         """Of the failed: those that were cancelled before they had started."""
-        return tuple(filter(was_skipped, self.failed_runs))
+        return tuple(run for run in self.failed_runs if run.skipped)
 
     @property
     def fingerprints(self) -> frozenset[str]:

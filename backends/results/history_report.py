@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any  # JSON
 
 from backends.hosts.machines import Machines, machines_apart
@@ -134,32 +134,29 @@ def _change_range(interval: RatioInterval) -> str:
 def rests_on(case: CaseHistory, campaigns: Sequence[Campaign] = ()) -> str:
     """What its verdict rests on, in words; ``campaigns``: those of the history, for their hosts."""
     said = [_ground(case)]
+    moved = _hosts_of_case(case, campaigns)
     for change in case.changes:
         if (differs := case.points[change.point].environment) is not None:
             said.append(f"with another environment: {differs[0]} → {differs[1]}")
-        if other := _other_hosts(case, change.point, campaigns):
-            said.append(f"with other hosts: {other}")
+        if moved[change.point]:
+            said.append(f"with other hosts: {moved[change.point]}")
     if case.trend is not None and case.why is not Why.TREND:
         said.append(f"trend {signed_percent(case.trend.change)}")
-    moved = _other_hosts(case, len(case.points) - 1, campaigns)
-    if moved and case.why is Why.LAST:
-        said.append(f"the last on other hosts: {moved}")
-    elif case.why in (Why.LAST, Why.CHANGE) and case.would_see and not moved:
+    if moved[-1] and case.why is Why.LAST:
+        said.append(f"the last on other hosts: {moved[-1]}")
+    elif case.why in (Why.LAST, Why.CHANGE) and case.would_see and not moved[-1]:
         few = len(case.measured) < FEW
         seen = "would stand out of its repeats" if few else "would be seen"
         said.append(f"a drop of {percent(case.would_see)} {seen}")
     return "; ".join(said)
 
 
-def _other_hosts(case: CaseHistory, at: int, campaigns: Sequence[Campaign]) -> str:
-    """How the hosts of a figure differ from those of the case's last one before it whose hosts are
-    known; empty where they do not, or nobody knows."""
+def _hosts_of_case(case: CaseHistory, campaigns: Sequence[Campaign]) -> list[str]:
+    """Of each of its figures, how the hosts changed since the one before; nothing is known without
+    the campaigns."""
     if not campaigns:
-        return ""
-    now = campaigns[case.points[at].campaign].machines
-    known = (campaigns[point.campaign].machines for point in reversed(case.points[:at]))
-    before = next(filter(None, known), None)
-    return machines_apart(before, now) if before and now else ""
+        return [""] * len(case.points)
+    return hosts_changed(campaigns[point.campaign] for point in case.points)
 
 
 def _ground(case: CaseHistory) -> str:
@@ -190,7 +187,7 @@ def _campaigns_table(history: History) -> Table:
         for point in case.points:
             if point.environment is not None:
                 environments[point.campaign][" → ".join(point.environment)] = None
-    for changed, other in zip(environments, hosts_changed(history), strict=True):
+    for changed, other in zip(environments, hosts_changed(history.campaigns), strict=True):
         changed.update({f"hosts: {other}": None} if other else {})
     return Table(
         title="Campaigns",
@@ -210,12 +207,12 @@ def _campaigns_table(history: History) -> Table:
     )
 
 
-def hosts_changed(history: History) -> list[str]:
+def hosts_changed(campaigns: Iterable[Campaign]) -> list[str]:
     """Of each campaign how its hosts differ from those of the last one before it whose hosts are
     known; empty where they do not, or nobody knows."""
     told: list[str] = []
     before: Machines | None = None
-    for campaign in history.campaigns:
+    for campaign in campaigns:
         now = campaign.machines
         told.append(machines_apart(before, now) if before and now else "")
         before = now or before
@@ -239,6 +236,7 @@ def _day(campaign: Campaign) -> str:
 
 def _points_table(history: History, case: CaseHistory) -> Table:
     changed = {change.point: change for change in case.changes}
+    moved = _hosts_of_case(case, history.campaigns)
     name = " ".join(filter(None, [case.profile, case.case, parameters_text(dict(case.parameters))]))
     figures = (case.unit, "95% interval", "n", "CV", "grade", "change")
     return Table(
@@ -259,18 +257,17 @@ def _points_table(history: History, case: CaseHistory) -> Table:
                 cv_cell(point.case),
                 point.case.grade or NOTHING,
                 _changed(changed.get(at)),
-                _environment(history, case, at),
+                _environment(point, moved[at]),
             )
             for at, point in enumerate(case.points)
         ),
     )
 
 
-def _environment(history: History, case: CaseHistory, at: int) -> str:
+def _environment(point: Point, moved: str) -> str:
     """What changed of it, and of its hosts, since the figure of the case before."""
-    other = _other_hosts(case, at, history.campaigns)
-    changed = " → ".join(case.points[at].environment or ())
-    return "; ".join(filter(None, (changed, f"hosts: {other}" if other else "")))
+    changed = " → ".join(point.environment or ())
+    return "; ".join(filter(None, (changed, f"hosts: {moved}" if moved else "")))
 
 
 def _interval(point: Point) -> str:

@@ -174,6 +174,11 @@ class RunResult:
         return self.state == SUCCEEDED and self.throughput is None and bool(self.metrics)
 
     @property
+    def skipped(self) -> bool:
+        """It was cancelled before it had started."""
+        return self.state == "cancelled" and self.started_at is None
+
+    @property
     def ended(self) -> bool:
         return self.state in ENDED
 
@@ -200,8 +205,3 @@ def precision(parameters: Mapping[str, Scalar]) -> str | None:
     """The parameter of that name as text; None where there is none."""
     value = parameters.get("precision")
     return None if value is None else str(value)
-
-
-def was_skipped(run: RunResult) -> bool:
-    """It was cancelled before it had started."""
-    return run.state == "cancelled" and run.started_at is None

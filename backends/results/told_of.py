@@ -1,9 +1,10 @@
-"""Of which cases something is to be known, in few words."""
+"""What is to be known of cases, once, and of which of them, in few words."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
+from backends.results.findings import Grade
 from backends.results.translations import Lang, pick
 
 Name = tuple[str, str]
@@ -16,13 +17,26 @@ MOST = 3
 """Of one profile, the same."""
 
 
-def told_of(names: Iterable[Name], every: Collection[Name], lang: Lang = "en") -> str:
+def told_once(
+    told: Iterable[tuple[Grade, str, Name]], lang: Lang = "en"
+) -> Iterator[tuple[str, str]]:
+    """Of which cases something is told, and what, once: what allows the worst grade first, and of
+    the same grade in the order in which it came."""
+    names: dict[tuple[Grade, str], list[Name]] = {}
+    for allows, what, name in told:
+        names.setdefault((allows, what), []).append(name)
+    every = {name for own in names.values() for name in own}
+    for allows, what in sorted(names, key=lambda one: one[0], reverse=True):
+        yield told_of(names[allows, what], every, lang), what
+
+
+def told_of(names: Iterable[Name], every: Set[Name], lang: Lang = "en") -> str:
     """``all 12 cases``; ``oneflow-resnet50 (all 4 cases), mxnet-resnet50 1n1g, 1n8g``.
 
     ``every``: the cases of which anything is told.
     """
     of = list(dict.fromkeys(names))
-    if len(of) == len(set(every)) >= MANY:
+    if len(of) == len(every) >= MANY:
         return pick(lang, f"all {len(of)} cases", f"全部{len(of)}个用例")
     shared = dict.fromkeys(before for before, _ in of)
     return ", ".join(
@@ -31,7 +45,7 @@ def told_of(names: Iterable[Name], every: Collection[Name], lang: Lang = "en") -
     )
 
 
-def _together(before: str, own: Sequence[str], every: Collection[Name], lang: Lang) -> str:
-    if before and len(own) == len({one for one in every if one[0] == before}) >= MOST:
+def _together(before: str, own: Sequence[str], every: Set[Name], lang: Lang) -> str:
+    if before and len(own) == sum(one[0] == before for one in every) >= MOST:
         return pick(lang, f"{before} (all {len(own)} cases)", f"{before}（全部{len(own)}个用例）")
     return " ".join(filter(None, (before, ", ".join(own))))

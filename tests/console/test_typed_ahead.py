@@ -463,7 +463,7 @@ async def test_what_is_written_in_one_go_is_what_the_palette_does(
                 await type_ahead(app, pilot, "ctrl+p", *written)
                 palette = app.screen
                 assert isinstance(palette, Palette)
-                await until(pilot, lambda: palette._found(written) and palette._list_visible)
+                await until(pilot, lambda: palette._found and palette._list_visible)
                 await type_ahead(app, pilot, "enter")
             await until(pilot, lambda: not isinstance(app.screen, Palette))
             await settled(app)

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.hosts.preflight_finding import Finding, StoppedError, in_spite_of
+from backends.hosts.preflight_finding import Finding, StoppedError, stopping
 from backends.keeper.process import KeeperError
 from backends.prechecking import carry, findings_of
 from backends.use_cases import Workspace
@@ -97,15 +97,11 @@ def _say_findings(findings: Sequence[Finding], *, force: bool) -> None:
     ------
     StoppedError: one of them stops it: the error says which.
     """
-    stopped = None
-    try:
-        in_spite_of(findings, force=force)
-    except StoppedError as error:
-        stopped = error
+    stop = stopping(findings, force=force)
     for finding in findings:
-        if finding.level != "ok" and (stopped is None or finding is not stopped.by):
+        if finding.level != "ok" and finding is not stop:
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             where = f"{finding.host}: " if finding.host else ""
             say_folded(f"{finding.level}: {where}{finding.what}{remedy}")
-    if stopped is not None:
-        raise stopped
+    if stop is not None:
+        raise StoppedError(stop)

@@ -341,14 +341,8 @@ class MatrixPage(Page):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "back":
             return bool(self.main_panel().filter_text)
-        of_all = {
-            "start": self._startable,
-            "dry_run": self._startable,
-            "explain": self._asked.explainable,
-            "undo": self._takes_back,
-        }
-        if action in of_all:
-            return of_all[action]
+        if action in ("start", "dry_run", "explain", "undo"):
+            return self._able_at_all(action)
         part = self.focused_marks
         if action == "scaling":
             return part is not None and "batch_size" in part.profile.parameters
@@ -358,9 +352,11 @@ class MatrixPage(Page):
             return parameters != (-1,) or self._asked.can_be_fewer(part)
         return super().check_action(action, parameters)
 
-    @property
-    def _startable(self) -> bool:
-        """Something is marked, or may be once more is known."""
+    def _able_at_all(self, action: str) -> bool:
+        """Of what is about all that is marked, or was. To start: something is, or may be once more
+        is known."""
+        if action in ("explain", "undo"):
+            return self._asked.explainable if action == "explain" else self._takes_back
         to_come = self._filling is not None or self._asked.undecided or not self._asked.begun
         return to_come or bool(self._asked.taking_part)
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
-from backends.results.run_result import SUCCEEDED, RunResult, was_skipped
+from backends.results.run_result import SUCCEEDED, RunResult
 from backends.results.steady_words import disturbance_brief
 from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
@@ -125,7 +125,7 @@ def distribution_text(case: CaseResult, width: int) -> Text:
 
 def _state(run: RunResult) -> str:
     """``✓ succeeded``, ``✗ failed``, ``– skipped``"""
-    if was_skipped(run):
+    if run.skipped:
         return "– skipped"
     return f"{'✓' if run.state == SUCCEEDED else '✗'} {run.state}"
 

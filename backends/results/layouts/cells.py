@@ -62,9 +62,9 @@ def cv_text(cv: float | None) -> str:
     return scatter(cv) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
 
 
-def cv_notes(cvs: Iterable[float], w: Words) -> list[str]:
+def cv_notes(cvs: Iterable[float | None], w: Words) -> list[str]:
     """What the marks of these mean."""
-    found = {w.mark_red if cv > CV_RED else w.mark_amber for cv in cvs if cv > CV_AMBER}
+    found = {w.mark_red if cv > CV_RED else w.mark_amber for cv in cvs if cv and cv > CV_AMBER}
     return [mark for mark in (w.mark_amber, w.mark_red) if mark in found]
 
 

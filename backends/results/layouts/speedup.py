@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from backends.results.case_result import CaseResult
 from backends.results.dataframe import results_csv
 from backends.results.device_words import words_of
-from backends.results.findings import Concern
 from backends.results.layouts.arrange import arranged
 from backends.results.layouts.cells import (
     count_cell,
     cv_cell,
+    cv_notes,
     efficiency_interval_cell,
     speedup_cell,
     speedup_interval_cell,
@@ -86,9 +86,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         title = f"{w.oneflow_title.format(batch=group.batch_size)} ({title})"
     notes = speedup_notes([group], w, marked="speedup" in names)
     if "cv" in names:
-        concerns = {concern for case in group.cases for concern in case.concerns}
-        notes += [w.mark_amber] if Concern.CV_AMBER in concerns else []
-        notes += [w.mark_red] if Concern.CV_RED in concerns else []
+        notes += cv_notes((case.spread.cv for case in group.cases if case.spread), w)
     if {"speedup_interval", "efficiency_interval"}.intersection(names):
         methods = {case.speedup_interval.method for case in group.cases if case.speedup_interval}
         notes += [w.mark_welch] if Method.WELCH in methods else []

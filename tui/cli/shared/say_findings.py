@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from backends.results.auto_repeats import AutoRepeats
 from backends.results.case_result import CaseResult
@@ -10,7 +10,7 @@ from backends.results.findings import Grade
 from backends.results.grade_words import graded_lines
 from backends.results.missed_targets import missed_targets
 from backends.results.summary import Group
-from backends.results.told_of import Name, told_of
+from backends.results.told_of import Name, told_once
 from profiles.format.case_labels import case_labels
 from tui.cli.shared.output import say_folded
 
@@ -18,7 +18,11 @@ from tui.cli.shared.output import say_folded
 def say_findings(groups: Sequence[Group]) -> None:
     """The grade of each case, and everything that is to be known of it, once of all cases of which
     it is so, the worst first. The grade stands before what it comes from alone."""
-    told: dict[tuple[Grade, str, str], list[Name]] = {}
+    for whose, what in told_once(_told(groups)):
+        say_folded(f"note: {whose}{what}")
+
+
+def _told(groups: Sequence[Group]) -> Iterator[tuple[Grade, str, Name]]:
     called = _names(groups)
     for group in groups:
         for case in group.cases:
@@ -26,12 +30,9 @@ def say_findings(groups: Sequence[Group]) -> None:
             grade = f", grade {case.grade}" if case.grade else ""
             for allows, line in graded_lines(case, group):
                 decides = allows is case.grade and allows is not Grade.A
-                told.setdefault((allows, grade * decides, line), []).append(name)
+                yield allows, f"{grade * decides}: {line}", name
             if case.grade is Grade.A:
-                told.setdefault((Grade.A, grade, "nothing to distrust"), []).append(name)
-    every = {name for names in told.values() for name in names}
-    for _, grade, line in sorted(told, key=lambda one: one[0], reverse=True):
-        say_folded(f"note: {told_of(told[_, grade, line], every)}{grade}: {line}")
+                yield Grade.A, f"{grade}: nothing to distrust", name
 
 
 def say_missed(rule: AutoRepeats, groups: Sequence[Group]) -> None:
