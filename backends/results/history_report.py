@@ -131,7 +131,7 @@ def _change_range(interval: RatioInterval) -> str:
     return f"{signed_percent(interval.low - 1)} … {signed_percent(interval.high - 1)}"
 
 
-def rests_on(case: CaseHistory, campaigns: Sequence[Campaign] = ()) -> str:
+def rests_on(case: CaseHistory, campaigns: Sequence[Campaign]) -> str:
     """What its verdict rests on, in words; ``campaigns``: those of the history, for their hosts."""
     said = [_ground(case)]
     moved = _hosts_of_case(case, campaigns)
@@ -152,10 +152,7 @@ def rests_on(case: CaseHistory, campaigns: Sequence[Campaign] = ()) -> str:
 
 
 def _hosts_of_case(case: CaseHistory, campaigns: Sequence[Campaign]) -> list[str]:
-    """Of each of its figures, how the hosts changed since the one before; nothing is known without
-    the campaigns."""
-    if not campaigns:
-        return [""] * len(case.points)
+    """Of each of its figures, how the hosts changed since the one before."""
     return hosts_changed(campaigns[point.campaign] for point in case.points)
 
 
@@ -347,7 +344,7 @@ def _case_document(history: History, case: CaseHistory) -> dict[str, Any]:
         else {"change": case.trend.change, "tau": case.trend.tau, "p": case.trend.p},
         "verdict": str(case.verdict),
         "rests_on": str(case.why),
-        "reason": rests_on(case),
+        "reason": rests_on(case, history.campaigns),
         "would_see": case.would_see,
     }
 
