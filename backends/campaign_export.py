@@ -115,7 +115,9 @@ class Export:
         (folder / "profile.toml").write_bytes(setup.source.text)
         for files in setup.stage:
             with tarfile.open(fileobj=io.BytesIO(files.tree.archive)) as archive:
-                archive.extractall(folder / "stage", filter="data")
+                # Python before 3.11.4, such as Debian 12's, has no filters.
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(folder / "stage")  # noqa: S202 - made by this process
 
     def _jobs(self) -> Iterator[tuple[PlainJob, PlannedCase]]:
         runs, repeats = self.plan.runs(), len(self.plan.rounds())

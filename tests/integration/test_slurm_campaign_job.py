@@ -16,6 +16,7 @@ from backends.campaign.record.state import RunState, campaign_of
 from tests.support.campaigns import Bench, finish, kill_hard, until_running
 from tests.support.slurm import SlurmCluster
 from tests.support.slurm_campaigns import ask_for, lines_of, ranks, slurm_bench
+from tests.support.sshd import MPIRUN_NEEDS_SSH
 from tests.support.waiting import until, wait_until
 
 
@@ -145,7 +146,11 @@ async def test_a_queued_job_says_why_and_leaves_the_queue_with_its_campaign(
 
 
 @pytest.mark.parametrize(
-    ("launcher", "prefix"), [("mpirun", ""), ("srun", "rank_prefix = '^(?P<rank>\\d+): '")]
+    ("launcher", "prefix"),
+    [
+        pytest.param("mpirun", "", marks=MPIRUN_NEEDS_SSH),
+        ("srun", "rank_prefix = '^(?P<rank>\\d+): '"),
+    ],
 )
 async def test_ranks_of_a_run_stay_on_its_nodes(bench: Bench, launcher: str, prefix: str) -> None:
     """Two runs beside each other on two of four nodes each."""

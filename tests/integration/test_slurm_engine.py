@@ -37,7 +37,7 @@ from tests.support.slurm_campaigns import (
     ranks,
     slurm_bench,
 )
-from tests.support.sshd import SshHosts
+from tests.support.sshd import MPIRUN_NEEDS_SSH, SshHosts
 from tests.support.waiting import until, wait_until
 
 
@@ -229,7 +229,11 @@ async def test_a_queued_job_says_why_and_leaves_the_queue_when_it_is_cancelled(
 
 
 @pytest.mark.parametrize(
-    ("launcher", "prefix"), [("mpirun", ""), ("srun", "rank_prefix = '^(?P<rank>\\d+): '")]
+    ("launcher", "prefix"),
+    [
+        pytest.param("mpirun", "", marks=MPIRUN_NEEDS_SSH),
+        ("srun", "rank_prefix = '^(?P<rank>\\d+): '"),
+    ],
 )
 async def test_ranks_of_all_nodes_are_started_from_the_first(
     bench: Bench, launcher: str, prefix: str
@@ -245,6 +249,7 @@ async def test_ranks_of_all_nodes_are_started_from_the_first(
     assert run.reading_count == 4
 
 
+@MPIRUN_NEEDS_SSH
 async def test_a_command_that_calls_mpirun_itself_reaches_all_nodes(bench: Bench) -> None:
     """As a script does that is started on the first host alone."""
     loopback = "--mca oob_tcp_if_include lo --mca btl tcp,self --mca btl_tcp_if_include lo"

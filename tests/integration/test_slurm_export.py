@@ -13,6 +13,7 @@ import tomli_w
 
 from tests.support.campaigns import Bench
 from tests.support.slurm import SlurmCluster
+from tests.support.sshd import MPIRUN_NEEDS_SSH
 from tests.support.waiting import wait_until
 
 LOOPBACK = """mpi_arguments = [
@@ -136,7 +137,10 @@ def test_a_run_that_fails_is_a_failed_job_and_its_log_tells_why(
 
 @pytest.mark.parametrize(
     ("launcher", "prefix", "allocation"),
-    [("mpirun", "", "campaign"), ("srun", "rank_prefix = '^(?P<rank>\\d+): '", "run")],
+    [
+        pytest.param("mpirun", "", "campaign", marks=MPIRUN_NEEDS_SSH),
+        ("srun", "rank_prefix = '^(?P<rank>\\d+): '", "run"),
+    ],
 )
 def test_ranks_of_all_nodes_are_started_from_the_first(
     bench: Bench, slurm: SlurmCluster, launcher: str, prefix: str, allocation: str

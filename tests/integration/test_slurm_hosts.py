@@ -12,7 +12,7 @@ from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tests.console.conftest import screen_text
 from tests.support.slurm import SlurmCluster
-from tests.support.sshd import SshHosts
+from tests.support.sshd import NEEDS_SSHD, SshHosts
 from tests.support.waiting import until, wait_until
 from tui.app import DlperfApp
 from tui.cli import main
@@ -136,6 +136,7 @@ def test_hosts_as_json_of_one_partition(
     assert [gpu["name"] for gpu in one["gpus"]] == ["h200"] * 8
 
 
+@NEEDS_SSHD
 def test_the_inventory_names_a_login_node_that_is_reached_over_ssh(
     slurm: SlurmCluster,
     ssh_hosts: SshHosts,

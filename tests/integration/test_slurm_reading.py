@@ -24,7 +24,7 @@ from backends.inventory.host_entry import Host
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
 from tests.support.slurm import SlurmCluster
-from tests.support.sshd import SshHosts
+from tests.support.sshd import NEEDS_SSHD, SshHosts
 from tests.support.waiting import until
 
 LOGIN = Host("login", transport="local")
@@ -145,6 +145,7 @@ async def test_a_login_node_without_slurm_is_told(
         await SlurmCommands(transport).run("sinformation")
 
 
+@NEEDS_SSHD
 async def test_the_login_node_is_reached_over_ssh(
     slurm: SlurmCluster, ssh_hosts: SshHosts, pool: TransportPool
 ) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import asyncssh
+import pytest
 
 from backends.inventory.host_entry import Host
 from tests.support.processes import children, kill
@@ -31,6 +32,12 @@ def sshd_program() -> str | None:
     """
     beyond = "" if os.environ.get("DLPERF_WITHOUT_TOOLS") else ":/usr/sbin:/usr/local/sbin"
     return shutil.which("sshd", path=os.environ.get("PATH", "") + beyond)
+
+
+NEEDS_SSHD = pytest.mark.skipif(sshd_program() is None, reason="needs sshd, by options of its own")
+MPIRUN_NEEDS_SSH = pytest.mark.skipif(
+    shutil.which("ssh") is None, reason="mpirun reaches other nodes by ssh"
+)
 
 
 def free_port(address: str) -> int:

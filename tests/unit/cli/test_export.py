@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,18 @@ def test_a_directory_that_holds_something_is_left_as_it_is(
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     assert "cannot be written" in cli.complaint(*words[:-1], tmp_path / "no" / "such" / "place")
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_python_without_filters_of_archives_writes_them_too(
+    cli: Cli, inventory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Debian 12's, 3.11.2."""
+    whole = tarfile.TarFile.extractall
+
+    def extractall(archive: tarfile.TarFile, path: str = ".", members: None = None) -> None:
+        whole(archive, path, members)
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", extractall)
+    words = ("plan", "--inventory", inventory, "-p", "cpu-smoke", "-c", "1n1g", "-r", 1)
+    cli(*words, "--export", tmp_path / "out")
+    assert list((tmp_path / "out").rglob("stage/cpu_smoke.py"))
