@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backends.campaign.folder.compare_campaigns import recorded_machines
+from backends.campaign.folder.compare_campaigns import made_of, recorded_machines
 from backends.hosts.fingerprint import joined
 from backends.hosts.machines import Machines
 from backends.results.comparison import ComparedCase, Comparison, compare
@@ -18,6 +18,7 @@ from backends.results.paired_cases import (
     settings,
     varying,
 )
+from backends.results.recipes import Recipe
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, parameters_text, summarise
 from profiles.errors import DlperfError, SelectionError
@@ -33,7 +34,8 @@ THRESHOLD = 0.02
 class Side:
     """A campaign, or the runs of one that have ``setting``. ``environment``: of all its runs, as a
     fingerprint; empty where none is known. ``remarks``: what a reader of its figures must know.
-    ``machines``: its hosts; None where they are not recorded."""
+    ``machines``: its hosts, ``recipe``: what its runs were started from; None where that is not
+    recorded."""
 
     about: CampaignSummary
     runs: tuple[RunResult, ...]
@@ -42,6 +44,7 @@ class Side:
     remarks: tuple[str, ...]
     setting: Parameters = ()
     machines: Machines | None = None
+    recipe: Recipe | None = None
 
     @property
     def name(self) -> str:
@@ -121,6 +124,7 @@ def read_sides(
             joined(prints) if (prints := {r.fingerprint for r in runs if r.fingerprint}) else "",
             (*remarks.get(str(about.path), ()), *said.get(place, ())),
             machines=recorded_machines(about.path, runs),
+            recipe=made_of(about.path, runs),
         )
         for place, (about, runs) in enumerate(zip(campaigns, together, strict=True))
     )
@@ -154,6 +158,7 @@ def held_against(
         try:
             found = _compare(sides[baseline].runs, side.runs, threshold, across)
             found = found.on(sides[baseline].machines, side.machines)
+            found = found.started_from(sides[baseline].recipe, side.recipe)
         except SelectionError as error:
             others.append(Against(place, None, error))
         else:

@@ -38,6 +38,7 @@ from backends.results.ratios import (
     ratio_interval,
     welch,
 )
+from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.run_result import RunResult
 from backends.results.student import quantile
 from backends.results.summary import Group, summarise
@@ -140,6 +141,7 @@ class Comparison:
     ``across``: parameters that may differ between the two cases of a pair.
     ``names``: of what was compared, empty where nobody says; ``same_runs``: on both sides.
     ``machines``: of both sides, None where they are not recorded; no verdict rests on them.
+    ``unlike``: what the runs of common cases were not started alike from, as far as is recorded.
     ``unfinished``: of either side, how many of how many runs have ended; None: all."""
 
     threshold: float
@@ -150,6 +152,7 @@ class Comparison:
     names: tuple[str, str] = ("", "")
     same_runs: int = 0
     machines: tuple[Machines | None, Machines | None] = (None, None)
+    unlike: tuple[Unlike, ...] = ()
     unfinished: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
 
     def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
@@ -168,6 +171,11 @@ class Comparison:
         others = ours is not None and theirs is not None and bool(nothing_shared(ours, theirs))
         cases = tuple(replace(case, other_machines=others) for case in self.cases)
         return replace(self, cases=cases, machines=(ours, theirs))
+
+    def started_from(self, ours: Recipe | None, theirs: Recipe | None) -> Comparison:
+        """The same, where it is known what either side's runs were made of."""
+        both = {case.profile: None for case in self.cases if case.baseline and case.candidate}
+        return replace(self, unlike=recipes_apart(ours, theirs, both))
 
     @property
     def judged(self) -> int:

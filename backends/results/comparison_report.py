@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -22,6 +23,7 @@ from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
 from backends.results.provenance import provenance
 from backends.results.ratios import Method
+from backends.results.recipes import recipe_words
 from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
@@ -131,7 +133,7 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
         )
     if _simulated(comparison):
         before.append(EN.simulated)
-    before += _other_rules(comparison)
+    before += [*recipe_words(comparison.unlike), *_other_rules(comparison)]
     both = [case for case in comparison.cases if case.baseline and case.candidate]
     if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
         before.append(
@@ -348,6 +350,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
         "environments": [
             {"baseline": ours, "candidate": theirs} for ours, theirs in comparison.environments
         ],
+        "unlike": [asdict(unlike) for unlike in comparison.unlike],
         "assumed": [
             {
                 "side": _SIDES[assumed.campaign],

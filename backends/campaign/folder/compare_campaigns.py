@@ -8,6 +8,7 @@ from pathlib import Path
 
 from backends.campaign.folder.parameter_defaults import defaults_of
 from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.campaign.folder.recorded_recipe import recorded_recipe
 from backends.hosts.machines import Machines, machines_of
 from backends.results.comparison import Comparison, compare
 from backends.results.paired_cases import (
@@ -17,6 +18,7 @@ from backends.results.paired_cases import (
     settings,
     varying,
 )
+from backends.results.recipes import Recipe
 from backends.results.run_result import RunResult
 from backends.results.summary import parameters_text
 from profiles.errors import SelectionError
@@ -45,6 +47,7 @@ def compare_campaigns(
         theirs = read(candidate)
         found = compare(runs, theirs, threshold, defaults, across)
         found = found.on(recorded_machines(baseline, runs), recorded_machines(candidate, theirs))
+        found = found.started_from(made_of(baseline, runs), made_of(candidate, theirs))
         return replace(found, names=(shown(baseline).name, shown(candidate).name))
     where = str(shown(baseline))
     first, *others = settings_of(runs, across, where)
@@ -59,7 +62,16 @@ def compare_campaigns(
 
 def recorded_machines(campaign: Path, runs: Iterable[RunResult]) -> Machines | None:
     """The hosts that its runs were on, by its environment.json. Blocking."""
-    return machines_of(recorded_hosts(campaign, 0.0), {host for run in runs for host in run.hosts})
+    return machines_of(recorded_hosts(campaign, 0.0), _hosts(runs))
+
+
+def made_of(campaign: Path, runs: Iterable[RunResult]) -> Recipe | None:
+    """What its runs were started from, by what it froze. Blocking."""
+    return recorded_recipe(campaign, _hosts(runs))
+
+
+def _hosts(runs: Iterable[RunResult]) -> set[str]:
+    return {host for run in runs for host in run.hosts}
 
 
 def settings_of(

@@ -157,7 +157,7 @@ def damage(directory: Path, digest: str) -> str:
     try:
         manifest = read_manifest(directory, digest)
         for profile in manifest.profiles:
-            _profile_text(directory, profile)
+            profile_text(directory, profile)
             for files in profile.stage:
                 if files.kept:
                     _tree(directory, files)
@@ -184,7 +184,7 @@ def thaw(directory: Path, manifest: Manifest, *, stage: bool = True) -> Mapping[
 
     setups = {}
     for profile in manifest.profiles:
-        _profile_text(directory, profile)
+        profile_text(directory, profile)
         source = read_source(directory / FOLDER / profile.file)
         files = tuple(
             StagedFiles(Path(f.source), _tree(directory, f)) for f in profile.stage if stage
@@ -245,7 +245,8 @@ def _repacked(files: FrozenFiles) -> bool:
         return False
 
 
-def _profile_text(directory: Path, profile: FrozenProfile) -> bytes:
+def profile_text(directory: Path, profile: FrozenProfile) -> bytes:
+    """As it was when the campaign began; raises FrozenError where it is so no more. Blocking."""
     text = _read(directory, profile.file)
     if _sha256(text) != profile.sha256:
         raise FrozenError(directory, f"{FOLDER}/{profile.file} was changed since the beginning")

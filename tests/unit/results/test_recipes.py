@@ -1,0 +1,173 @@
+"""What two campaigns were started from: whatever differs in it is told, and nothing else is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.results.recipes import Recipe, recipe_words, recipes_apart
+from tests.unit.results.conftest import Dlperf
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+EXAMPLE = EXAMPLES / "h200-x4-resnet50-tf32"
+PROFILE = "torch-resnet50"
+
+names = st.text("abcxyz_.", min_size=1, max_size=6)
+kinds = st.sampled_from(["file", "profile", "setting"])
+made_of = st.dictionaries(st.tuples(kinds, names), st.text("01", max_size=2), max_size=5)
+recipes = st.builds(
+    Recipe,
+    st.dictionaries(st.sampled_from(["p", "q"]), made_of),
+    st.dictionaries(names, st.text("01", max_size=2), max_size=3),
+)
+
+
+@given(recipes, recipes)
+def test_every_difference_is_told_once_and_from_both_sides(ours: Recipe, theirs: Recipe) -> None:
+    found = recipes_apart(ours, theirs, ["p", "q"])
+    assert recipes_apart(ours, ours, ["p", "q"]) == ()
+    expected = {
+        ("", "variable", name)
+        for name in {*ours.variables, *theirs.variables}
+        if ours.variables.get(name) != theirs.variables.get(name)
+    }
+    for profile in {*ours.profiles} & {*theirs.profiles}:
+        one, other = ours.profiles[profile], theirs.profiles[profile]
+        expected |= {(profile, *key) for key in {*one, *other} if one.get(key) != other.get(key)}
+    assert [(u.profile, u.kind, u.name) for u in found] == sorted(
+        expected, key=lambda key: (["p", "q", ""].index(key[0]), key[1:])
+    )
+    back = recipes_apart(theirs, ours, ["p", "q"])
+    assert [(u.name, u.candidate, u.baseline) for u in back] == [
+        (u.name, u.baseline, u.candidate) for u in found
+    ]
+    said = " ".join(recipe_words(found))
+    assert all(unlike.name in said for unlike in found)
+    assert bool(said) == bool(found)
+
+
+@given(recipes)
+def test_nothing_is_told_of_a_side_that_is_not_known_or_of_another_profile(known: Recipe) -> None:
+    assert recipes_apart(known, None, ["p"]) == recipes_apart(None, known, ["p"]) == ()
+    assert not [u for u in recipes_apart(known, Recipe({}, {}), ["p", "q"]) if u.profile]
+    assert recipes_apart(known, Recipe({}, known.variables), []) == ()
+
+
+def test_a_secret_is_told_to_differ_and_not_shown() -> None:
+    ours, theirs = (Recipe({}, {"HF_TOKEN": value}) for value in ("hf_first", "hf_second"))
+    (unlike,) = recipes_apart(ours, theirs, [])
+    (line,) = recipe_words([unlike])
+    assert "HF_TOKEN is *** in the baseline, *** in the candidate" in line
+    assert "hf_" not in f"{line}{unlike}"
+
+
+class Copy:
+    """A campaign with something else in what it froze, whole by all digests."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = shutil.copytree(EXAMPLE, path)
+        self.manifest: Any = json.loads((path / "frozen/manifest.json").read_text())
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        (profile,) = self.manifest["profiles"]
+        return profile
+
+    def text(self, old: str, new: str) -> None:
+        path = self.path / "frozen/profiles/torch-resnet50.toml"
+        text = path.read_text()
+        assert old in text
+        data = text.replace(old, new).encode()
+        path.write_bytes(data)
+        self.profile["sha256"] = hashlib.sha256(data).hexdigest()
+
+    def write(self) -> Path:
+        data = json.dumps(self.manifest).encode()
+        (self.path / "frozen/manifest.json").write_bytes(data)
+        journal = self.path / "events.jsonl"
+        text = journal.read_text()
+        before = json.loads(text.partition("\n")[0])["frozen"]
+        journal.write_text(text.replace(before, hashlib.sha256(data).hexdigest(), 1))
+        return self.path
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path / "other")
+
+
+def unlike(dlperf: Dlperf, other: Path) -> list[dict[str, Any]]:
+    document = json.loads(dlperf("compare", EXAMPLE, other, "--json"))
+    return list(document["unlike"])
+
+
+def test_another_version_of_a_script_is_said(copy: Copy, dlperf: Dlperf) -> None:
+    copy.profile["stage"][0]["digest"] = "0123456789abcdef0123456789abcdef"
+    said = dlperf("compare", EXAMPLE, copy.write())
+    assert f"{PROFILE} was not run alike: other versions of torch_resnet50.py." in said
+    assert "variables differ" not in said
+    (found,) = unlike(dlperf, copy.path)
+    assert (found["kind"], found["name"]) == ("file", "torch_resnet50.py")
+    assert found["candidate"] == "0123456789abcdef0123456789abcdef"
+
+
+def test_another_setting_and_another_command_are_said(copy: Copy, dlperf: Dlperf) -> None:
+    copy.profile["settings"]["iterations"] = "100"
+    copy.text("--image-size {image_size}", "--image-size {image_size} --channels-last")
+    said = dlperf("compare", EXAMPLE, copy.write())
+    assert (
+        f"{PROFILE} was not run alike: the profile says something else in launch.command; "
+        "iterations is 72 in the baseline, 100 in the candidate."
+    ) in said
+
+
+def test_a_variable_of_the_hosts_is_said(copy: Copy, dlperf: Dlperf) -> None:
+    copy.manifest["hosts"][0]["environment"] = ["NCCL_NVLS_ENABLE=1", "NCCL_DEBUG="]
+    said = dlperf("compare", EXAMPLE, copy.write())
+    assert (
+        "The hosts' variables differ: NCCL_DEBUG is not set in the baseline, empty in the" in said
+    )
+    assert "NCCL_NVLS_ENABLE is 0 in the baseline, 1 in the candidate" in said
+    assert "not run alike" not in said
+
+
+def test_a_host_that_ran_nothing_is_not_held_against_anything(copy: Copy, dlperf: Dlperf) -> None:
+    idle = {**copy.manifest["hosts"][0], "name": "idle", "environment": ["NCCL_DEBUG=INFO"]}
+    copy.manifest["hosts"].append(idle)
+    assert unlike(dlperf, copy.write()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# as torchrun sets it for several", ""),
+        ('description = "images per device and step"', 'description = "images"'),
+        ('expected = "1m"', 'expected = "2m"'),
+        ("repeats = 7", "repeats = 3"),
+        ("\n--image-size", " --image-size"),
+    ],
+)
+def test_what_changes_neither_a_run_nor_its_figure_is_not_said(
+    copy: Copy, dlperf: Dlperf, old: str, new: str
+) -> None:
+    copy.text(old, new)
+    assert unlike(dlperf, copy.write()) == []
+
+
+@pytest.mark.parametrize("bad", ["frozen/manifest.json", "frozen/profiles/torch-resnet50.toml"])
+def test_what_is_frozen_no_more_as_it_was_is_no_witness(
+    copy: Copy, dlperf: Dlperf, bad: str
+) -> None:
+    copy.profile["settings"]["iterations"] = "100"
+    path = copy.write() / bad
+    path.write_text(path.read_text() + "\n")
+    assert unlike(dlperf, copy.path) == []
+    path.unlink()
+    assert unlike(dlperf, copy.path) == []
