@@ -8,9 +8,11 @@ that leaves of the 95%.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from statistics import fmean, stdev
 
 from backends.results.ratios import ratio_interval
 from backends.results.statistics import half_width
@@ -29,6 +31,8 @@ FAILED_IN_A_ROW = 3
 WORTH_IT = 0.5
 """Of the largest gain per GPU-second; what gains less waits for the next look."""
 MOST_REPEATS = 1000
+_OF_MEDIAN = 1.96 * math.sqrt(math.pi / 2)
+"""Half of the 95% interval of a median of many, in standard deviations over the root of n."""
 
 
 class Quantity(StrEnum):
@@ -216,13 +220,22 @@ def width_of(values: Sequence[float], base: Sequence[float] | None = None) -> fl
 def expected_repeats(
     rule: AutoRepeats, values: Sequence[float], base: Sequence[float] | None = None
 ) -> int | None:
-    """How many repeats the target will take in all, if the spread stays as it is: the interval
-    narrows with the root of their number. None while nothing can be said."""
-    width = width_of(values, base)
-    if width is None:
+    """How many repeats the target will likely take in all, if they scatter as they do: the next
+    look at which the interval of a normal figure's median, or of two, has narrowed to it.
+
+    None while nothing can be said. It goes by the standard deviation: the interval itself is that
+    of the extremes at first, up to three times as wide as it will be for its number of repeats.
+    """
+    if width_of(values, base) is None:
         return None
-    needed = len(values) * (width / rule.target) ** 2
-    return max(LOOKS[0] + CONFIRMING, round(needed))
+    variance = sum(_squared_cv(side) for side in (values, base) if side is not None)
+    needed = variance * (_OF_MEDIAN / rule.target) ** 2 + CONFIRMING
+    least = len(values) if narrow(rule, values, base) else len(values) + 1
+    return next((look for look in LOOKS if look >= max(needed, least)), math.ceil(needed))
+
+
+def _squared_cv(values: Sequence[float]) -> float:
+    return (stdev(values) / fmean(values)) ** 2
 
 
 def _by_itself(rule: AutoRepeats, case: Progress, by_key: Mapping[str, Progress]) -> bool:

@@ -242,11 +242,37 @@ def test_simulated_stopping_is_that_of_the_product():
             assert n == taken
 
 
-def test_what_is_still_needed_goes_by_the_root():
+def test_what_is_still_needed_is_a_look_that_is_to_come():
     values = calm(8, 0.02)
-    assert expected_repeats(RULE, values) == 32
     assert expected_repeats(RULE, values[:5]) is None
+    assert expected_repeats(RULE, values) in LOOKS[LOOKS.index(8) + 1 :]
     assert expected_repeats(RULE, calm(8, 0.001)) == 8
+    assert expected_repeats(RULE, calm(6, 0.001)) == 8  # it has to be confirmed
+
+
+@pytest.mark.parametrize("n", [6, 8, 11, 20])
+@pytest.mark.parametrize("cv", [0.015, 0.02, 0.03])
+def test_what_is_told_to_be_needed_is_about_what_it_takes(n: int, cv: float):
+    """The median of what is told, over what the rule then takes."""
+    rng = np.random.default_rng(11)
+    told = []
+    for row in normal(rng, 120, stopping.RULE.max_repeats, cv).tolist():
+        taken = n
+        while more := decide(stopping.RULE, [case(row[:taken])]).more:
+            taken += more["1n1g"]
+        if taken > n and (expected := expected_repeats(stopping.RULE, row[:n])):
+            told.append(expected / taken)
+    assert 0.65 <= np.median(told) <= 1.35, (len(told), np.median(told))
+
+
+def test_a_speedup_takes_as_many_more_as_both_sides_scatter():
+    values, steady = calm(20, 0.02), calm(20, 0.0001)
+    alone = expected_repeats(RULE, values)
+    assert expected_repeats(RULE, values, steady) == alone
+    both = expected_repeats(RULE, values, values)
+    assert alone is not None
+    assert both is not None
+    assert both > alone
 
 
 @pytest.mark.parametrize(

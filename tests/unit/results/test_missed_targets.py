@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import fmean, stdev
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -60,9 +62,13 @@ def test_a_missed_target_is_told_with_what_was_reached_and_how_many_more(
         assert f"reached ±{percent(width, 2)} with {n} repeats" in line
         more = re.search(r"about (\d+) more", line)
         assert (more is None) is (stop is Stop.PLATEAU)
-        if more is not None and width > 1.5 * target:
-            likely = width * (n / (n + int(more[1]))) ** 0.5
-            assert likely == pytest.approx(target, rel=0.2)
+        if more is not None:
+            sides = [case.throughputs, *([base] if base else [])]
+            error = math.hypot(*(stdev(side) / fmean(side) for side in sides)) * 1.96 * 1.2533
+            in_all = n + int(more[1])
+            assert int(more[1]) >= 2
+            assert error / math.sqrt(in_all) < 1.02 * target
+            assert in_all <= max(1.4 * (error / target) ** 2 + 2, 1.4 * n, 8)
 
 
 def test_run_says_it_of_each_case(runs_of: Runs, capsys: pytest.CaptureFixture[str]) -> None:
