@@ -359,9 +359,10 @@ class DlperfApp(App[str]):
 
     def _say_why(self, pressed: str) -> None:
         """A key that does nothing is no riddle."""
-        from tui.refused_keys import why_refused  # noqa: PLC0415 - seldom needed
+        from tui.refused_keys import where_else, why_refused  # noqa: PLC0415 - seldom needed
 
-        self.flash(why_refused(self.screen, pressed))
+        here = self.screen.is_modal or self.session.readonly
+        self.flash(why_refused(self.screen, pressed) or ("" if here else where_else(pressed)))
 
     def flash(self, words: str) -> None:
         """A line that is there for a moment, and not twice."""

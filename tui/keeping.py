@@ -1,5 +1,5 @@
-"""Leaving a campaign to a keeper, for the console and the commands: the same program in a process
-of its own."""
+"""The same program in a process of its own: the keeper that a campaign is left to by the console
+and the commands, and a replay of it."""
 
 from __future__ import annotations
 
@@ -56,6 +56,11 @@ def _program(options: Sequence[str]) -> list[str]:
 
 def _named(campaign: Path) -> list[str]:
     return [str(campaign.absolute())]
+
+
+def replay_command(campaign: Path, options: Sequence[str]) -> list[str]:
+    """The words that replay it, for a terminal."""
+    return [*_program(options), "replay", *_named(campaign)]
 
 
 def cron_line(campaign: Path, options: Sequence[str]) -> str:

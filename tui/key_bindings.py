@@ -56,12 +56,13 @@ _EVERYWHERE = (
     Key("tab", "app.focus_next", "Next panel", "to the next panel", palette=False),
     Key("shift+tab", "app.focus_previous", "Back", "to the panel before", palette=False),
     Key(
-        "ctrl+p",
+        "ctrl+p,colon",
         "command_palette",
         "Palette",
         "find any action by name",
         footer=92,
         palette=False,
+        said="^p :",
     ),
     Key(
         "O",
@@ -96,7 +97,7 @@ _REPLAY = (
     Key("full_stop", "play", "Play", "stand still, or go on", -6, said="."),
     Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", -3, said=">"),
     Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", -2, said="<"),
-    Key("0", "restart", "Start", "from the beginning", -1),
+    Key("0", "restart", "Begin", "back to its beginning", -1),
     Key(
         "right_square_bracket",
         "turn(1)",

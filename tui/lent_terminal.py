@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from textual.app import App
+from textual.app import App, SuspendNotSupported
+from textual.screen import Screen
 
 from profiles.cleantext import clean_text
+from tui.messages import Said
 
 SSH_FAILED = 255
 """What ssh ends with where it could not log in, or lost the connection."""
@@ -40,6 +43,20 @@ async def lend_terminal(
         status = await process.wait()
     app.refresh(layout=True)
     return status, overheard.last_lines()
+
+
+async def lend_from(
+    screen: Screen[Any], command: Sequence[str], *, overhear: bool = True
+) -> tuple[int, str] | None:
+    """As :func:`lend_terminal`, on behalf of a screen, which is told why where it was not done:
+    None."""
+    try:
+        return await lend_terminal(screen.app, command, overhear=overhear)
+    except SuspendNotSupported:
+        screen.post_message(Said(f"this terminal cannot be lent; type: {shlex.join(command)}"))
+    except OSError as error:
+        screen.post_message(Said(f"{shlex.join(command)}: {error.strerror}"))
+    return None
 
 
 class _Overheard:

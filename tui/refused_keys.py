@@ -9,12 +9,14 @@ from textual.actions import parse
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from tui.key_bindings import PANELS, key_name
+from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
 UNSEEN = "not taken: typed before this was shown"
+NOT_HERE = {"ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it"}
+"""Keys that other programs have."""
 BEHIND = "this has the keys; Esc closes it"
 
 
@@ -59,6 +61,20 @@ def why_refused(screen: Screen[Any], pressed: str) -> str:
         for _, key in _named((*_around(page), screen.app), pressed):
             return f"{key_name(key)} {key.label}: {BEHIND}"
     return ""
+
+
+def where_else(pressed: str) -> str:
+    """Which pages have a key that this one has not: ``z: Zoom on Hosts, Runs``; empty where none
+    has."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for page, entry in PAGES.items():
+        for key in PANELS[page].keys:
+            if key.action not in ("leave", "back") and pressed in key.keys.split(","):
+                found.setdefault(key.label, []).append(entry.label)
+                name = key_name(key)
+    there = "; ".join(f"{label} on {', '.join(pages)}" for label, pages in found.items())
+    return f"{name}: {there}" if there else NOT_HERE.get(pressed, "")
 
 
 def _around(screen: Screen[Any]) -> Iterator[DOMNode]:

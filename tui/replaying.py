@@ -83,23 +83,22 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
 
     def action_play(self) -> None:
         """At the end there is only the beginning to go on with."""
-        if self._replay.replay_clock.over:
+        clock = self._replay.replay_clock
+        if clock.over:
             self.action_restart()
-        else:
-            self._replay.replay_clock.toggle()
-            self._sought.set()
-            self.screen.refresh_bindings()
-            self._show_moment()
+            if clock.plays:
+                return
+        clock.toggle()
+        self._sought.set()
+        self.screen.refresh_bindings()
+        self._show_moment()
 
     def action_faster(self, steps: int) -> None:
         self._replay.replay_clock.faster(steps)
         self._show_moment()
 
     def action_restart(self) -> None:
-        clock = self._replay.replay_clock
-        if not clock.plays:
-            clock.toggle()
-        self._seek(clock.begin)
+        self._seek(self._replay.replay_clock.begin)
 
     def action_skip(self, seconds: int) -> None:
         """Ahead, or back."""

@@ -26,6 +26,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
+from tui.cli.program import main
 from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.campaign_text import campaign_rows, summary_words
 from tui.screens.dialogs import Choice
@@ -375,3 +376,35 @@ async def test_what_cannot_be_done_to_a_campaign_says_why(
         await until(pilot, partial(shows, app, "left"))
         await pilot.press(key)
         await until(pilot, partial(shows, app, words))
+
+
+async def test_a_campaign_is_replayed_in_the_consoles_place_and_the_list_comes_back(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await prepared(workspace, "finished", "done")
+    (summary,) = workspace.summaries
+    summary.path.mkdir(parents=True, exist_ok=True)
+    recorded = Path(__file__).parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
+    for name in ("events.jsonl", "campaign.toml", "environment.json"):
+        (summary.path / name).write_bytes((recorded / name).read_bytes())
+    lent: list[list[str]] = []
+
+    async def lend(_app: object, command: list[str], *, overhear: bool) -> tuple[int, str]:
+        assert overhear, "what it says of a problem is not covered by the console"
+        lent.append(command)
+        return (2, "dlperf-tui: error: its log is gone") if len(lent) > 1 else (0, "")
+
+    monkeypatch.setattr("tui.lent_terminal.lend_terminal", lend)
+    async with console(workspace) as (app, pilot):
+        await pilot.press("O", "p")  # typed ahead: it starts nothing
+        await until(pilot, lambda: bool(lent))
+        assert isinstance(app.screen, CampaignList)
+        await pilot.press("p")
+        await until(pilot, partial(shows, app, "its log is gone"))
+        assert isinstance(app.screen, CampaignList)
+    assert lent[0] == lent[1]
+    assert lent[0][-2:] == ["replay", str(summary.path)]
+    words = lent[0][lent[0].index("--campaigns") :]
+    del words[(at := words.index("--inventory")) : at + 2]  # there is none
+    assert main(words) == 2, "a test has no terminal"
+    assert f"dlperf-tui report {summary.path}" in capsys.readouterr().err, "it was found"

@@ -236,6 +236,41 @@ async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
         assert not list(app._notifications)
 
 
+async def test_a_key_of_other_pages_says_whose_it_is_and_one_of_other_programs_why_not(
+    workspace: FakeWorkspace,
+) -> None:
+    told: set[str] = set()
+    async with console(workspace, LARGE) as (app, pilot):
+        for number, page in enumerate(PAGES, 1):
+            await pilot.press(str(number))
+            own = {pressed for pressed in app.active_bindings}
+            own |= {pressed for key in PANELS[page].keys for pressed in key.keys.split(",")}
+            for other in PAGES:
+                for key in PANELS[other].keys:
+                    pressed = key.keys.split(",")[0]
+                    if pressed in own or key.action in ("back", "leave"):
+                        continue
+                    app.clear_notifications()
+                    await pilot.press(pressed)
+                    [said] = [one.message for one in app._notifications]
+                    assert said.startswith(f"{key_name(key)}: "), said
+                    assert f"{key.label} on " in said
+                    assert PAGES[other].label in said
+                    told.add(page)
+            app.clear_notifications()
+            await pilot.press("ctrl+z")
+            assert "q leaves" in screen_text(app)
+    assert told == set(PAGES)
+
+
+async def test_a_console_that_only_looks_points_to_no_key_that_changes_something(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE, readonly=True) as (app, pilot):
+        await pilot.press("1", "x", "c", "t")
+        assert not list(app._notifications)
+
+
 async def test_no_case_runs_less_than_once_and_the_key_says_so(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("2")

@@ -402,3 +402,20 @@ async def test_results_say_how_many_runs_count_and_how_many_were_profiled() -> N
         await until(pilot, lambda: "12 done, 3 of them profiled" in screen_text(app))
         await pilot.press("4")
         await until(pilot, lambda: "9 counted, 3 profiled" in screen_text(app))
+
+
+async def test_who_stands_still_stands_still_at_the_beginning_and_who_is_at_the_end_plays_on() -> (
+    None
+):
+    async with replay() as (app, pilot, watch):
+        clock = app._replay.replay_clock
+        watch.now += 5.0
+        await pilot.press("full_stop")
+        await pilot.press("0")
+        await until(pilot, lambda: app._replay.moment == clock.begin)
+        watch.now += 5.0
+        assert (clock.plays, clock()) == (False, clock.begin)
+        for _ in range(2):
+            await pilot.press("full_stop")
+            watch.now += 1000.0
+            await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))

@@ -57,7 +57,8 @@ class CampaignList(Dialog[str]):
     PANEL = "campaigns"
     READS_RESULTS = True
     BINDINGS = bindings("campaigns")
-    AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "filter", "sort", "reverse"}  # start nothing
+    AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
+    """They start nothing."""
     WORDS = (
         "Any campaign can be looked at; one that is not finished can be resumed; those that are "
         "marked can be compared."
@@ -212,7 +213,7 @@ class CampaignList(Dialog[str]):
             return bool(self._summaries)
         if action == "compare":
             return bool(self._marked)
-        if action not in ("open", "mark", *CHANGES):
+        if action not in ("open", "mark", "replay", *CHANGES):
             return True
         if (chosen := self._chosen()) is None:
             return False
@@ -221,6 +222,7 @@ class CampaignList(Dialog[str]):
         return {
             "open": True,
             "mark": chosen.total > 0 and self._listed.seen,
+            "replay": chosen.total > 0,
             "keep": same and not simulated and chosen.state == "unfinished",
             "resume": same and chosen.state != "finished",
             "tag": chosen.total > 0,
@@ -249,6 +251,17 @@ class CampaignList(Dialog[str]):
 
         marked = [one for one in self._summaries or () if one.path in self._marked]
         self.app.push_screen(Compare(self._session, marked))
+
+    @work(exclusive=True, group="replay", description="lend the terminal to a replay")
+    async def action_replay(self) -> None:
+        """What is at work goes on meanwhile."""
+        from tui.lent_terminal import lend_from  # noqa: PLC0415 (seldom needed)
+
+        if (chosen := self._chosen()) is None:
+            return
+        lent = await lend_from(self, self._session.replay_command(chosen.path))
+        if lent is not None and lent[0]:
+            self.post_message(Problem(DlperfError(lent[1] or f"the replay ended with {lent[0]}")))
 
     def action_sort(self) -> None:
         self._reorder(self._order.next)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import events, on, work
-from textual.app import SuspendNotSupported
 from textual.widget import Widget
 
 from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
@@ -22,7 +21,7 @@ from backends.transports.login_command import login_command
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
-from tui.lent_terminal import SSH_FAILED, lend_terminal
+from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem, Said
 from tui.own_leases import OwnLeases
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
@@ -408,14 +407,8 @@ class HostsPage(Page):
     @work(exclusive=True, group="login", description="lend the terminal to ssh")
     async def log_in(self, command: Sequence[str], *, by_ssh: bool) -> None:
         """Runs go on meanwhile: nothing but the drawing waits."""
-        words = shlex.join(command)
-        try:
-            status, said = await lend_terminal(self.app, command, overhear=by_ssh)
-        except SuspendNotSupported:
-            self.post_message(Said(f"this terminal cannot be lent; type: {words}"))
-        except OSError as error:
-            self.post_message(Said(f"{words}: {error.strerror}"))
-        else:
-            if by_ssh and status == SSH_FAILED:
-                told = said or f"ssh failed (exit status {status})"
-                self.post_message(Problem(DlperfError(told, remedy=f"try it by hand: {words}")))
+        lent = await lend_from(self, command, overhear=by_ssh)
+        if by_ssh and lent is not None and lent[0] == SSH_FAILED:
+            told = lent[1] or f"ssh failed (exit status {lent[0]})"
+            remedy = f"try it by hand: {shlex.join(command)}"
+            self.post_message(Problem(DlperfError(told, remedy=remedy)))
