@@ -243,7 +243,7 @@ async def test_a_key_of_other_pages_says_whose_it_is_and_one_of_other_programs_w
     async with console(workspace, LARGE) as (app, pilot):
         for number, page in enumerate(PAGES, 1):
             await pilot.press(str(number))
-            own = {pressed for pressed in app.active_bindings}
+            own = set(app.active_bindings)
             own |= {pressed for key in PANELS[page].keys for pressed in key.keys.split(",")}
             for other in PAGES:
                 for key in PANELS[other].keys:

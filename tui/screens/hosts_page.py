@@ -22,7 +22,7 @@ from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
-from tui.messages import Problem, Said
+from tui.messages import Problem
 from tui.own_leases import OwnLeases
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
