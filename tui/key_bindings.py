@@ -298,7 +298,7 @@ PANELS: Mapping[str, Panel] = {
         "Every run of the campaign, in the plan's order, not that in which they start. "
         "The panels below follow the run under the cursor. Window: the readings that count, by the "
         "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
-        "their standard deviation over the mean.",
+        "the standard deviation of its step times over their mean; that of repeats is on page 4.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=1),
             Key(

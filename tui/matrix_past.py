@@ -87,11 +87,12 @@ def known_devices(hosts: Iterable[HostSnapshot], *, on_cpus: bool) -> frozenset[
 
 
 def figure(past: PastOfCase) -> str:
-    """For a cell: ``384 D``, ``7392 B``, ``26.6k A``, with its grade where it has one; ``✗`` of one
-    that failed since; empty without a result."""
+    """For a cell: ``384 D``, ``7392 B``, ``26.6k A``, with its grade where it has one; ``✗ 384``
+    of one that failed since, ``✗`` where it never succeeded; empty without a result."""
+    newest = past.newest
     if past.failed is not None:
-        return FAILED
-    if (newest := past.newest) is None:
+        return f"{FAILED} {brief(newest.throughput)}" if newest else FAILED
+    if newest is None:
         return ""
     return f"{brief(newest.throughput)} {newest.grade or ''}".rstrip()
 

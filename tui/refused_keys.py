@@ -17,7 +17,7 @@ from tui.widgets.keybar import as_now, panel_of
 UNSEEN = "not taken: typed before this was shown"
 NOT_HERE = {"ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it"}
 """Keys that other programs have."""
-BEHIND = "this has the keys; Esc closes it"
+BEHIND = "what lies over the page has the keys; Esc closes it"
 
 
 @runtime_checkable

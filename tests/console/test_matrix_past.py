@@ -181,7 +181,7 @@ async def test_a_case_that_failed_is_told_from_one_that_was_never_run_until_it_s
     measured(workspace, {smoke("1n1g"): [None, None]}, "fell", at=START - 7200)
     async with console(workspace, size) as (app, pilot):
         page = await read(app, pilot)
-        assert re.search(r"\[x\] +✗ ", row(app, "1n1g"))
+        assert re.search(r"\[x\] +✗ 7392 ", row(app, "1n1g")), "what stands is there all the same"
         assert "✗" not in row(app, "1n2g") + row(app, "1n4g")
         assert "✗ out of memory, 2h ago: fell" in screen_text(app)
         await pilot.press("f")

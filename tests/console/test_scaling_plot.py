@@ -16,6 +16,7 @@ from backends.results.summary import Group, summarise
 from tui.screens.result_text import case_text, flags
 from tui.widgets.chart import Line, Plot, legend
 from tui.widgets.distribution import INTERVAL, MEDIAN, OUTLIER, distribution_line, limits
+from tui.widgets.distribution import legend as distribution_legend
 from tui.widgets.scaling_plot import (
     Quantity,
     curve,
@@ -143,6 +144,10 @@ def test_every_repeat_is_on_its_line_within_the_slowest_and_the_fastest(
         assert hidden == (MEDIAN in line and hidden == 1), "a median alone is its own repeat"
     assert case.spread is not None
     assert (OUTLIER in line) <= bool(case.spread.outliers)
+    explained = distribution_legend([case])
+    for sign in {*line} - {" "}:
+        assert ("a digit" if sign.isdigit() else sign) in explained
+    assert (INTERVAL in explained) == (case.spread.interval is not None)
 
 
 @given(SPEEDS, st.integers(8, 120))

@@ -60,12 +60,12 @@ class CampaignList(Dialog[str]):
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
     """They start nothing."""
     WORDS = (
-        "Any campaign can be looked at; one that is not finished can be resumed; those that are "
-        "marked can be compared."
+        "Any campaign can be looked at; one that is not finished can be resumed. Space marks, and "
+        "c compares what is marked."
     )
     WORDS_READONLY = (
-        "Any campaign can be looked at; those that are marked can be compared. This console is "
-        "read-only."
+        "Any campaign can be looked at. Space marks, and c compares what is marked. This console "
+        "is read-only."
     )
 
     def __init__(

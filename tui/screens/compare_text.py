@@ -35,7 +35,7 @@ from tui.side_by_side import THRESHOLD, Side, SideBySide
 from tui.text import both_ends, cell, join, number, plain, problem
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.chart import series_colour
-from tui.widgets.distribution import LEGEND, distribution_line, limits
+from tui.widgets.distribution import distribution_line, legend, limits
 from tui.widgets.keyed_table import Column, Row
 
 COLUMNS = (
@@ -238,7 +238,7 @@ def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
         text.append(f" {count_cell(there):>5} {there.grade or '–'}\n", MUTED)
     low, high = number(across[0]), number(across[1])
     text.append(f"  {low}{high:>{max(1, room - len(low))}}     n grade\n", MUTED)
-    text.append(f"{LEGEND}\n", MUTED)
+    text.append(f"{legend(there for _, (there, _) in own)}\n", MUTED)
     said: dict[str, list[int]] = {}
     for place, (there, group) in own:
         for line in finding_lines(there, group):

@@ -54,7 +54,7 @@ def quit_question(
 def _of_simulated(live: CampaignSnapshot) -> Choice:
     return Choice(
         "Quit · SIMULATED",
-        f"{plain(live.name)} has {counted(live.total - live.done, 'run')} that have not ended. The "
+        f"{plain(live.name)} has {counted(live.total - live.done, 'run')} still to end. The "
         "simulated hosts go with this console: what is at work there then has failed. A later demo "
         "goes on with the others.",
         (

@@ -21,7 +21,7 @@ from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDE_BOX, Dialog
 from tui.text import cell, number, plain
 from tui.theme import BAD, MUTED, WARN
-from tui.widgets.distribution import LEGEND, distribution_line, limits
+from tui.widgets.distribution import distribution_line, legend, limits
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 REPEAT_COLUMNS = (
@@ -120,7 +120,7 @@ def distribution_text(case: CaseResult, width: int) -> Text:
     text = distribution_line(case, across, width)
     low, high = (f"{number(end)}" for end in across)
     text.append(f"\n{low}{high:>{max(1, width - len(low))}}\n", MUTED)
-    return text.append(LEGEND, MUTED)
+    return text.append(legend([case]), MUTED)
 
 
 def _state(run: RunResult) -> str:

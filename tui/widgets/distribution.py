@@ -18,10 +18,19 @@ MANY = "#"
 EMPTY_SHARE = 0.02
 """Of a value: how far a line reaches around repeats that are all equal."""
 
-LEGEND = (
-    f"{REPEAT} a repeat, 2 two of them; {MEDIAN} median; {INTERVAL} its 95% interval; "
-    f"{OUTLIER} an outlier"
-)
+
+def legend(cases: Iterable[CaseResult]) -> str:
+    """What the signs mean that lines of these cases have."""
+    told = list(cases)
+    spreads = [case.spread for case in told if case.spread is not None]
+    parts = [f"{REPEAT} a repeat, a digit so many in one place", f"{MEDIAN} median"]
+    if max((len(case.throughputs) for case in told), default=0) >= 10:
+        parts.insert(1, f"{MANY} ten or more")
+    if any(spread.interval is not None for spread in spreads):
+        parts.append(f"{INTERVAL} its 95% interval")
+    if any(spread.outliers for spread in spreads):
+        parts.append(f"{OUTLIER} an outlier")
+    return "; ".join(parts)
 
 
 def limits(cases: Iterable[CaseResult]) -> tuple[float, float] | None:

@@ -185,7 +185,7 @@ class GridText:
             before = (width + 2 - len(marked) - len(figure)) // 2
             text.append(" " * (before - 1))
             text.append(marked, _style(_colour(cell), behind))
-            text.append(figure, _style(BAD if told[column] == FAILED else MUTED, behind))
+            text.append(figure, _style(BAD if told[column].startswith(FAILED) else MUTED, behind))
             text.append(" " * (width - (before - 1) - len(marked) - len(figure)))
         return text
 
