@@ -8,9 +8,11 @@ from pathlib import Path
 
 from backends.campaign.folder.artifacts import precheck_document
 from backends.campaign.folder.bundle import SUFFIX
+from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.folder.raw_logs import differing_logs, missing_logs
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
+from backends.hosts.machines import NOT_RECORDED
 from backends.results.campaign_junit import campaign_junit
 from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
@@ -107,6 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         decimals=arguments.decimals,
         arrangement=_arrangement(arguments),
     )
+    machines = recorded_each(zip(paths, together, strict=True)) if len(paths) > 1 else NOT_RECORDED
     text = publish(
         " + ".join(names),
         runs,
@@ -116,6 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
         center=arguments.center,
         options=options,
         precheck=precheck_document(paths[0]) if len(paths) == 1 else None,
+        machines=machines,
     )
     figures: tuple[Path, ...] = ()
     if arguments.figures:
@@ -131,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(text, end="")
     else:
         groups = summarise(runs, arguments.center)
-        below = footer(groups, options)
+        below = footer(groups, options, machines)
         print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
         say_findings(groups)
     for path in paths:
