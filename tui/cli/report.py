@@ -43,7 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=(*FORMATS, *WHOLE),
-        help="md, csv: the layout's tables; json: every figure, the same for all layouts but "
+        help="md, csv: the layout's tables, but speedup as csv: results.csv, unless --columns, "
+        "--style or --decimals choose; json: every figure, the same for all layouts but "
         "dlperf-json and mlperf; html: the whole report as one file; junit: a test per run, for CI",
     )
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
@@ -56,7 +57,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--decimals", metavar="N", type=int, choices=range(10), help="of the throughput, 0 to 9"
     )
     parser.add_argument(
-        "--sort", metavar="N", type=int, help="rows by column N, the largest first with -N"
+        "--sort",
+        metavar="N",
+        type=int,
+        help="rows by column N of the table as md has it, the largest first with -N",
     )
     parser.add_argument("--transpose", action="store_true", help="rows as columns")
     parser.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
