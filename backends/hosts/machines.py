@@ -6,8 +6,9 @@ compares them must know it all the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from backends.hosts.host_facts import HostSnapshot
 from profiles.counted import counted
@@ -27,6 +28,11 @@ class Machines:
     memory_gib: int
     uuids: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
+
+
+Recorded = Mapping[tuple[str, str], Machines]
+"""Of single hosts, by the names of a campaign and of the host."""
+NOT_RECORDED: Recorded = MappingProxyType({})
 
 
 def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Machines | None:
@@ -79,3 +85,18 @@ def nothing_shared(ours: Machines, theirs: Machines) -> str:
     if ours.names and theirs.names and not ours.names & theirs.names:
         return "no host in common"
     return ""
+
+
+def told_apart(machines: Iterable[Machines]) -> int:
+    """How many of them are known to be other machines than one another. Who shares a GPU with two
+    others makes one of all three: a run sees those that it is given."""
+    told = [*machines]
+    return max(_without_common(m.uuids for m in told), _without_common(m.names for m in told))
+
+
+def _without_common(sets: Iterable[frozenset[str]]) -> int:
+    apart: list[frozenset[str]] = []
+    for one in filter(None, sets):
+        joined = one.union(*(other for other in apart if other & one))
+        apart = [*(other for other in apart if not other & one), joined]
+    return len(apart)

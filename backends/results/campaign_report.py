@@ -17,13 +17,14 @@ from backends.results.grade_words import grade_counts, grade_reasons, graded_lin
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.numbers import NOTHING, fixed, percent
+from backends.results.numbers import NOTHING, fixed, percent, scatter
 from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.render import Column, Table, markdown_rows, render_markdown
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss_words import explained_lines, scaling_text
+from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, parameters_text
 from backends.results.telemetry_table import telemetry_table
@@ -163,8 +164,7 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
         return [w.no_results]
     blocks = [render_markdown(speedup_tables(groups, LayoutOptions(lang=lang)))]
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
-    blocks.append(f"### {w.statistics}")
-    blocks.append("\n".join(markdown_rows(statistics_table(groups, lang))))
+    blocks.append(render_markdown([statistics_table(groups, lang)]))
     blocks += _windows(groups, lang, w)
     stopped = [
         line for group in groups for case in group.cases if (line := _stopped(case, groups, w))
@@ -276,7 +276,10 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
     for group in groups:
         which = [group_title(group, groups)] if several else []
         rows += [(case.case, *which, *_spread_cells(case)) for case in group.cases]
-    return Table(title=w.statistics, columns=tuple(columns), rows=tuple(rows))
+    spreads = [case.spread for group in groups for case in group.cases if case.spread]
+    students = any(spread.interval is None and spread.student is not None for spread in spreads)
+    notes = (w.mark_student,) * students
+    return Table(title=w.statistics, columns=tuple(columns), rows=tuple(rows), notes=notes)
 
 
 def _spread_cells(case: CaseResult) -> tuple[str, ...]:
@@ -284,17 +287,23 @@ def _spread_cells(case: CaseResult) -> tuple[str, ...]:
     judged = (str(case.grade or NOTHING), ", ".join(case.flags) or NOTHING)
     if spread is None:
         return (count_cell(case), *([NOTHING] * 6), *judged)
-    low_high = spread.interval
-    interval = f"{fixed(low_high.low)} … {fixed(low_high.high)}" if low_high else NOTHING
     return (
         count_cell(case),
         fixed(spread.median),
-        interval,
+        _interval_cell(spread),
         fixed(spread.mean),
         *([fixed(spread.minimum), fixed(spread.maximum)] if spread.n > 1 else [NOTHING] * 2),
         cv_cell(case),
         *judged,
     )
+
+
+def _interval_cell(spread: Spread) -> str:
+    """``100.20 … 101.70`` of the median; of fewer than six repeats ``±0.42% t``, Student's of the
+    mean."""
+    if spread.interval is not None:
+        return f"{fixed(spread.interval.low)} … {fixed(spread.interval.high)}"
+    return NOTHING if spread.student is None else f"±{scatter(spread.student)} t"
 
 
 def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:

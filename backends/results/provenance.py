@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from backends.hosts.fingerprint import devices_of, driver_of
+from backends.hosts.machines import NOT_RECORDED, Recorded, told_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.grade_words import grade_counts
@@ -18,14 +19,20 @@ MOST = 60
 
 
 def provenance(
-    cases: Collection[CaseResult], version: str, lang: Lang = "en", *, name: str = ""
+    cases: Collection[CaseResult],
+    version: str,
+    lang: Lang = "en",
+    *,
+    name: str = "",
+    machines: Recorded = NOT_RECORDED,
 ) -> str:
     """``dlperf-tui 1.2 · 2026-11-21-resnet50 · 2026-11-21 · node[1-4], NVIDIA H200, driver 580.1 ·
     n 6 to 8, CV up to 0.41% · grades 3 × A, 1 × C``: the program that wrote it, campaign, days
     (UTC), hosts, successful repeats and how far those of a case scatter, grades.
 
     Of what is not known nothing is said. ``version``: of this program. ``name``: the campaign's
-    where it is shown, instead of that in its journal.
+    where it is shown, instead of that in its journal. ``machines``: tell apart those that have one
+    name in several campaigns.
     """
     counted = [run for case in cases for run in case.measured_runs]
     runs = counted or [run for case in cases for run in case.runs]
@@ -35,7 +42,7 @@ def provenance(
         name or ", ".join(dict.fromkeys(run.campaign for run in runs)),
         _days(runs),
         pick(lang, "imported", "导入数据") * any(run.imported for run in runs),
-        ", ".join(_machines(runs, lang)),
+        ", ".join(_machines(runs, machines, lang)),
         ", ".join(_repeats(cases, lang)),
     ]
     if counts := grade_counts(cases):
@@ -66,15 +73,27 @@ def _days(runs: Iterable[RunResult]) -> str:
     return " … ".join(dict.fromkeys(ends))
 
 
-def _machines(runs: Collection[RunResult], lang: Lang) -> Iterator[str]:
+def _machines(runs: Collection[RunResult], recorded: Recorded, lang: Lang) -> Iterator[str]:
     if hosts := {host for run in runs for host in run.hosts}:
-        names = fold_nodeset(sorted(hosts))
-        yield (
-            names
-            if len(names) <= MOST
-            else pick(lang, f"{len(hosts)} hosts", f"{len(hosts)} 台主机")
-        )
+        names, n = fold_nodeset(sorted(hosts)), _different(runs, recorded)
+        if len(names) > MOST:
+            yield pick(lang, f"{n} hosts", f"{n} 台主机")
+        else:
+            said = f" (at least {n} different machines)", f"（至少 {n} 台不同的机器）"
+            yield names + pick(lang, *said) * (n > len(hosts))
     environments = {run.fingerprint for run in runs if run.fingerprint}
     for told in (devices_of, driver_of):
         if values := sorted({value for text in environments if (value := told(text))}):
             yield " + ".join(values)
+
+
+def _different(runs: Iterable[RunResult], recorded: Recorded) -> int:
+    """Machines that the runs were on: a host may have the name of another campaign's."""
+    named: dict[str, set[str]] = {}
+    for run in runs:
+        for host in run.hosts:
+            named.setdefault(host, set()).add(run.campaign)
+    return sum(
+        max(1, told_apart(recorded[one, host] for one in own if (one, host) in recorded))
+        for host, own in named.items()
+    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+from backends.hosts.machines import NOT_RECORDED, Recorded
 from backends.results.layouts import (
     airank,
     collectives,
@@ -52,10 +53,12 @@ def publish(
     center: Center = "median",
     options: LayoutOptions = DEFAULT,
     precheck: Mapping[str, object] | None = None,
+    machines: Recorded = NOT_RECORDED,
 ) -> str:
     """The text of one layout in the format asked for, else in its own; ends with a line break.
 
     ``path``: the campaign's directory, for JSON; None: of several. ``precheck``: of its hosts.
+    ``machines``: that the hosts were, to tell apart those of one name.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def publish(
     if written_as not in chosen.formats:
         raise SelectionError(f"{layout} is no {format}", remedy="leave --format out")
     _refuse_options(layout, written_as, options)
-    results = Results(campaign, runs, summarise(runs, center), path, precheck)
+    results = Results(campaign, runs, summarise(runs, center), path, precheck, machines)
     if not chosen.fits(results.groups):
         what, remedy = chosen.lacks if results.groups else NO_RUNS
         raise SelectionError(what, where=campaign, remedy=remedy)

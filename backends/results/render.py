@@ -113,6 +113,13 @@ def render_csv(tables: Sequence[Table]) -> str:
     return out.getvalue()
 
 
+def transposed_csv(text: str) -> str:
+    """Of one table."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(zip(*csv.reader(io.StringIO(text)), strict=True))
+    return out.getvalue()
+
+
 _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", re.ASCII)
 
 

@@ -99,6 +99,11 @@ class Words:
         "w: Welch's interval, of the ratio of geometric means; medians take six repeats",
         "w：Welch区间（几何平均值之比）；中位数之比的区间需要六次重复",
     )
+    mark_student = Both(
+        "t: half of Student's 95% interval of the mean, relative to it; an interval of the median "
+        "takes six repeats",
+        "t：均值95%区间（t分布）的一半，相对于均值；中位数的区间需要六次重复",
+    )
     mark_environment = Both(
         "† not all repeats of the case and of {base} were measured in one environment",
         "† 该配置与 {base} 的各次重复并非都在同一环境中测得",

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from backends.campaign.folder.artifacts import precheck_document
 from backends.campaign.folder.bundle import SUFFIX
+from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.folder.raw_logs import differing_logs, missing_logs
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
+from backends.hosts.machines import NOT_RECORDED
 from backends.results.campaign_junit import campaign_junit
 from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
@@ -41,7 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=(*FORMATS, *WHOLE),
-        help="md, csv: the layout's tables; json: every figure, the same for all layouts but "
+        help="md, csv: the layout's tables, but speedup as csv: results.csv, unless --columns, "
+        "--style or --decimals choose; json: every figure, the same for all layouts but "
         "dlperf-json and mlperf; html: the whole report as one file; junit: a test per run, for CI",
     )
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
@@ -54,7 +57,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--decimals", metavar="N", type=int, choices=range(10), help="of the throughput, 0 to 9"
     )
     parser.add_argument(
-        "--sort", metavar="N", type=int, help="rows by column N, the largest first with -N"
+        "--sort",
+        metavar="N",
+        type=int,
+        help="rows by column N of the table as md has it, the largest first with -N",
     )
     parser.add_argument("--transpose", action="store_true", help="rows as columns")
     parser.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
@@ -107,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         decimals=arguments.decimals,
         arrangement=_arrangement(arguments),
     )
+    machines = recorded_each(zip(paths, together, strict=True)) if len(paths) > 1 else NOT_RECORDED
     text = publish(
         " + ".join(names),
         runs,
@@ -116,6 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         center=arguments.center,
         options=options,
         precheck=precheck_document(paths[0]) if len(paths) == 1 else None,
+        machines=machines,
     )
     figures: tuple[Path, ...] = ()
     if arguments.figures:
@@ -131,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(text, end="")
     else:
         groups = summarise(runs, arguments.center)
-        below = footer(groups, options)
+        below = footer(groups, options, machines)
         print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
         say_findings(groups)
     for path in paths:

@@ -9,7 +9,7 @@ from pathlib import Path
 from backends.campaign.folder.parameter_defaults import defaults_of
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.folder.recorded_recipe import recorded_recipe
-from backends.hosts.machines import Machines, machines_of
+from backends.hosts.machines import Machines, Recorded, machines_of
 from backends.results.comparison import Comparison, compare
 from backends.results.paired_cases import (
     Parameters,
@@ -63,6 +63,17 @@ def compare_campaigns(
 def recorded_machines(campaign: Path, runs: Iterable[RunResult]) -> Machines | None:
     """The hosts that its runs were on, by its environment.json. Blocking."""
     return machines_of(recorded_hosts(campaign, 0.0), _hosts(runs))
+
+
+def recorded_each(campaigns: Iterable[tuple[Path, Sequence[RunResult]]]) -> Recorded:
+    """Every host that their runs were on, where its campaign recorded it. Blocking."""
+    found: dict[tuple[str, str], Machines] = {}
+    for path, runs in campaigns:
+        recorded = recorded_hosts(path, 0.0)
+        for campaign, host in {(run.campaign, host) for run in runs for host in run.hosts}:
+            if (machine := machines_of(recorded, {host})) is not None:
+                found[campaign, host] = machine
+    return found
 
 
 def made_of(campaign: Path, runs: Iterable[RunResult]) -> Recipe | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from backends import version
+from backends.hosts.machines import NOT_RECORDED, Recorded
 from backends.results.escaping import md_text
 from backends.results.layouts.arrange import arranged
 from backends.results.layouts.common import DEFAULT, LayoutOptions
@@ -28,6 +29,7 @@ class Results:
     """What there is to lay out: the runs of a campaign, or of several, and their summary.
 
     ``path``: the campaign's directory; None: of several. ``precheck``: of its hosts before it.
+    ``machines``: that their hosts were.
     """
 
     campaign: str
@@ -35,6 +37,7 @@ class Results:
     groups: Sequence[Group]
     path: Path | None = None
     precheck: Mapping[str, object] | None = None
+    machines: Recorded = field(default_factory=dict)
 
 
 Writer = Callable[[Results, LayoutOptions], str]
@@ -82,7 +85,7 @@ def layout_of_tables(
 
     def markdown(results: Results, options: LayoutOptions) -> str:
         text = render_markdown(shown(results.groups, options))
-        below = footer(results.groups, options)
+        below = footer(results.groups, options, results.machines)
         return f"{text}\n{md_text(below)}\n" if below else text
 
     def tables_csv(results: Results, options: LayoutOptions) -> str:
@@ -97,12 +100,15 @@ def layout_of_tables(
     return Layout(name, help, writers, fits, lacks, shown)
 
 
-def footer(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> str:
+def footer(
+    groups: Sequence[Group], options: LayoutOptions = DEFAULT, machines: Recorded = NOT_RECORDED
+) -> str:
     """What stands below the tables for people: where their figures come from. Empty in a style
     that is as somebody else's report."""
     if options.style != DEFAULT.style:
         return ""
-    return provenance([c for group in groups for c in group.cases], version(), options.lang)
+    cases = [case for group in groups for case in group.cases]
+    return provenance(cases, version(), options.lang, machines=machines)
 
 
 def with_shared(table: Table, lang: Lang) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from backends.results.case_result import CaseResult
 from backends.results.dataframe import results_csv
@@ -28,7 +29,7 @@ from backends.results.layouts.common import (
 from backends.results.layouts.layout import Results, layout_of_tables, with_shared
 from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.ratios import Method
-from backends.results.render import Column, Table, render_csv
+from backends.results.render import Column, Table, render_csv, transposed_csv
 from backends.results.summary import Group
 from backends.results.translations import Words
 from profiles.errors import SelectionError
@@ -161,12 +162,42 @@ def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], s
     }
 
 
+_FIGURES: Mapping[str, Callable[[CaseResult], float | None]] = {
+    "nodes": lambda case: case.nodes,
+    "gpus_per_node": lambda case: case.gpus_per_node,
+    "gpus": lambda case: case.gpus,
+    "batch": lambda case: case.batch_size,
+    "memory": lambda case: case.gpu_memory_mib,
+    "throughput": lambda case: case.throughput,
+    "speedup": lambda case: case.speedup,
+    "speedup_interval": lambda c: c.speedup_interval.low if c.speedup_interval else None,
+    "efficiency": lambda case: case.efficiency,
+    "efficiency_interval": lambda c: c.efficiency_interval.low if c.efficiency_interval else None,
+    "cv": lambda case: case.spread.cv if case.spread else None,
+    "n": lambda case: case.succeeded,
+}
+
+
 def _csv(results: Results, options: LayoutOptions) -> str:
-    """The long table of results.csv, unless columns, a style, decimals or an order were chosen."""
-    if options == LayoutOptions(lang=options.lang):
-        return results_csv(results.groups)
+    """The long table of results.csv, unless columns, a style or decimals were chosen."""
+    how = options.arrangement
+    if options == LayoutOptions(lang=options.lang, arrangement=how):
+        written = results_csv([_in_order(group, options) for group in results.groups])
+        return transposed_csv(written) if how.transposed else written
     tables = [with_shared(t, options.lang) for t in speedup_tables(results.groups, options)]
-    return render_csv(arranged(tables, options.arrangement))
+    return render_csv(arranged(tables, how))
+
+
+def _in_order(group: Group, options: LayoutOptions) -> Group:
+    """By a column of the table, and all digits of its figures."""
+    column, names = options.arrangement.column, _columns(group, options)
+    if column is None or column >= len(names):
+        return group
+    figure = _FIGURES[names[column]]
+    told = [(value, case) for case in group.cases if (value := figure(case)) is not None]
+    told.sort(key=lambda pair: pair[0], reverse=options.arrangement.descending)
+    rest = [case for case in group.cases if figure(case) is None]
+    return replace(group, cases=(*(case for _, case in told), *rest))
 
 
 LAYOUT = layout_of_tables(

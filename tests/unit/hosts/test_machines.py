@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.folder.recorded_hosts import recorded_hosts
-from backends.hosts.machines import Machines, machines_apart, machines_of, machines_text
+from backends.hosts.machines import (
+    Machines,
+    machines_apart,
+    machines_of,
+    machines_text,
+    nothing_shared,
+    told_apart,
+)
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
@@ -70,3 +78,24 @@ def test_memory_that_another_kernel_keeps_to_itself_is_no_other_machine() -> Non
 @pytest.mark.parametrize("names", [set(), {"vm", "node7"}])
 def test_nothing_is_said_of_hosts_of_which_one_is_not_recorded(names: set[str]) -> None:
     assert machines_of(recorded_hosts(EXAMPLES / "h200-x4", 0.0), names) is None
+
+
+@given(st.lists(machines, max_size=6))
+def test_as_many_are_told_apart_as_share_nothing_by_way_of_others_either(
+    several: list[Machines],
+) -> None:
+    found = told_apart(several)
+    assert found == told_apart(several[::-1]) == told_apart([*several, *several])
+    assert found <= len(several)
+    assert (found == len(several)) == all(
+        nothing_shared(one, other) for one, other in combinations(several, 2)
+    )
+
+
+@given(machines, gpus)
+def test_a_host_of_which_nothing_is_known_is_no_further_machine(
+    one: Machines, theirs: frozenset[str]
+) -> None:
+    other, unknown = replace(one, uuids=theirs), replace(one, uuids=frozenset())
+    assert told_apart([unknown, one, other, unknown]) == told_apart([one, other])
+    assert told_apart([unknown, unknown]) == 0

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends import version
+from backends.hosts.machines import Machines
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Format
 from backends.results.provenance import MOST, provenance
@@ -143,6 +145,73 @@ def test_what_is_written_and_what_is_printed_end_alike(
         r"· 2026-11-21 · vm, NVIDIA H200, driver [\d.]+ · n 2, CV up to [\d.]+% · grades 6 × C$",
         printed,
     )
+
+
+def test_hosts_of_one_name_that_are_different_machines_are_told_apart(
+    dlperf: Callable[..., str], tmp_path: Path
+) -> None:
+    four, two, same = (
+        EXAMPLES / f"h200-{name}" for name in ("x4-gpt-124m", "x2-gpt-124m", "x2-gpt-1.3b")
+    )
+    for lang, both, said in (
+        ("en", [four, two], "vm (at least 2 different machines), NVIDIA H200"),
+        ("zh", [four, two], "vm（至少 2 台不同的机器）, NVIDIA H200"),
+        ("en", [two, same], "vm, NVIDIA H200"),
+        ("en", [four], "vm, NVIDIA H200"),
+    ):
+        target = tmp_path / f"{len(both)} {lang} {said[:4]}.md"
+        printed = dlperf("report", *both, "--lang", lang).splitlines()[-1]
+        dlperf("report", *both, "--lang", lang, "-o", target)
+        written = target.read_text(encoding="utf-8").splitlines()[-1]
+        assert f" · {said}" in printed
+        assert f" · {said}" in written.replace("\\", "")
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["node1", "node2", "node3"]),
+            st.frozensets(st.sampled_from("abcd"), max_size=2),
+            min_size=1,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_name_is_told_apart_only_where_two_campaigns_share_none_of_its_gpus(
+    campaigns: list[dict[str, frozenset[str]]],
+) -> None:
+    """What is recorded of it is nothing where the set is empty."""
+    recorded, cases = {}, []
+    for number, hosts in enumerate(campaigns):
+        run = RunResult(
+            *(f"{number}", "p", "F", "M", "1n1g", 1, 1, {}, 1),
+            throughput=1.0,
+            campaign=f"c{number}",
+            hosts=tuple(hosts),
+        )
+        cases += [case for group in summarise([run]) for case in group.cases]
+        recorded |= {
+            (f"c{number}", host): Machines(1, len(uuids), 8, 64, uuids)
+            for host, uuids in hosts.items()
+            if uuids
+        }
+    line = provenance(cases, "1", machines=recorded)
+    names = {name for hosts in campaigns for name in hosts}
+    alone = provenance(cases, "1")
+    assert re.sub(r" \(at least \d+ different machines\)", "", line) == alone
+    found = re.search(r" \(at least (\d+) different machines\)", line)
+    pairs = [
+        (ours[name], theirs[name])
+        for name in names
+        for ours, theirs in combinations(campaigns, 2)
+        if name in ours and name in theirs
+    ]
+    if len(campaigns) == 2:
+        apart = sum(bool(a and b) and a.isdisjoint(b) for a, b in pairs)
+        assert (int(found.group(1)) if found else len(names)) == len(names) + apart
+    elif found:
+        assert any(a and b and a.isdisjoint(b) for a, b in pairs)
 
 
 def test_a_comparison_says_it_of_both_sides(dlperf: Callable[..., str]) -> None:

@@ -5,16 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 
 from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Layout
+from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.publish import LAYOUTS, publish
+from backends.results.run_result import RunResult
+from backends.results.summary import summarise
+from backends.results.translations import EN
 from profiles.errors import SelectionError
 from tui.cli import main
 
@@ -75,6 +83,77 @@ def test_speedup_as_csv_is_the_long_table_of_all_groups(runs):
         ("1n1g", "fp32", "1.0"),
         ("1n2g", "fp32", repr(190 / 101)),
     ]
+
+
+FIGURES = {
+    EN.nodes: "nodes",
+    EN.gpus_per_node: "gpus_per_node",
+    EN.gpus: "gpus",
+    EN.batch: "batch_size",
+    EN.memory: "gpu_memory_mib",
+    EN.throughput: "throughput",
+    EN.speedup: "speedup",
+    EN.speedup_interval: "speedup_low",
+    EN.efficiency: "efficiency",
+    EN.efficiency_interval: "efficiency_low",
+    EN.cv: "cv",
+    EN.count: "succeeded",
+}
+"""The layout's columns, and what they are in results.csv."""
+REPEATS = st.lists(st.none() | st.floats(90.0, 110.0), min_size=1, max_size=4)
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@given(
+    repeats=st.dictionaries(
+        st.tuples(st.sampled_from([1, 2, 4, 16]), st.sampled_from(["fp32", "amp"])),
+        REPEATS,
+        min_size=1,
+    ),
+    memory=st.none() | st.integers(1, 9),
+    column=st.integers(0, len(COLUMNS) - 1),
+    descending=st.booleans(),
+    lang=st.sampled_from(["en", "zh"]),
+)
+@example({(1, "amp"): [100.002], (2, "amp"): [100.001], (4, "amp"): [None]}, 5, 5, False, "en")
+def test_speedup_as_csv_has_every_field_and_digit_in_every_order(
+    repeats, memory, column, descending, lang
+):
+    runs = [
+        RunResult(
+            *(f"{gpus} {precision} {n}", "p", "F", "M", f"{gpus}", 1, gpus),
+            *({"batch_size": 8, "precision": precision}, n),
+            state="failed" if value is None else "succeeded",
+            throughput=value,
+            gpu_memory_mib=memory and memory * gpus,
+        )
+        for (gpus, precision), values in repeats.items()
+        for n, value in enumerate(values)
+    ]
+    plain = publish("c", runs, format="csv")
+    groups = summarise(runs)
+    shown = speedup_tables(groups)
+    assume(column < max(len(table.columns) for table in shown))
+    order = Arrangement(column, descending)
+    text = publish("c", runs, format="csv", options=LayoutOptions(lang, arrangement=order))
+    assert text.splitlines()[0] == plain.splitlines()[0]
+    assert sorted(text.splitlines()) == sorted(plain.splitlines())
+    for group, table in zip(groups, shown, strict=True):
+        own = [row for row in read(text) if row["precision"] == group.precision]
+        if column >= len(table.columns):
+            assert own == [row for row in read(plain) if row["precision"] == group.precision]
+            continue
+        name = FIGURES[table.headings[column]]
+        figures = [float(row[name] or "nan") for row in own]
+        told = [figure for figure in figures if not math.isnan(figure)]
+        assert told == sorted(told, reverse=descending)
+        assert all(map(math.isnan, figures[len(told) :]))
+    turned = LayoutOptions(lang, arrangement=replace(order, transposed=True))
+    columns = csv.reader(io.StringIO(publish("c", runs, format="csv", options=turned)))
+    assert list(zip(*columns, strict=True)) == list(map(tuple, csv.reader(io.StringIO(text))))
 
 
 def test_chosen_columns_are_what_csv_has(runs):

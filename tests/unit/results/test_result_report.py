@@ -7,6 +7,7 @@ import csv
 import errno
 import io
 import json
+import math
 import os
 import re
 import threading
@@ -14,14 +15,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import fmean, stdev
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from backends.hosts.host_facts import Topology
 from backends.results import svg_figures
 from backends.results.campaign_report import ExecutedCommands, ReportContext, render_report
 from backends.results.environment_words import topology_text
 from backends.results.result_files import write_atomically, write_results
+from backends.results.run_result import RunResult
+from backends.results.student import quantile
 from backends.results.summary import summarise
 from backends.results.svg_figures import draw_figures
 from profiles.errors import DlperfError
@@ -263,11 +269,43 @@ def test_the_environment_names_the_hosts_that_had_a_run_and_no_other(runs_of, us
     assert {name for name in ("node1", "node2") if name in section} == set(used)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_one_repeat_has_no_range(runs_of, n):
-    runs = runs_of("1n1g", [123.0, 124.0, 125.0][:n])
-    report = render_report(CONTEXT, runs, summarise(runs))
+def statistics_of(report: str) -> dict[str, str]:
+    """The row of 1n1g by the headings of its columns."""
     lines = [[cell.strip() for cell in line.split("|")] for line in report.splitlines()]
     names = next(line for line in lines if {"min", "max"} <= {*line})
     found = next(line for line in lines if "1n1g" in line and len(line) == len(names))
-    assert [found[names.index(name)] == "–" for name in ("min", "max")] == [n == 1] * 2
+    return dict(zip(names, found, strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_one_repeat_has_no_range(runs_of, n):
+    runs = runs_of("1n1g", [123.0, 124.0, 125.0][:n])
+    row = statistics_of(render_report(CONTEXT, runs, summarise(runs)))
+    assert [row[name] == "–" for name in ("min", "max")] == [n == 1] * 2
+
+
+@given(values=st.lists(st.floats(90.0, 110.0), min_size=1, max_size=9))
+@example(values=[100.0, 101.0, 99.0])
+def test_few_repeats_have_students_interval_of_the_mean_marked_and_explained(values):
+    runs = [
+        RunResult(*(f"r{n}", "p", "F", "M", "1n1g", 1, 1, {}, n), throughput=value)
+        for n, value in enumerate(values, start=1)
+    ]
+    report = render_report(CONTEXT, runs, summarise(runs))
+    cell = statistics_of(report)["95% interval of the median"]
+    few = 2 <= len(values) < 6
+    assert ("\n- t: half of Student's 95% interval of the mean" in report) == few
+    assert bool(re.fullmatch(r"±[\d.]+% t", cell)) == few
+    assert (cell == "–") == (len(values) == 1)
+    assert (" … " in cell) == (len(values) >= 6)
+    if few:
+        center, error = fmean(values), stdev(values) / math.sqrt(len(values))
+        half = quantile(0.95, len(values) - 1) * error / center
+        assert float(cell.strip("±% t")) == pytest.approx(100 * half, rel=0.5, abs=0.006)
+
+
+def test_students_interval_is_explained_in_the_language_of_the_report(runs_of):
+    runs = runs_of("1n1g", [100.0, 101.0, 99.0])
+    report = render_report(CONTEXT, runs, summarise(runs), "zh")
+    assert "| ±2.48% t |" in report
+    assert "- t：均值95%区间" in report
