@@ -281,7 +281,7 @@ def _progress(state: RunState, progress: float | None, outlived: bool, silent: b
     if state in (RunState.FAILED, RunState.CANCELLED):
         return cell("–", MUTED)
     if state is RunState.PLANNED:
-        return bar(0.0, 8)
+        return Text(" " * 8, end="")  # what has not begun is nothing done
     if outlived:
         return bar(1.0, 8, MUTED)  # all of its time is used up; an empty track would be a start
     percent = "" if progress is None else f" {progress:>4.0%}"
