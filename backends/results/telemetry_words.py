@@ -8,6 +8,7 @@ from functools import partial
 from backends.results.numbers import percent, significant, trimmed
 from backends.results.run_result import RunResult
 from backends.results.telemetry_figures import (
+    AT_ITS_LIMIT,
     Disturbed,
     Throttled,
     Trouble,
@@ -34,7 +35,8 @@ _ZH_REASONS = {
 
 
 def throttled_line(found: Throttled, lang: Lang = "en") -> str:
-    """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s (software thermal slowdown)``"""
+    """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s (software thermal slowdown)``; held
+    at its limit, where that is one that was set: its power cap."""
     gpu, seconds, of = found.gpu, trimmed(found.seconds, 0), trimmed(found.gpu.seconds, 0)
     which = f"repeat {found.run.repeat}", f"第 {found.run.repeat} 次重复"
     if found.repeats > 1:
@@ -42,12 +44,17 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
             f"{found.repeats} of {found.of} repeats, most of all {which[0]}",
             f"{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
         )
+    reason = found.reason, _ZH_REASONS.get(found.reason, found.reason)
+    was = f"was throttled for {{}} ({reason[0]})", f"被降频 {seconds} 秒（{reason[1]}）"
+    if found.reason in AT_ITS_LIMIT:  # nothing is wrong with it
+        was = (
+            f"was held at its limit for {{}} ({reason[0]})",
+            f"达到上限 {seconds} 秒（{reason[1]}）",
+        )
     return pick(
         lang,
-        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} was throttled for {seconds} s of "
-        f"{of} s ({found.reason})",
-        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中被降频 {seconds} 秒"
-        f"（{_ZH_REASONS.get(found.reason, found.reason)}）",
+        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0].format(f'{seconds} s of {of} s')}",
+        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]}",
     )
 
 

@@ -68,7 +68,8 @@ def test_throttling_costs_by_its_share_of_the_time(
 ) -> None:
     case, group = only(watched(Telemetry((gpu(throttled_s={reason: seconds}),))))
     assert (case.grade, case.flags) == (Grade(grade), (concern,) if concern else ())
-    said = f"repeat 3: GPU5 of node1 was throttled for {seconds:.0f} s of 100 s ({reason})"
+    was = "held at its limit" if concern is Concern.POWER_CAPPED else "throttled"
+    said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s ({reason})"
     assert finding_lines(case, group) == ([said] if concern else [])
 
 
@@ -89,7 +90,7 @@ def test_how_many_repeats_were_throttled_is_said(
         held = Telemetry((gpu(throttled_s={"power cap": share}),))
         runs[number] = replace(runs[number], telemetry=held)
     (line,) = finding_lines(*only(runs))
-    assert line.startswith(f"{said}GPU5 of node1 was throttled for ")
+    assert line.startswith(f"{said}GPU5 of node1 was held at its limit for ")
 
 
 def test_the_energy_of_a_token_is_not_called_that_of_a_sample(runs_of) -> None:
