@@ -138,6 +138,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     parts += [summary.about.note] if summary.about.note else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{summary.done} of {summary.total} runs ended"]
+    parts += [f"{summary.tried_again} tried again"] if summary.tried_again else []
     parts += lost_words(summary)
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))

@@ -65,13 +65,14 @@ class Row:
     """``cells`` in the order of the columns. ``find``: what ``/`` searches besides the cells.
     ``spread``: the number of a cell that may go on over the cells behind it in which there is
     nothing; no column is as wide as that one would be. ``insists``: over others too, as far as it
-    has no room without them."""
+    has no room without them. ``replaced``: another row counts in its place."""
 
     key: str
     cells: tuple[Text, ...]
     find: str = ""
     spread: int | None = None
     insists: bool = False
+    replaced: bool = False
     widths: tuple[int, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -151,8 +152,14 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     @property
     def row_total(self) -> int:
-        """Of all rows, those too that the filter leaves out."""
-        return len(self._rows)
+        """Of all rows, those too that the filter leaves out, but for what was replaced."""
+        return sum(not row.replaced for row in self._rows)
+
+    @property
+    def replaced_shown(self) -> int:
+        """How many of the rows that match count for nothing."""
+        shown = (self._drawn[key][0] for key in self._keys)
+        return sum(row.replaced and row.matches(self._words) for row in shown)
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
