@@ -15,6 +15,7 @@ from textual.widgets import DataTable
 
 from tests.console.conftest import console, screen_text, words
 from tests.console.fakes import FakeWorkspace
+from tui.screens import campaign_text
 from tui.text import cell
 from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
 
@@ -492,3 +493,26 @@ async def test_what_is_painted_is_what_a_new_table_paints(
             table._painted.clear()
             table._clear_caches()
             assert painted == words(table)
+
+
+@pytest.mark.parametrize("length", [37, 70])
+async def test_no_name_that_is_whole_is_cut_where_the_table_is_wider(length: int) -> None:
+    class Listed(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(campaign_text.COLUMNS)
+
+    told = {"state": "✓ finished", "name": "n" * (length - 1) + "z", "runs": "12/12"}
+    told |= {"figure": "1n4g 2,052,976 tokens/s", "speedup": "3.74", "grade": "B"}
+    told |= {"device": "H200", "measures": "torch-gpt 1n1g 1n2g", "begun": "4d ago"}
+    app, whole = Listed(), False
+    async with app.run_test(size=(40, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill([Row("a", tuple(cell(told.get(c.key, "")) for c in campaign_text.COLUMNS))])
+        for width in (*range(40, 96, 8), *range(96, 160), 200):
+            await pilot.resize_terminal(width, 10)
+            await pilot.pause()
+            shown = told["name"] in words(table)
+            assert shown or not whole, (width, words(table))
+            whole = shown
+        assert whole
+        assert all(text in words(table) for text in told.values())
