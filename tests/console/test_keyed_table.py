@@ -15,7 +15,7 @@ from textual.widgets import DataTable
 
 from tests.console.conftest import console, screen_text, words
 from tests.console.fakes import FakeWorkspace
-from tui.screens import campaign_text
+from tui.screens import campaign_text, matrix_page
 from tui.text import cell
 from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
 
@@ -516,3 +516,22 @@ async def test_no_name_that_is_whole_is_cut_where_the_table_is_wider(length: int
             whole = shown
         assert whole
         assert all(text in words(table) for text in told.values())
+
+
+async def test_of_a_profile_that_has_no_room_both_ends_of_its_name_are_shown() -> None:
+    class Profiles(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(matrix_page.COLUMNS)
+
+    names = ("ngc-pytorch-resnet50", "ngc-pytorch-resnet50-convergence")
+    app = Profiles()
+    async with app.run_test(size=(40, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill([Row(name, (cell(f"[ ] {name}"),)) for name in names])
+        for width in range(20, 41):
+            await pilot.resize_terminal(width, 10)
+            await pilot.pause()
+            shown = [line.strip() for line in words(table).splitlines()[1:3]]
+            for name, line in zip(names, shown, strict=True):
+                assert line.startswith("[ ] ngc"), (width, line)
+                assert line.endswith(name[-4:]), (width, line)
