@@ -16,7 +16,8 @@ PAST = "past campaign"
 
 def titled(shown: CampaignSnapshot) -> str:
     """ "2026-11-21-resnet50: 9/24 runs · ETA 41m"; where nothing was measured it says so."""
-    return f"{shown.name}: {'SIMULATED · ' * shown.simulated}{shown.summary}"
+    again = f" · {shown.tried_again} tried again" if shown.tried_again else ""
+    return f"{shown.name}: {'SIMULATED · ' * shown.simulated}{shown.summary}{again}"
 
 
 def kept_words(holder: Holder, now: float) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
 from backends.hosts.machines import Machines, nothing_shared
+from backends.results.attempts import latest_attempts
 from backends.results.case_result import CaseResult
 from backends.results.compared_models import models_apart
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
@@ -243,7 +244,7 @@ def compare(
         tuple(_environments(cases)),
         assumed,
         tuple(across),
-        same_runs=len(_identities(sides[0]) & _identities(sides[1])),
+        same_runs=_same_runs(*sides),
         unfinished=(_unfinished(sides[0]), _unfinished(sides[1])),
     )
 
@@ -260,8 +261,9 @@ def _is_due(run: RunResult) -> bool:
 
 
 def _unfinished(runs: Sequence[RunResult]) -> tuple[int, int] | None:
-    due = sum(map(_is_due, runs))
-    return (len(runs) - due, len(runs)) if due else None
+    latest = latest_attempts(runs)
+    due = sum(map(_is_due, latest))
+    return (len(latest) - due, len(latest)) if due else None
 
 
 def _not_yet(case: ComparedCase, due: Collection[Key], across: Collection[str]) -> ComparedCase:
@@ -290,9 +292,14 @@ def _by_key(groups: Sequence[Group]) -> dict[Key, CaseResult]:
     }
 
 
-def _identities(runs: Iterable[RunResult]) -> set[tuple[object, ...]]:
-    """Runs of campaigns that have a name, by what two of them do not share."""
-    return {(run.campaign, run.run_id, run.started_at) for run in runs if run.campaign}
+def _same_runs(ours: Iterable[RunResult], theirs: Iterable[RunResult]) -> int:
+    there = set(map(_identity, theirs))
+    return len({run.slot for run in ours if run.campaign and _identity(run) in there})
+
+
+def _identity(run: RunResult) -> tuple[object, ...]:
+    """What two attempts do not share."""
+    return run.campaign, run.run_id, run.started_at
 
 
 def _compared(ours: CaseResult | None, theirs: CaseResult | None, threshold: float) -> ComparedCase:

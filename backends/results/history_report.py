@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any  # JSON
 
 from backends.hosts.machines import Machines, machines_apart
+from backends.results.attempts import latest_attempts
 from backends.results.comparison import Verdict
 from backends.results.history import Campaign, CaseHistory, History, LevelChange, Point, Why
 from backends.results.layouts.cells import count_cell, cv_cell
@@ -217,7 +218,7 @@ def hosts_changed(campaigns: Iterable[Campaign]) -> list[str]:
 
 
 def _marks(campaign: Campaign) -> str:
-    failed = sum(run.state == "failed" for run in campaign.runs)
+    failed = sum(run.state == "failed" for run in latest_attempts(campaign.runs))
     marks = {
         "SIMULATED": campaign.simulated,
         "imported": campaign.imported,

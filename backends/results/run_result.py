@@ -144,6 +144,12 @@ class RunResult:
         return self.nodes * self.gpus_per_node
 
     @property
+    def slot(self) -> tuple[object, ...]:
+        """The repeat, or the profiled run, that this is an attempt at."""
+        size = (self.profile, self.nodes, self.gpus_per_node, self.repeat, self.profiled)
+        return (self.campaign, *size, *sorted(self.parameters.items()))
+
+    @property
     def measured(self) -> float | None:
         """The throughput where it may enter a statistic: of a succeeded repeat, and a speed."""
         value = self.throughput

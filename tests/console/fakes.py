@@ -182,6 +182,7 @@ class FakeSummary:
     measures: str = "oneflow-resnet50 1n1g"
     problem: str = ""
     keeper: bool = False
+    tried_again: int = 0
 
     called = CampaignSummary.called
 

@@ -12,6 +12,7 @@ import plotext as plt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from backends.campaign.record.chart_points import TOGETHER_S, spread
@@ -21,7 +22,7 @@ from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
 from profiles.throughput.steady import Disturbance, Shape
-from tui.text import number
+from tui.text import number, plain
 from tui.theme import ACCENT, MUTED
 from tui.widgets.chart import (
     AXIS_ROWS,
@@ -532,12 +533,36 @@ def test_every_curve_is_in_the_legend_or_counted_there(
     )
     said = legend(Plot(lines, more=more, legend=("◉ 2n8g 15.00", "│ 95%")), width, height)
     assert len(said) <= max(2, height // 4)
-    assert all(line.cell_len <= width + 2 for line in said), "spaces behind it aside"
+    assert all(cell_len(line.plain.rstrip()) <= width for line in said)
     text = " ".join(line.plain for line in said)
     shown = sum(f" {number} " in text for number in range(len(names)))
     counted = re.search(r"\+(\d+) more", text)
     assert shown + (int(counted[1]) if counted else 0) == len(names) + more
     assert shown >= 1
+
+
+@given(
+    st.lists(st.text("abc 漢", min_size=1).filter(str.strip), min_size=1, max_size=5),
+    st.integers(24, 200),
+    st.integers(5, 60),
+)
+def test_names_are_cut_only_where_the_legend_has_no_room_for_all_of_them(
+    names: list[str], width: int, height: int
+) -> None:
+    lines = tuple(
+        Line(name, ((0, 1), (1, 2)), MUTED, tag=str(number)) for number, name in enumerate(names)
+    )
+    said = [line.plain for line in legend(Plot(lines), width, height)]
+    wanted, left = 1, width - 1
+    widths = [cell_len(f"0 {plain(name)}") for name in names]
+    for needed in widths:
+        if needed > left and left < width - 1:
+            wanted, left = wanted + 1, width - 1
+        left -= needed + 3
+    if wanted <= max(2, height // 4) and max(widths) < width:
+        assert all(plain(name) in " ".join(said) for name in names)
+    elif len(names) == 1:
+        assert cell_len(said[0].rstrip()) >= width - 2, "what is cut takes all there is"
 
 
 def test_names_are_cut_in_their_middle_before_one_is_left_out() -> None:
@@ -547,7 +572,7 @@ def test_names_are_cut_in_their_middle_before_one_is_left_out() -> None:
     two = [line.plain.rstrip() for line in legend(Plot(lines), 66, 8)]
     assert two == [
         " 1 oneflow-resnet50 b128 fp32   2 paddle-resnet50 b128 fp32",
-        " 3 ngc-tensorflo…et50 b256 amp   4 ngc-pytorch-r…et50 b256 amp",
+        " 3 ngc-tensorflow…net50 b256 amp   4 ngc-pytorch-resnet50 b256 amp",
     ]
 
 

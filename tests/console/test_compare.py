@@ -800,3 +800,29 @@ async def test_the_name_of_the_baseline_is_cut_only_where_there_is_no_room(
             told, room = str(panel.border_title), panel.size.width - 4
             assert f"{name} · " in told or ("…" in told and len(told) == room)
             assert len(told) <= room
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_of_a_case_on_one_side_the_verdict_is_the_commands_and_the_side_is_named(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    await measured(workspace, "newer", days=1, tags=TAGS[:2])
+    await measured(workspace, "older", tags=TAGS[1:])
+    workspace.probed.clear()
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        table = screen.query_one(KeyedTable)
+        for baseline in (1, 2):
+            await until(pilot, partial(shows, app, f"Against {baseline} "))
+            for key in table.shown_keys:
+                table.select(key)
+                await settled(app)
+                _, case = screen._pairs[key]
+                side = baseline if case.candidate is None else 3 - baseline
+                alone = None in (case.baseline, case.candidate)
+                for _ in range(2):
+                    said = f"{case.verdict}: only in {side}"
+                    assert shows(app, said) or not alone, screen_text(app)
+                    assert shows(app, str(case.verdict))
+                    await pilot.press("v")
+            await pilot.press("b")

@@ -15,6 +15,7 @@ from textual.widgets import DataTable
 
 from tests.console.conftest import console, screen_text, words
 from tests.console.fakes import FakeWorkspace
+from tui.screens import campaign_text, matrix_page
 from tui.text import cell
 from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
 
@@ -492,3 +493,45 @@ async def test_what_is_painted_is_what_a_new_table_paints(
             table._painted.clear()
             table._clear_caches()
             assert painted == words(table)
+
+
+@pytest.mark.parametrize("length", [37, 70])
+async def test_no_name_that_is_whole_is_cut_where_the_table_is_wider(length: int) -> None:
+    class Listed(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(campaign_text.COLUMNS)
+
+    told = {"state": "✓ finished", "name": "n" * (length - 1) + "z", "runs": "12/12"}
+    told |= {"figure": "1n4g 2,052,976 tokens/s", "speedup": "3.74", "grade": "B"}
+    told |= {"device": "H200", "measures": "torch-gpt 1n1g 1n2g", "begun": "4d ago"}
+    app, whole = Listed(), False
+    async with app.run_test(size=(40, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill([Row("a", tuple(cell(told.get(c.key, "")) for c in campaign_text.COLUMNS))])
+        for width in (*range(40, 96, 8), *range(96, 160), 200):
+            await pilot.resize_terminal(width, 10)
+            await pilot.pause()
+            shown = told["name"] in words(table)
+            assert shown or not whole, (width, words(table))
+            whole = shown
+        assert whole
+        assert all(text in words(table) for text in told.values())
+
+
+async def test_of_a_profile_that_has_no_room_both_ends_of_its_name_are_shown() -> None:
+    class Profiles(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(matrix_page.COLUMNS)
+
+    names = ("ngc-pytorch-resnet50", "ngc-pytorch-resnet50-convergence")
+    app = Profiles()
+    async with app.run_test(size=(40, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill([Row(name, (cell(f"[ ] {name}"),)) for name in names])
+        for width in range(20, 41):
+            await pilot.resize_terminal(width, 10)
+            await pilot.pause()
+            shown = [line.strip() for line in words(table).splitlines()[1:3]]
+            for name, line in zip(names, shown, strict=True):
+                assert line.startswith("[ ] ngc"), (width, line)
+                assert line.endswith(name[-4:]), (width, line)

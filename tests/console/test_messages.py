@@ -162,3 +162,12 @@ async def test_ctrl_p_in_a_dialog_says_why_it_does_nothing(workspace: FakeWorksp
         await pilot.press("ctrl+p")
         await until(pilot, lambda: f"Palette: {BEHIND}" in screen_text(app))
         assert app.screen is dialog
+
+
+@given(st.integers(30, 120), st.integers(0, 120))
+def test_a_message_of_a_file_ends_with_its_name(width: int, deep: int) -> None:
+    path = f"/home/{'d' * deep}/speedup.md"
+    said = Notification(f"written to {path}", title="Export")
+    shown = told_text([said], width, 1).plain
+    assert shown.endswith("/speedup.md")
+    assert cell_len(shown) <= width

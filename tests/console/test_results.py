@@ -37,7 +37,7 @@ from tui.screens import results_page
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.export_sheet import ExportSheet
 from tui.screens.repeats import Repeats, repeat_rows, repeats_text
-from tui.screens.result_text import SORTS
+from tui.screens.result_text import SORTS, flags_below
 from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
@@ -644,3 +644,23 @@ async def test_a_filter_stands_in_the_frame_however_long_the_name_before_it_is(
             panel.retitle("x" * length)
             await pilot.pause()
             assert f"/1n · {found} of {of} " in screen_text(app)
+
+
+async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n8g": "out of memory"}
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot)
+        for width in (80, 90, 99):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            table = page.main_panel().table
+            assert any(flags_below(case, page._groups) for _, case in page._cases.values())
+            for key in table.shown_keys:
+                table.select(key)
+                await pilot.pause()
+                _, case = page._cases[key]
+                told = flags_below(case, page._groups)
+                assert not told or shows(app, told), (width, told, screen_text(app))

@@ -995,3 +995,23 @@ def test_a_silent_run_says_for_how_long_in_its_state_and_why_elsewhere(
     assert row.cells[0].plain == f"▲ silent {said}"
     assert row.cells[1].plain.endswith("#1"), "and nothing after it"
     assert "connection lost" in " ".join(cell.plain for cell in of_lost.cells)
+
+
+async def test_attempts_that_were_replaced_are_no_more_runs_behind_a_filter(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=1)
+        page = await open_runs(app, pilot)
+        for _ in range(6):
+            await pass_time(workspace, app, pilot, 30)
+        table = page.query_one(KeyedTable)
+        await pilot.press("home", "x", "t")
+        await pass_time(workspace, app, pilot, 30)
+        assert table.shown_keys[-1] == "r01b"
+        assert "1 tried again" in screen_text(app)
+        await pilot.press("/", *"1n")
+        assert "/1n · 2 of 4 · 1 earlier attempt" in screen_text(app)
+        await pilot.press("backspace", "backspace", *"2n")
+        assert "/2n · 1 of 4 " in screen_text(app)

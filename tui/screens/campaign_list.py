@@ -26,6 +26,7 @@ from tui.screens.campaign_text import (
     Results,
     called,
     campaign_rows,
+    not_removable,
     remove_question,
     summary_words,
     tag_words,
@@ -309,7 +310,7 @@ class CampaignList(Dialog[str]):
             with typed_ahead(self).held():  # keys are for the question
                 asked = await self._session.look_at_removable(chosen.path)
         except DlperfError as error:
-            self.post_message(Problem(error))
+            self.post_message(Problem(not_removable(error)))
             return
 
         def answered(answer: str | None) -> None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from backends.campaign.record.lock import CampaignLockedError, Role
 from backends.results.numbers import bytes_text, readable
 from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
+from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
 from tui.campaign_words import figure_words, lost_words, state_words
 from tui.row_order import RowOrder
@@ -138,6 +140,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     parts += [summary.about.note] if summary.about.note else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{summary.done} of {summary.total} runs ended"]
+    parts += [f"{summary.tried_again} tried again"] if summary.tried_again else []
     parts += lost_words(summary)
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
@@ -161,6 +164,21 @@ def none_shown(nothing: str, session: Session) -> str:
 def called(summary: CampaignSummary) -> str:
     """By its name, and its directory's where that has another."""
     return plain(summary.called)
+
+
+def not_removable(error: DlperfError) -> DlperfError:
+    """The same with the keys that help here, in the place of commands."""
+    from backends.campaign.folder.remove import LeftOnHostsError  # noqa: PLC0415 (seldom needed)
+
+    if isinstance(error, CampaignLockedError):
+        remedy = "quit the console that writes it; d removes it then"
+        if error.holder is not None and error.holder.role == Role.KEEPER:
+            remedy = "Enter opens it, and C on Runs ends it; d removes it then"
+    elif isinstance(error, LeftOnHostsError):
+        remedy = "r goes on with it, and C on Runs ends and verifies it; d removes it then"
+    else:
+        return error
+    return DlperfError(error.what, where=error.where, remedy=remedy)
 
 
 def remove_question(asked: Removable) -> Choice:

@@ -209,8 +209,7 @@ class Compare(Dialog[None]):
             self.query_one(f"#{view}").display = view in shown and found is not None
         if found is None:
             return
-        reason = selected[1] if selected and "verdict" not in shown else None
-        below = below_rows(found, self._labels, reason)
+        below = below_rows(found, self._labels, None if "verdict" in shown else selected)
         self.query_one("#below-compared", Static).update(below)
         self.query_one("#below-compared").display = bool(below)
         if "campaigns" in shown:

@@ -81,9 +81,11 @@ def labels_of(found: SideBySide) -> CaseLabels:
     return compared_labels(case for _, case in found.cases())
 
 
-def below_rows(found: SideBySide, labels: CaseLabels, selected: ComparedCase | None = None) -> Text:
+def below_rows(
+    found: SideBySide, labels: CaseLabels, selected: tuple[int, ComparedCase] | None = None
+) -> Text:
     """What the selected verdict rests on, what is so of all rows, and what is in none of them."""
-    said = [(_reason(selected, found) if selected else "", "")]
+    said = [(_whole_reason(*selected, found) if selected else "", "")]
     profiles = {case.profile for _, case in found.cases()}
     shared = [*profiles] if len(profiles) == 1 else []
     shared += [f"all {labels.shared}"] if labels.shared else []
@@ -113,7 +115,7 @@ def _row(
     if several:
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     which = [cell(place + 1, series_colour(place), right=True)] if _held_by_number(found) else []
-    verdict = [verdict_text(case, place, found)]
+    verdict = [verdict_text(case, place, found, brief=not reasons)]
     interval = range_cell(case.interval, lambda value: fixed(value, 3)).replace(" … ", "…")
     return Row(
         row_key(place, case),
@@ -142,16 +144,29 @@ def _counts(case: ComparedCase) -> str:
     return ", ".join(dict.fromkeys(counts))
 
 
-def verdict_text(case: ComparedCase, place: int, found: SideBySide) -> Text:
+def verdict_text(case: ComparedCase, place: int, found: SideBySide, *, brief: bool = False) -> Text:
+    """``brief``: of a case on one side only which that is, without the verdict."""
     symbol, colour = VERDICTS[case.verdict]
     word = str(case.verdict)
     if case.ground in ON_ONE_SIDE:
-        word = f"only in {(place if case.baseline is None else found.baseline) + 1}"
+        where = _only_in(case, place, found)
+        word = where if brief else f"{word}: {where}"
     return cell(f"{symbol} {word}", colour)
+
+
+def _only_in(case: ComparedCase, place: int, found: SideBySide) -> str:
+    return f"only in {(place if case.baseline is None else found.baseline) + 1}"
 
 
 def _reason(case: ComparedCase, found: SideBySide) -> str:
     return "" if case.ground in ON_ONE_SIDE else plain(reason(case, found.threshold))
+
+
+def _whole_reason(place: int, case: ComparedCase, found: SideBySide) -> str:
+    """With the verdict where its row has no word of that."""
+    if case.ground in ON_ONE_SIDE:
+        return f"{case.verdict}: {_only_in(case, place, found)}"
+    return _reason(case, found)
 
 
 def title_words(found: SideBySide, room: int) -> str:

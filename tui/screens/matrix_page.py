@@ -50,7 +50,7 @@ from tui.widgets.shown_text import ShownText
 if TYPE_CHECKING:
     from profiles.format.presets import Preset
 
-COLUMNS = (Column("name", "    Profile", None),)
+COLUMNS = (Column("name", "    Profile", None, ends=True),)
 
 WHOLE = 1000
 """Columns and lines for what is known of a case, where that is read by itself: none is cut."""

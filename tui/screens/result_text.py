@@ -91,6 +91,7 @@ _GRADE_COLOURS: Mapping[Grade | None, str] = {
     Grade.C: WARN,
     Grade.D: BAD,
 }
+NO_FLAGS = ("–", "nothing ended yet")
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
 
@@ -169,17 +170,19 @@ def result_rows(
     groups: Sequence[Group], labels: CaseLabels, order: RowOrder[CaseResult] = BY_CASE
 ) -> list[Row]:
     called = _called(groups, labels)
-    simulated = all_simulated(groups)
+    but = _told_once(groups)
     group_of = {id(case): group for group in groups for case in group.cases}
     cases = order.of(case for group in groups for case in group.cases)
     units = len({group.unit for group in groups}) > 1
     return [
-        _row(group_of[id(case)], case, called[case.as_case.key], units=units, simulated=simulated)
+        _row(group_of[id(case)], case, called[case.as_case.key], units=units, but=but)
         for case in cases
     ]
 
 
-def _row(group: Group, case: CaseResult, label: Text, *, units: bool, simulated: bool) -> Row:
+def _row(
+    group: Group, case: CaseResult, label: Text, *, units: bool, but: frozenset[Concern]
+) -> Row:
     base = case.case == group.base
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
@@ -196,7 +199,7 @@ def _row(group: Group, case: CaseResult, label: Text, *, units: bool, simulated:
             cell(scatter(cv), colour, right=True),
             cell(count_cell(case), right=True),
             cell(str(case.grade or "–"), _GRADE_COLOURS.get(case.grade, MUTED)),
-            flags(case, frozenset({Concern.SIMULATED} if simulated else ())),
+            flags(case, but),
         ),
         find=case.profile,
     )
@@ -206,6 +209,16 @@ def _cv_colour(case: CaseResult) -> str:
     if Concern.CV_RED in case.concerns:
         return BAD
     return WARN if Concern.CV_AMBER in case.concerns else ""
+
+
+def _told_once(groups: Sequence[Group]) -> frozenset[Concern]:
+    return frozenset({Concern.SIMULATED} if all_simulated(groups) else ())
+
+
+def flags_below(case: CaseResult, groups: Sequence[Group]) -> str:
+    """All flags of a case, for a line where their column has no room; empty where there is none."""
+    told = flags(case, _told_once(groups)).plain
+    return told if told not in NO_FLAGS else ""
 
 
 def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:

@@ -24,6 +24,7 @@ from tui.screens.result_text import (
     BY_CASE,
     all_simulated,
     case_text,
+    flags_below,
     group_label,
     labels_of,
     result_columns,
@@ -136,9 +137,10 @@ class ResultsPage(Page):
 
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
         width = chart.content_size.width
+        marks = "" if self.has_class("-wide") else flags_below(case, self._groups)
         if is_collective(group):
             chart.show(busbw_plot(self._groups, case, width=width))
-            set_frame(chart, "bus bandwidth in GB/s over the size of a message")
+            set_frame(chart, "bus bandwidth in GB/s over the size of a message", marks)
             return
         if not is_curve(self._groups, group.unit):
             bars, room = self._bars(group.unit), self._room - FRAME
@@ -147,7 +149,7 @@ class ResultsPage(Page):
                 rows = room - AXIS_ROWS - 1 - over
                 plot = case_bars(bars, case, width=width, rows=rows)
             chart.show(plot)
-            set_frame(chart, f"{plain(group.unit)} of each case")
+            set_frame(chart, f"{plain(group.unit)} of each case", marks)
             return
         quantity = self._quantity
         named = [(group_label(g, self._groups, self._labels), g) for g in self._groups]
@@ -165,7 +167,7 @@ class ResultsPage(Page):
                 empty=why_no_curve(group, quantity),
             )
         )
-        set_frame(chart, curve_title(quantity, group.unit, self._groups))
+        set_frame(chart, curve_title(quantity, group.unit, self._groups), marks)
 
     def _bars(self, unit: str) -> list[tuple[str, CaseResult, Published | None]]:
         """Every case in the unit, by the name that it has in the table."""

@@ -86,6 +86,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     )
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
+    parts += [(f"{viewed.tried_again} tried again", MUTED)] if viewed.tried_again else []
     left_out = ((viewed.cancelled - viewed.skipped, "cancelled"), (viewed.skipped, "skipped"))
     parts += [(f"{many} {word}", MUTED) for many, word in left_out if many]
     if leaving:
@@ -134,13 +135,16 @@ class RunRows:
         profiles = self._profiles if len(self._profiles) > 1 else {}
         units = len(_units(viewed)) > 1
         by = tuple(profiles), units, self._labels
+        last = {run.run_id for run in viewed.state.latest_attempts()}
         known, self._known = self._known, {}
         for run in viewed.runs:
             before = known.get(run.run_id)
             same = before is not None and (before[0] is run or before[0] == run)
-            if before is None or not same or before[1] != by:
+            replaced = run.run_id not in last
+            if before is None or not same or before[1] != (*by, replaced):
                 label = _label(_called(run, self._labels), profiles.get(run.profile, ""))
-                before = (run, by, _row(run, label, units=units))
+                row = replace(_row(run, label, units=units), replaced=replaced)
+                before = (run, (*by, replaced), row)
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
 

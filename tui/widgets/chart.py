@@ -8,7 +8,7 @@ labels, and drawn on the UI thread. It is imported on first use.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -38,7 +38,7 @@ CURVE_ROWS = 24
 _X, _Y = itemgetter(0), itemgetter(1)
 BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 """The bit of each dot in its character: left and right, from below."""
-LONGEST_LABEL = 40
+LEAST_LABEL = 8
 CURSOR, BAR, EDGE = "◉", "│", "┊"
 
 
@@ -281,17 +281,20 @@ def series_colour(number: int) -> str:
 
 def legend(plot: Plot, width: int, height: int) -> list[Text]:
     """The curves by name above a chart of that size, in two lines or in a quarter of it; names are
-    cut for that, and what still has no room is counted. What nobody measured is always named."""
+    cut as far as that takes, and what still has no room is counted. What nobody measured is always
+    named."""
     most = max(2, height // 4)
     named = [line for line in plot.lines if line.label]
-    for longest in (LONGEST_LABEL, max(8, width // 2 - 6)):
-        lines = _legend_lines(plot, named, width, longest)
-        if len(lines) <= most:
-            return lines
+    whole = min(width, max((cell_len(plain(line.label)) for line in named), default=0))
+    least = max(LEAST_LABEL, min(whole, width // 2 - 6))
+    rooms = range(least, max(least, whole) + 1)
+    fit = bisect_right(rooms, most, key=lambda room: len(_legend_lines(plot, named, width, room)))
+    if fit:
+        return _legend_lines(plot, named, width, rooms[fit - 1])
     always = [line for line in named if line.band is not None]
     others = [line for line in named if line.band is None]
     for shown in range(len(others), -1, -1):
-        lines = _legend_lines(plot, [*always, *others[:shown]], width, longest)
+        lines = _legend_lines(plot, [*always, *others[:shown]], width, least)
         if len(lines) <= most:
             return lines
     return lines[:most]
@@ -301,16 +304,17 @@ def _legend_lines(plot: Plot, named: Sequence[Line], width: int, longest: int) -
     entries = []
     for line in named:
         tag = f"{line.tag} " if line.tag else ""
-        entry = Text(f"{tag}{_without_middle(plain(line.label), longest)}", line.colour)
-        if line.note:
-            entry.append(f" {plain(line.note)}", MUTED)
+        note = f" {plain(line.note)}" if line.note else ""
+        room = max(LEAST_LABEL, min(longest, width - 1 - cell_len(tag + note)))
+        entry = Text(f"{tag}{_without_middle(plain(line.label), room)}", line.colour)
+        entry.append(note, MUTED)
         entries.append((entry, 3))
     if more := plot.more + sum(bool(line.label) for line in plot.lines) - len(named):
         entries.append((Text(f"+{more} more", MUTED), 2))
     entries += [(Text(words, MUTED), 2) for words in plot.legend]
     lines = [Text(" ", no_wrap=True, end="")]
     for entry, apart in entries:
-        if lines[-1].cell_len + entry.cell_len >= width and lines[-1].cell_len > 1:
+        if lines[-1].cell_len + entry.cell_len > width and lines[-1].cell_len > 1:
             lines.append(Text(" ", no_wrap=True, end=""))
         lines[-1].append_text(entry).append(" " * apart)
     return lines

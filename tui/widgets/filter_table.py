@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
+from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.messages import Said
 from tui.text import plain
@@ -88,10 +89,11 @@ class TablePanel(Vertical):
 
     def _with_filter(self, title: Text) -> Text:
         """Where there is no room for both the title gives: that rows are hidden must be seen."""
-        gone, of = self.table.unmatched, self.table.row_total
-        found = len(self.table.shown_keys) - gone
-        unmatched = f"{BETWEEN}1 no longer matches" * gone
-        filtered = Text(f"/{plain(self.filter_text)} · {found} of {of}{unmatched}", MUTED)
+        gone, of, replaced = self.table.unmatched, self.table.row_total, self.table.replaced_shown
+        found = len(self.table.shown_keys) - replaced - gone
+        also = f"{BETWEEN}{counted(replaced, 'earlier attempt')}" if replaced else ""
+        also += f"{BETWEEN}1 no longer matches" * gone
+        filtered = Text(f"/{plain(self.filter_text)} · {found} of {of}{also}", MUTED)
         left = max(0, self.size.width - CORNERS) - filtered.cell_len - len(BETWEEN)
         if self.size.width and left < title.cell_len:
             if left < LEAST_TITLE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
@@ -34,7 +34,8 @@ class Column:
     """``width``: columns of text; None: what the others leave (one such column, ``least`` of them
     or more).
 
-    ``from_width``: the column is left out while the table is narrower than that. ``most``: it may
+    ``from_width``: the column is left out while the table is narrower than that, and where names
+    that would be cut are whole without it. ``most``: it may
     grow to so many for what its cells hold, where the other column leaves that empty; of the other
     one: what it is to have, whatever its cells hold. A column that needs less than its ``width``
     gives the rest where the other one is too narrow; one in which there has been nothing at all
@@ -65,13 +66,14 @@ class Row:
     """``cells`` in the order of the columns. ``find``: what ``/`` searches besides the cells.
     ``spread``: the number of a cell that may go on over the cells behind it in which there is
     nothing; no column is as wide as that one would be. ``insists``: over others too, as far as it
-    has no room without them."""
+    has no room without them. ``replaced``: another row counts in its place."""
 
     key: str
     cells: tuple[Text, ...]
     find: str = ""
     spread: int | None = None
     insists: bool = False
+    replaced: bool = False
     widths: tuple[int, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -151,8 +153,14 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     @property
     def row_total(self) -> int:
-        """Of all rows, those too that the filter leaves out."""
-        return len(self._rows)
+        """Of all rows, those too that the filter leaves out, but for what was replaced."""
+        return sum(not row.replaced for row in self._rows)
+
+    @property
+    def replaced_shown(self) -> int:
+        """How many of the rows that match count for nothing."""
+        shown = (self._drawn[key][0] for key in self._keys)
+        return sum(row.replaced and row.matches(self._words) for row in shown)
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
@@ -204,11 +212,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         """Visible columns and their widths for the present width."""
         needed = self._note_needed()
         total = self.scrollable_content_region.width or self.size.width or 80
-        chosen = [
-            c
-            for c in self._all_columns
-            if total >= c.from_width and not (c.if_any and c.key not in self._filled)
-        ]
+        chosen = self._chosen(total, needed)
         fixed = sum(c.width for c in chosen if c.width is not None)
         rest = total - fixed - 2 * self.cell_padding * len(chosen)
         widths = {c.key: c.width or 0 for c in chosen}
@@ -242,6 +246,33 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 widths[column.key] += more
                 spare, rest = spare - more, rest - more
         return tuple((c, max(least, rest) if c is other else widths[c.key]) for c in chosen)
+
+    def _chosen(self, total: int, needed: Mapping[str, int]) -> list[Column]:
+        """Without those of the last that only a wide table has, where names are whole then."""
+        chosen = [
+            c
+            for c in self._all_columns
+            if total >= c.from_width and not (c.if_any and c.key not in self._filled)
+        ]
+        names = next((c for c in chosen if c.width is None and c.ends), None)
+        if names is None:
+            return chosen
+
+        def left(column: Column) -> int:
+            if column.still or column.width is None:
+                return (column.width or 0) + 2 * self.cell_padding
+            if column.key not in self._filled:
+                return 0
+            least = min(column.width, max(needed[column.key], cell_len(column.label)))
+            return least + 2 * self.cell_padding
+
+        late = [c for c in chosen if c.from_width]
+        room = total - sum(map(left, chosen))
+        for kept in range(len(late), -1, -1):
+            gone = late[kept:]
+            if room + sum(map(left, gone)) >= needed[names.key]:
+                return [c for c in chosen if c not in gone]
+        return chosen
 
     def _note_needed(self) -> dict[str, int]:
         """By column, the longest that it has held; and in which there has been anything."""

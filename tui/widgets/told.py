@@ -11,7 +11,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tui.messages import PASSING
-from tui.text import shorten
+from tui.text import both_ends, shorten
 from tui.theme import ACCENT, BAD, TEXT, WARN
 
 _COLOURS = {"information": ACCENT, "warning": WARN, "error": BAD}
@@ -74,6 +74,10 @@ def _words(one: Notification) -> Text:
 def _within(words: Text, width: int, lines: int) -> list[Text]:
     wrapped = list(words.wrap(_NO_CONSOLE, width))
     if len(wrapped) > lines:
-        rest = " ".join(line.plain.strip() for line in wrapped[lines - 1 :])
-        wrapped[lines - 1 :] = [Text(shorten(rest, width), TEXT)]
+        rest = words.plain
+        for line in wrapped[: lines - 1]:  # a long name is broken, and no space is in it
+            rest = rest[rest.index(line.plain.strip()) + len(line.plain.strip()) :]
+        rest = " ".join(rest.split())
+        cut = both_ends if "/" in rest.rpartition(" ")[2] else shorten  # a file's name is its end
+        wrapped[lines - 1 :] = [Text(cut(rest, width), TEXT)]
     return wrapped

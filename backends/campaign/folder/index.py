@@ -16,6 +16,7 @@ from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.results.attempts import tried_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class CampaignSummary:
     keeper: bool = False  # it is live, and a keeper goes on with it
     profiles: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
+    tried_again: int = 0  # runs, of all
 
     @property
     def called(self) -> str:
@@ -163,6 +165,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
+        tried_again=tried_again(latest),
     )
 
 

@@ -49,6 +49,10 @@ class CannotRemoveError(DlperfError):
     """A campaign stays where it is."""
 
 
+class LeftOnHostsError(CannotRemoveError):
+    """Something of it may be on a host, of which only this campaign knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Removable:
     """A campaign as it is while somebody is asked about it. ``size``: bytes on this disk.
@@ -161,7 +165,7 @@ def _check_content(path: Path) -> None:
             remedy="--force removes it all the same; 'dlperf-tui sweep' lists what is left",
         ) from error
     if left := _left_on_hosts(state):
-        raise CannotRemoveError(
+        raise LeftOnHostsError(
             left,
             where=str(path),
             remedy="'dlperf-tui cancel' ends and verifies it; --force removes it all the same",

@@ -75,5 +75,5 @@ def cite_of(state: CampaignState, bundle: Bundle) -> str:
     if state.created_at:
         began = datetime.fromtimestamp(state.created_at, UTC).strftime("%Y-%m-%d")
     simulated = "SIMULATED, " if state.simulated else ""
-    runs = f"{simulated}{counted(len(state.runs), 'run')}"
+    runs = f"{simulated}{counted(len(state.latest_attempts()), 'run')}"
     return cite_line(state.campaign, state.version, began, runs, bundle)

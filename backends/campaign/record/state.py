@@ -31,6 +31,7 @@ from backends.campaign.record.run_record import NewReadings, RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Held
 from backends.hosts.preflight_finding import Bearing
+from backends.results.attempts import latest_attempts
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
 from profiles.counted import counted
 from profiles.errors import SelectionError
@@ -130,8 +131,9 @@ class CampaignState:
         """That it goes on, and how far it is; empty when it has finished, or was imported."""
         if self.finished or self.imported:
             return ""
-        ended = sum(run.state.ended for run in self.runs.values())
-        return f"it has not finished: {ended} of {counted(len(self.runs), 'run')} ended"
+        latest = self.latest_attempts()
+        ended = sum(run.state.ended for run in latest)
+        return f"it has not finished: {ended} of {counted(len(latest), 'run')} ended"
 
     def found(self, *, frozen_damage: str, copy_of: Place | None) -> CampaignState:
         """With what a look at its directory says; the journal does not know."""
@@ -158,10 +160,7 @@ class CampaignState:
 
     def latest_attempts(self) -> tuple[RunRecord, ...]:
         """The last attempt of every planned repeat, in planning order."""
-        latest: dict[tuple[object, ...], RunRecord] = {}
-        for run in self.runs.values():
-            latest[run.slot] = run
-        return tuple(latest.values())
+        return latest_attempts(self.runs.values())
 
 
 def campaign_of(run_id: str) -> str:

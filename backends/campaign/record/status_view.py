@@ -21,6 +21,7 @@ from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
 from backends.inventory.nodesets import fold_nodeset
+from backends.results.attempts import tried_again
 from backends.transports.transport import Problem
 from profiles.durations import clock_text, format_duration
 from profiles.format.case import Case
@@ -115,6 +116,7 @@ class CampaignSnapshot:
     kept_by: Holder | None = None  # who else is at work on it; None: nobody, or we are
     profiled: int = 0  # of those that succeeded: uncounted, for where the time goes
     skipped: int = 0  # of the cancelled: before they had started
+    tried_again: int = 0  # of all
 
     @property
     def deserted(self) -> bool:
@@ -220,6 +222,7 @@ def take(
         kept_by=kept_by,
         profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
         skipped=sum(run.state is RunState.CANCELLED and run.started_at is None for run in done),
+        tried_again=tried_again(latest),
     )
 
 

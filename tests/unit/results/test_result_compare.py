@@ -487,3 +487,16 @@ def test_what_both_have_comes_first_and_each_case_once(
     cases = compare(measured(ours | shared), measured(theirs | shared)).cases
     assert {case.case for case in cases[: len(shared)]} == shared
     assert sorted(case.case for case in cases) == sorted(ours | theirs | shared)
+
+
+def tried_twice(runs: Sequence[RunResult]) -> list[RunResult]:
+    first = [replace(r, run_id=f"{r.run_id}-a1", state="failed", throughput=None) for r in runs]
+    return [*first, *(replace(run, attempt=2) for run in runs)]
+
+
+def test_a_run_that_was_tried_again_is_one_run_however_a_comparison_counts(runs_of):
+    ours = [replace(run, campaign="a") for run in runs_of("1n1g", STEADY)]
+    retried = [*tried_twice(ours[:2]), *ours[2:]]
+    due = [replace(run, campaign="a") for run in planned(runs_of("1n2g", [1.0, 1.0]))]
+    assert compare(ours, [*retried, *due]).unfinished[1] == (len(ours), len(ours) + 2)
+    assert compare(retried, retried).same_runs == len(ours)

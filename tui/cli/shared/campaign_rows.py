@@ -122,12 +122,18 @@ def run_rows(views: Sequence[RunView]) -> Rows:
 
 def most_telling(shown: CampaignSnapshot, room: int) -> tuple[tuple[RunView, ...], int]:
     """As many runs as there is room for, in their order, and how many are left out: those at work
-    first, then those that failed, then the last that ended."""
+    first, then those that failed, then the last that ended; attempts that were replaced last."""
     if len(shown.runs) <= room:
         return shown.runs, 0
     room = max(1, room - 1)  # a line says how many more there are
-    numbers = sorted(range(len(shown.runs)), key=lambda n: (_rank(shown.runs[n]), -n))[:room]
-    return tuple(shown.runs[number] for number in sorted(numbers)), len(shown.runs) - len(numbers)
+    last = {run.run_id for run in shown.state.latest_attempts()}
+    ranks = [_rank(view) if view.run_id in last else _REPLACED for view in shown.runs]
+    numbers = sorted(range(len(ranks)), key=lambda n: (ranks[n], -n))[:room]
+    more = shown.total - sum(ranks[number] < _REPLACED for number in numbers)
+    return tuple(shown.runs[number] for number in sorted(numbers)), more
+
+
+_REPLACED = 4
 
 
 def _rank(view: RunView) -> int:
