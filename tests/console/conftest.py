@@ -86,7 +86,8 @@ async def console(
 
 def tick(app: DlperfApp) -> None:
     """What the clockwork does twice a second, now."""
-    getattr(app.screen, "tick", lambda: None)()
+    if app.screen.is_mounted:
+        getattr(app.screen, "tick", lambda: None)()
 
 
 @pytest.fixture
