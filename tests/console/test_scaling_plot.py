@@ -146,7 +146,7 @@ def test_every_repeat_is_on_its_line_within_the_slowest_and_the_fastest(
     assert (OUTLIER in line) <= bool(case.spread.outliers)
     explained = distribution_legend([case])
     for sign in {*line} - {" "}:
-        assert ("a digit" if sign.isdigit() else sign) in explained
+        assert ("2–9" if sign.isdigit() else sign) in explained
     assert (INTERVAL in explained) == (case.spread.interval is not None)
 
 

@@ -23,7 +23,7 @@ def legend(cases: Iterable[CaseResult]) -> str:
     """What the signs mean that lines of these cases have."""
     told = list(cases)
     spreads = [case.spread for case in told if case.spread is not None]
-    parts = [f"{REPEAT} a repeat, a digit so many in one place", f"{MEDIAN} median"]
+    parts = [f"{REPEAT} a repeat, 2–9 so many together", f"{MEDIAN} median"]
     if max((len(case.throughputs) for case in told), default=0) >= 10:
         parts.insert(1, f"{MANY} ten or more")
     if any(spread.interval is not None for spread in spreads):
