@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from rich.text import Text
@@ -12,7 +13,7 @@ from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
-from backends.results.findings import Concern, Grade
+from backends.results.findings import SHORTFALLS, Concern, Finding, Grade
 from backends.results.grade import rules_of
 from backends.results.grade_words import graded_lines, rules_text
 from backends.results.layouts.cells import (
@@ -56,6 +57,12 @@ SHORT = {
     Concern.SIMULATED: "simulated",
     Concern.FORCED: "forced",
     Concern.FAILED_RUNS: "failed runs",
+    Concern.FEW_REPEATS: "few repeats",
+    Concern.WIDE_INTERVAL: "wide interval",
+    Concern.WEAK_BASE: "weak base",
+    Concern.UNKNOWN_ENVIRONMENT: "unknown environment",
+    Concern.UNOBSERVED: "nobody watched",
+    Concern.STEADINESS_UNKNOWN: "steadiness unknown",
     Concern.CV_AMBER: "CV above 2%",
     Concern.CV_RED: "CV above 5%",
     Concern.OUTLIERS: "outlier",
@@ -92,6 +99,10 @@ _GRADE_COLOURS: Mapping[Grade | None, str] = {
     Grade.D: BAD,
 }
 NO_FLAGS = ("–", "nothing ended yet")
+_WIDE = frozenset({Concern.FEW_REPEATS, Concern.WIDE_INTERVAL})
+_UNQUIET = frozenset(
+    {Concern.CV_AMBER, Concern.CV_RED, Concern.UNSTEADY, Concern.DRIFT, Concern.DISTURBED}
+)
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
 
@@ -223,17 +234,25 @@ def flags_below(case: CaseResult, groups: Sequence[Group]) -> str:
 
 def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
     """The concerns of a case in a few words, ``but`` those that are told once of all."""
-    if not case.flags:
-        return cell("–" if case.repeats else "nothing ended yet", MUTED)
-    ceilings = {found.concern: found.ceiling for found in case.findings}
-    told = [c for c in case.flags if c not in but]
-    told = [c for c in told if c is not Concern.OUTLIERS or ceilings[c] > Grade.A]
-    told.sort(key=lambda concern: ceilings[concern], reverse=True)  # what costs most comes first
+    told = [
+        found.concern
+        for found in sorted(_telling(case), key=attrgetter("ceiling"), reverse=True)
+        if found.concern not in but
+        and (found.concern is not Concern.OUTLIERS or found.ceiling > Grade.A)
+    ]
     if not told:
-        return cell("–", MUTED)
+        return cell("–" if case.repeats else "nothing ended yet", MUTED)
     words = ", ".join(_in_short(concern, case) for concern in told)
     grave = any(concern in _GRAVE for concern in told)
     return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
+
+
+def _telling(case: CaseResult) -> list[Finding]:
+    """Its flags; and where they do not explain a C or a D, what does."""
+    odd = [found for found in case.findings if found.concern not in SHORTFALLS]
+    if case.grade in (None, Grade.A, Grade.B) or any(f.ceiling is case.grade for f in odd):
+        return odd
+    return [*odd, *(found for found in case.findings if found.ceiling is case.grade)]
 
 
 def _in_short(concern: Concern, case: CaseResult) -> str:
@@ -254,6 +273,19 @@ def _way_on(case: CaseResult, *, again: bool) -> str:
     if _all_skipped(case):
         return "3, and t there starts it" if again else ""
     return f"3 has its log{', and t there tries it again' * again}"
+
+
+def _better(case: CaseResult, *, here: bool) -> list[str]:
+    """What would mend that which sets the grade, as far as that can be mended; ``here``: by keys of
+    this console."""
+    if case.grade in (None, Grade.A):
+        return []
+    sets = [found.concern for found in case.findings if found.ceiling is case.grade]
+    ways = {
+        "more repeats would narrow it" + ": + on page 3 adds one of each case" * here: _WIDE,
+        "something else may use the hosts: page 1 shows it; repeat when they are quiet": _UNQUIET,
+    }
+    return [words for words, of in ways.items() if not of.isdisjoint(sets)]
 
 
 def _all_skipped(case: CaseResult) -> bool:
@@ -301,13 +333,15 @@ def case_text(
         text.append_text(named_rows(rows))
         said = configuration(case.metrics)
         text.append_text(named_rows(said, "\nthe workload, by its log"))
-    lines = graded_lines(case, group)
+    lines = sorted(graded_lines(case, group), key=itemgetter(0), reverse=True)  # the worst first
     text.append("\n")
     for allows, line in lines:
         text.append("▲ ", WARN)
         if allows > Grade.A:
             text.append(f"{allows} ", f"bold {_GRADE_COLOURS[allows]}")
         text.append(f"{plain(line)}\n")
+    for way_on in _better(case, here=retriable) if spread is not None else ():
+        text.append("→ ", ACCENT).append(f"{way_on}\n")
     if case.grade is Grade.A and not lines:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     text.rstrip()
