@@ -301,18 +301,19 @@ class DirectEngine:
                 changed()
 
     async def _look_at_leases(self, changed: Callable[[], None]) -> None:
-        """Hosts that others held join when they are free."""
+        """Hosts that others held join when they are free; who has the others may have changed."""
         while True:
             await sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
             held = [use for use in self._hosts.values() if use.held_by]
             holders = await asyncio.gather(*(self._holder(use.host.name) for use in held))
             for use, holder in zip(held, holders, strict=True):
-                if not holder:
-                    use.held_by = ""
+                if use.held_by and holder != use.held_by:
+                    use.held_by = holder
                     changed()
 
     async def _holder(self, name: str) -> str:
         try:
-            return await RemoteHost(self.transport(name)).lease_holder(self._group)
+            lease = await RemoteHost(self.transport(name)).lease(self._group)
         except (HostUnreachableError, RemoteError, TimeoutError):
             return ""  # the next start will tell
+        return "" if lease is None else lease.explained

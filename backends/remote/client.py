@@ -316,12 +316,11 @@ class RemoteHost:
         done = await self._run("port")
         return int(rest_of_line(done.stdout, "@port "))
 
-    async def lease_holder(self, group: str = "") -> str:
-        """Who holds the host, and which run; empty when it is free, or held by runs that share it
+    async def lease(self, group: str = "") -> Lease | None:
+        """Who holds the host, and which run; None when it is free, or held by runs that share it
         in ``group`` alone."""
         done = await self._run("lease", self._host.lease_dir, group)
-        lease = parse_lease(done.stdout.decode("utf-8", "replace"))
-        return "" if lease is None else lease.holder
+        return parse_lease(done.stdout.decode("utf-8", "replace"))
 
     async def stage(self, tree: StagedTree) -> None:
         """Store a tree of files on the host, once per content."""

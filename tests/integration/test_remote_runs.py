@@ -439,7 +439,7 @@ async def test_what_the_script_leaves_behind_is_ended_and_counted(
     status = await ended(here, "messy")
     assert (status.exit_code, status.leftovers, status.left) == (0, 2, 0)
     assert not alive(int((tmp_path / "pid").read_text()))
-    assert await here.lease_holder() == ""
+    assert await here.lease() is None
 
 
 async def test_the_script_meets_the_signals_of_a_login(here: RemoteHost) -> None:
@@ -479,7 +479,7 @@ async def test_cancel_over_ssh_ends_a_crowd(remote: RemoteHost, tmp_path: Path) 
     report = await remote.cancel("crowd", grace_s=1)
     assert report.left == 0
     assert all_gone(int(pid) for pid in pids.read_text().split())
-    assert await remote.lease_holder() == ""
+    assert await remote.lease() is None
     again = await remote.cancel("crowd", grace_s=1)
     assert (again.killed, again.left) == (0, 0)
 
@@ -498,7 +498,7 @@ async def test_where_the_supervisor_was_killed_nobody_claims_to_know(
         status = await ended(here, "orphan")
         assert status.phase is RunPhase.LOST
         assert status.same_boot
-        assert "orphan" in await here.lease_holder(), "its processes still use the host"
+        assert "orphan" in str(await here.lease()), "its processes still use the host"
         (found,) = await here.sweep()
         assert (found.run_id, found.phase) == ("orphan", RunPhase.LOST)
         assert found.processes >= 2
@@ -589,7 +589,7 @@ async def test_the_record_is_written_on_a_full_disk(tmp_path: Path) -> None:
         assert status.exit_code == 5
         with pytest.raises(RemoteError, match=r"No space left|cannot"):
             await remote.start(spec("next", "true"))
-        assert await remote.lease_holder() == ""
+        assert await remote.lease() is None
         (disk / "zeros").unlink()
         await remote.start(spec("next", "true"))
         assert (await ended(remote, "next")).exit_code == 0
@@ -625,10 +625,12 @@ async def test_the_container_of_a_run_is_removed_however_the_run_ends(
 
 
 async def test_a_held_host_says_who_holds_it_and_since_when(remote: RemoteHost) -> None:
-    assert await remote.lease_holder() == ""
+    assert await remote.lease() is None
     before = time.time()
     await remote.start(spec("holder", "sleep 600"))
-    assert await remote.lease_holder() == "alice@login01 sweep, run holder"
+    lease = await remote.lease()
+    assert lease is not None
+    assert lease.holder == "alice@login01 sweep, run holder"
     with pytest.raises(LeaseHeldError) as held:
         await remote.start(spec("second", "true", lease="bob@login02 other"))
     assert held.value.holder == "alice@login01 sweep, run holder"
@@ -684,7 +686,7 @@ async def _free(remote: RemoteHost) -> bool:
 
 async def test_a_run_without_a_lease_takes_none(here: RemoteHost) -> None:
     await here.start(spec("quiet", "sleep 600", lease=""))
-    assert await here.lease_holder() == ""
+    assert await here.lease() is None
     await here.cancel("quiet", grace_s=1)
 
 

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from backends.engines import direct
 from backends.engines.direct import DirectEngine
 from backends.engines.engine import Journaled, Trouble, Waiting, WaitKind, Wanted
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
+from backends.remote.client import RemoteHost
+from backends.remote.lease import Lease
 from backends.transports.local import LocalTransport
 from backends.transports.transport import Transport
 
@@ -82,6 +85,39 @@ async def test_a_host_held_by_others_is_waited_for() -> None:
     }
     engine.trouble("a", Trouble.HELD, "")
     assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
+
+
+async def test_who_holds_a_host_is_told_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another campaign's next run has it, then nobody."""
+    held: list[Lease | None] = [Lease("bob, campaign x, run 2"), Lease("bob, campaign x, run 3")]
+
+    async def lease(_remote: RemoteHost, _group: str) -> Lease | None:
+        return held[0]
+
+    monkeypatch.setattr(RemoteHost, "lease", lease)
+    monkeypatch.setattr(direct, "LEASE_LOOK_EVERY_S", 0.01)
+    engine = engine_of(snapshot("a"))
+    engine.trouble("a", Trouble.HELD, "bob, campaign x, run 1")
+    told: asyncio.Queue[None] = asyncio.Queue()
+
+    async def journal(held: object) -> None:
+        raise AssertionError(held)
+
+    tending = asyncio.create_task(
+        engine.tend(lambda: told.put_nowait(None), lambda name: None, journal)
+    )
+    for lease_now in (*held, None):
+        held[0] = lease_now
+        async with asyncio.timeout(10):
+            await told.get()
+        found = engine.schedule([Wanted("r", 1, 1)])
+        if lease_now is None:
+            assert found.starts == {"r": ("a",)}
+        else:
+            detail = f"held by {lease_now.explained}"
+            assert found.waiting == {"r": Waiting(WaitKind.UNUSABLE, ("a",), detail)}
+    tending.cancel()
+    await asyncio.wait({tending}, timeout=2)
 
 
 async def test_a_busy_host_is_used_only_by_force() -> None:
