@@ -19,7 +19,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.visual import RichVisual
 
-from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, until
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, settled, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.repaint import Painted
@@ -273,3 +273,51 @@ async def test_help_is_rendered_once_for_a_width(
         await pilot.resize_terminal(66, 30)
         await until(pilot, lambda: rendered)
         assert len(rendered) == len(set(rendered)), "other widths are other lines"
+
+
+class Letters:
+    """What Textual has sent, as letters at their places."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[int, int], str] = {}
+
+    def write(self, data: str) -> None:
+        x = y = 0
+        for sequence, kind, text in re.findall(r"(\x1b\[[\d;]*([A-Za-z]))|([^\x1b])", data):
+            if kind == "H":
+                y, x = (int(number) - 1 for number in sequence[2:-1].split(";"))
+            elif text == "\n":
+                y, x = y + 1, 0
+            elif text:
+                self.cells[y, x] = text
+                x += 1
+
+    def lines(self, width: int, height: int) -> list[str]:
+        return ["".join(self.cells.get((y, x), " ") for x in range(width)) for y in range(height)]
+
+
+@pytest.mark.parametrize("way", ["escape", "z"])
+@pytest.mark.parametrize("host", ["node1", "node4"])
+async def test_panels_that_move_are_painted_where_they_are(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, way: str, host: str
+) -> None:
+    """Also when somebody asked where a widget is before they were laid out: a filter goes, a row
+    comes into sight, and the panel below is pushed down."""
+    sent, display = Letters(), DlperfApp._display
+
+    def displayed(app: DlperfApp, screen: Any, renderable: Any) -> None:
+        if screen is app.screen and isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            sent.write(renderable.render_segments(TERMINAL))
+        display(app, screen, renderable)
+
+    monkeypatch.setattr(DlperfApp, "_display", displayed)
+    async with console(workspace, SMALL) as (app, pilot):
+        await pilot.press("1")
+        await settled(app)
+        await pilot.press("slash", *host, "enter")
+        await settled(app)
+        for key in ("z", way, "slash", "escape", way):
+            await pilot.press(key)
+            await settled(app)
+            strips = app.screen._compositor.render_strips()
+            assert sent.lines(*SMALL) == [strip.text for strip in strips], key

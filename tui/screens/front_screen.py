@@ -6,6 +6,7 @@ and all of it once more in the end; for a dialog it renders the page beside it e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.css.styles import RulesMap
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.notifications import Notifications
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -42,6 +43,7 @@ class FrontScreen(Screen[Result]):
         super().__init__(**named)
         self.sight = Sight(self, self.paint)
         self._owed = False
+        self._where_painted: Mapping[Widget, tuple[Region, Region]] = {}
         self._last_told = Told()
 
     def _extend_compose(self, widgets: list[Widget]) -> None:
@@ -70,7 +72,18 @@ class FrontScreen(Screen[Result]):
             self._dirty_widgets.clear()  # their regions are noted
         else:
             self._owed = False
+            self._repaint_moved()
             super()._compositor_refresh()
+
+    def _repaint_moved(self) -> None:
+        """Textual compares a layout with the one before, which it may have made anew in between,
+        because somebody asked where a widget is: what moved then stays as it was painted."""
+        shown = self._compositor.visible_widgets
+        if shown is not self._where_painted:
+            moved = shown.items() ^ self._where_painted.items()
+            regions = (clip.intersection(region) for _, (region, clip) in moved)
+            self._compositor._dirty_regions.update(filter(None, regions))
+            self._where_painted = shown
 
     def paint(self) -> None:
         """What there is to paint, now and not with the next tick of Textual's clock."""
