@@ -286,6 +286,10 @@ PANELS: Mapping[str, Panel] = {
             Key("down,j", "move(0,1)", "Down", "one case down", said="↓ j", palette=False),
             Key("left,h", "move(-1,0)", "Left", "one column left", said="← h", palette=False),
             Key("right,l", "move(1,0)", "Right", "one column right", said="→ l", palette=False),
+            Key("home,g", "end(-1)", "First", "to the first row", said="Home g", palette=False),
+            Key("end,G", "end(1)", "Last", "to the last row", said="End G", palette=False),
+            Key("pageup", "page(-1)", "Page up", "a page up", said="PgUp", palette=False),
+            Key("pagedown", "page(1)", "Page down", "a page down", said="PgDn", palette=False),
         ),
     ),
     "profiles": Panel(

@@ -142,7 +142,8 @@ class Comparison:
     ``across``: parameters that may differ between the two cases of a pair.
     ``names``: of what was compared, empty where nobody says; ``same_runs``: on both sides.
     ``machines``: of both sides, None where they are not recorded; no verdict rests on them.
-    ``unlike``: what the runs of common cases were not started alike from, as far as is recorded.
+    ``unlike``: what the runs of common cases were not started alike from; ``recorded``: whether
+    that is known of either side.
     ``unfinished``: of either side, how many of how many runs have ended; None: all."""
 
     threshold: float
@@ -154,6 +155,7 @@ class Comparison:
     same_runs: int = 0
     machines: tuple[Machines | None, Machines | None] = (None, None)
     unlike: tuple[Unlike, ...] = ()
+    recorded: tuple[bool, bool] = (True, True)
     unfinished: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
 
     def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
@@ -176,7 +178,8 @@ class Comparison:
     def started_from(self, ours: Recipe | None, theirs: Recipe | None) -> Comparison:
         """The same, where it is known what either side's runs were made of."""
         both = {case.profile: None for case in self.cases if case.baseline and case.candidate}
-        return replace(self, unlike=recipes_apart(ours, theirs, both))
+        known = ours is not None, theirs is not None
+        return replace(self, unlike=recipes_apart(ours, theirs, both), recorded=known)
 
     @property
     def judged(self) -> int:

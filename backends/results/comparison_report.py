@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -133,13 +134,30 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
         )
     if _simulated(comparison):
         before.append(EN.simulated)
-    before += [*recipe_words(comparison.unlike), *_other_rules(comparison)]
+    before += [*recipe_words(comparison.unlike), *_no_recipe(comparison), *_other_rules(comparison)]
     both = [case for case in comparison.cases if case.baseline and case.candidate]
     if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
         before.append(
             "Some cases shared their hosts (packed) on one side alone: ratios show that too."
         )
     return tuple(before)
+
+
+def _no_recipe(comparison: Comparison) -> list[str]:
+    """Of runs that this program started; an import says by itself what it is."""
+    told = (
+        [case for pair in comparison.cases if (case := side(pair)) is not None]
+        for side in (attrgetter("baseline"), attrgetter("candidate"))
+    )
+    lacking = [
+        name
+        for name, known, cases in zip(_SIDES, comparison.recorded, told, strict=True)
+        if not known and any(not run.imported for case in cases for run in case.runs)
+    ]
+    return [
+        f"What the runs of the {' and the '.join(lacking)} were started from is not recorded: "
+        "scripts, commands, settings and variables may be others."
+    ] * bool(lacking)
 
 
 def _other_rules(comparison: Comparison) -> list[str]:
@@ -206,7 +224,8 @@ def _exit_lines(comparison: Comparison) -> list[str]:
         cases = _names(decisive, labels)
         lines.append(f"Slower{among}, so that the exit code is 1: {cases}.")
     elif n:
-        lines.append(f"No case is slower beyond what chance does{among}.")
+        beyond = f"by more than {comparison.threshold * 100:g}%"
+        lines.append(f"No case is slower {beyond} and beyond what chance does{among}.")
     if others := comparison.of(Verdict.DIFFERENT_MODEL):
         lines.append(
             f"No verdict on another model, and the exit code does not rest on it: "
@@ -350,6 +369,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
         "environments": [
             {"baseline": ours, "candidate": theirs} for ours, theirs in comparison.environments
         ],
+        "notes": list(comparison_words(comparison)[0]),
         "unlike": [asdict(unlike) for unlike in comparison.unlike],
         "assumed": [
             {

@@ -219,9 +219,9 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         change = signed_percent(trend.change)
         evidence = f"Kendall τ = {rounded(trend.tau):+f}, p = {significant(trend.p, 2)}"
         yield (
-            f"drift: {change} from the first repeat to the last ({evidence}); "
+            f"drift: {change} of the median over the repeats ({evidence}); "
             "temperature, clocks or other users?",
-            f"漂移：从首次到末次 {change}（{evidence}）；温度、频率或其他用户？",
+            f"漂移：从首次到末次变化为中位数的 {change}（{evidence}）；温度、频率或其他用户？",
         )
     elif concern is Concern.DEPENDENT_REPEATS:
         r = f"{rounded(spread.dependence or 0.0)}"

@@ -82,7 +82,7 @@ def recipe_words(found: Collection[Unlike]) -> list[str]:
         if sections := by_name["profile"]:
             parts.append(f"the profile says something else in {', '.join(sections)}")
         parts += [_values(unlike) for unlike in own if unlike.kind not in _BY_NAME]
-        whose = f"{profile} was not run alike" if profile else "The hosts' variables differ"
+        whose = f"{profile} was not run alike" if profile else "The inventory sets other variables"
         lines.append(f"{whose}: {'; '.join(parts)}.")
     return lines
 

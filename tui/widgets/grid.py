@@ -164,6 +164,12 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
         self.post_message(self.Moved())
 
+    def action_end(self, direction: int) -> None:
+        self.action_move(0, direction * len(self.cells))
+
+    def action_page(self, direction: int) -> None:
+        self.action_move(0, direction * max(1, self.size.height - self._grid.head))
+
     def action_mark(self) -> None:
         if self.current is not None:
             self.post_message(self.Toggled((self.current,)))

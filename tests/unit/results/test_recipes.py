@@ -112,7 +112,7 @@ def test_another_version_of_a_script_is_said(copy: Copy, dlperf: Dlperf) -> None
     copy.profile["stage"][0]["digest"] = "0123456789abcdef0123456789abcdef"
     said = dlperf("compare", EXAMPLE, copy.write())
     assert f"{PROFILE} was not run alike: other versions of torch_resnet50.py." in said
-    assert "variables differ" not in said
+    assert "other variables" not in said
     (found,) = unlike(dlperf, copy.path)
     assert (found["kind"], found["name"]) == ("file", "torch_resnet50.py")
     assert found["candidate"] == "0123456789abcdef0123456789abcdef"
@@ -132,7 +132,8 @@ def test_a_variable_of_the_hosts_is_said(copy: Copy, dlperf: Dlperf) -> None:
     copy.manifest["hosts"][0]["environment"] = ["NCCL_NVLS_ENABLE=1", "NCCL_DEBUG="]
     said = dlperf("compare", EXAMPLE, copy.write())
     assert (
-        "The hosts' variables differ: NCCL_DEBUG is not set in the baseline, empty in the" in said
+        "The inventory sets other variables: NCCL_DEBUG is not set in the baseline, empty in the"
+        in said
     )
     assert "NCCL_NVLS_ENABLE is 0 in the baseline, 1 in the candidate" in said
     assert "not run alike" not in said
@@ -171,3 +172,8 @@ def test_what_is_frozen_no_more_as_it_was_is_no_witness(
     assert unlike(dlperf, copy.path) == []
     path.unlink()
     assert unlike(dlperf, copy.path) == []
+    lacking = "What the runs of the candidate were started from is not recorded"
+    document = json.loads(dlperf("compare", EXAMPLE, copy.path, "--json"))
+    assert any(lacking in note for note in document["notes"])
+    assert lacking in dlperf("compare", EXAMPLE, copy.path)
+    assert "is not recorded" not in dlperf("compare", EXAMPLE, EXAMPLE)

@@ -214,7 +214,7 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
         "1 of 6 repeats did not succeed",
         "176.00 is less than the 190.05 of 1n2g",
         "another environment than the base 1n1g",
-        "drift: -7.4% from the first repeat to the last (Kendall τ = -1.00",
+        "drift: -7.4% of the median over the repeats (Kendall τ = -1.00",
         "different environments",
         "odd",
         "efficiency 125.0% is more than linear",
