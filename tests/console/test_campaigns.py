@@ -52,6 +52,7 @@ async def test_on_start_unfinished_campaigns_are_offered_and_enter_resumes(
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await until(pilot, partial(shows, app, "◌ unfinished"))
         shown = screen_text(app)
+        assert "re-attaches to runs" in " ".join(shown.split())
         assert "left" in shown
         assert "1/2" in shown
         assert "finished  done" not in shown
@@ -59,6 +60,18 @@ async def test_on_start_unfinished_campaigns_are_offered_and_enter_resumes(
         await until(pilot, lambda: app.current_mode == "runs")
         assert workspace.resumed == [(controller.path, False)]
         assert app.session.controller is controller
+
+
+async def test_of_a_demo_that_is_gone_nothing_is_promised_to_go_on(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.simulated = True
+    await prepared(workspace, "unfinished")
+    workspace.summaries = [replace(one, simulated=True) for one in workspace.summaries]
+    async with console(workspace) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, partial(shows, app, "has failed"))
+        assert "re-attaches" not in screen_text(app)
 
 
 async def test_an_unfinished_campaign_can_be_opened_read_only_or_ignored(

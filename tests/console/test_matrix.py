@@ -121,21 +121,21 @@ async def test_space_marks_and_unmarks_the_cell_under_the_cursor(workspace: Fake
 async def test_the_keys_of_tables_move_on_the_grid_too(workspace: FakeWorkspace) -> None:
     async with console(workspace, SMALL) as (app, pilot):
         page = await open_matrix(app, pilot)
-        rows = [row[0].case.label for row in page.query_one(MatrixGrid).cells]
+        rows = [row[0].case.tag for row in page.query_one(MatrixGrid).cells]
         for last, first in (("G", "g"), ("end", "home")):
             await pilot.press(last)
-            assert current(page).case.label == rows[-1]
+            assert current(page).case.tag == rows[-1]
             await pilot.press(first)
-            assert current(page).case.label == rows[0]
+            assert current(page).case.tag == rows[0]
         seen = {rows[0]}
         for _ in rows:
             await pilot.press("pagedown")
-            seen.add(current(page).case.label)
-        assert current(page).case.label == rows[-1]
+            seen.add(current(page).case.tag)
+        assert current(page).case.tag == rows[-1]
         assert len(seen) > 1
         for _ in rows:
             await pilot.press("pageup")
-        assert current(page).case.label == rows[0]
+        assert current(page).case.tag == rows[0]
 
 
 async def test_a_marks_all_that_can_run_and_n_takes_all_marks_away(

@@ -86,10 +86,13 @@ class CampaignList(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         with self.box(widest=True):
-            words = self.WORDS_READONLY if self._session.readonly else self.WORDS
-            yield Static(Text(words), classes="message", markup=False)
+            yield Static(Text(self._words), classes="message", markup=False)
             yield self._panel
             yield Static(classes="chosen", markup=False)
+
+    @property
+    def _words(self) -> str:
+        return self.WORDS_READONLY if self._session.readonly else self.WORDS
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
@@ -362,6 +365,14 @@ class Unfinished(CampaignList):
         "those that have ended meanwhile, and starts the rest; so does a keeper, while no console "
         "is open. Nothing is lost by ignoring them."
     )
+    WORDS_OF_SIMULATED = (
+        "Nobody goes on with these. Their simulated hosts went with the demo that had them: what "
+        "was at work there has failed. Resuming starts the rest. Nothing is lost by ignoring them."
+    )
+
+    @property
+    def _words(self) -> str:
+        return self.WORDS_OF_SIMULATED if self._session.simulated else self.WORDS
 
 
 def unfinished_question(
