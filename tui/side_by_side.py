@@ -50,6 +50,11 @@ class Side:
     def name(self) -> str:
         return ", ".join([self.about.name, *filter(None, [parameters_text(dict(self.setting))])])
 
+    @property
+    def called(self) -> str:
+        """What tells it from the others in little room: of settings of one campaign, the setting."""
+        return parameters_text(dict(self.setting)) or self.about.name
+
     def group_of(self, case: ComparedCase) -> Group | None:
         """The one that the case is of, whether it was measured here or not; else the one of that
         which it is held against."""

@@ -542,6 +542,9 @@ async def test_of_one_campaign_what_it_has_with_other_parameters_is_compared(
             "sizes, batch_size=128",
             "sizes, batch_size=160",
         ]
+        if size != SMALL:  # there is no room for the curves
+            await until(pilot, partial(shows, app, "batch_size=128"))
+            assert shows(app, "batch_size=160")
         assert {case.differs for _, case in found.cases()} == {(("batch_size", 128),)}
         assert len(found.cases()) == len(TAGS)
         assert shows(app, "1n8g b128→160")

@@ -231,7 +231,7 @@ class Compare(Dialog[None]):
         place, case = selected
         groups = [side.group_of(case) for side in found.sides]
         held = [
-            (side.name, there[0], None)
+            (side.called, there[0], None)
             for side in found.sides
             if (there := in_side(side, case)) is not None
         ]
@@ -243,7 +243,7 @@ class Compare(Dialog[None]):
             set_frame(chart, f"{plain(case.unit)} of {compared_label(case, self._labels)}")
             return
         curves = [
-            (side.name, curve(group, self._quantity) if group else ())
+            (side.called, curve(group, self._quantity) if group else ())
             for side, group in zip(found.sides, groups, strict=True)
         ]
         group, cursor = groups[place], None
