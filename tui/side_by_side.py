@@ -52,7 +52,7 @@ class Side:
 
     @property
     def called(self) -> str:
-        """What tells it from the others in little room: of settings of one campaign, the setting."""
+        """What tells it from the others in little room: of one of several settings, which it is."""
         return parameters_text(dict(self.setting)) or self.about.name
 
     def group_of(self, case: ComparedCase) -> Group | None:
