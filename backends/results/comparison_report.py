@@ -91,6 +91,18 @@ def comparison_words(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str
     return (*before, *cautions(comparison), *_not_known(comparison)), after
 
 
+def what_differs(comparison: Comparison) -> tuple[str, ...]:
+    """By name, what else than the change under test may show in the ratios."""
+    ours, theirs = comparison.machines
+    kinds = {
+        "environments": comparison.environments,
+        "hosts": ours and theirs and machines_apart(ours, theirs),
+        "scripts or settings": comparison.unlike,
+        "rules of measuring": _other_rules(comparison),
+    }
+    return tuple(name for name, found in kinds.items() if found)
+
+
 def _other_machines(comparison: Comparison) -> list[str]:
     """What no fingerprint tells: another machine with the same software and settings."""
     ours, theirs = comparison.machines

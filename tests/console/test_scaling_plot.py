@@ -209,7 +209,7 @@ def test_what_costs_no_grade_is_no_flag_and_what_costs_most_comes_first() -> Non
     assert "outliers" in tight.cases[0].flags
     assert flags(tight.cases[0]).plain == "–"
     wild = group_of(**{"1n1g": [100.0, 100.1, 99.9, 100.0, 160.0, 100.0]})
-    assert flags(wild.cases[0]).plain == "✗ CV above 5%, outlier"
+    assert flags(wild.cases[0]).plain == "✗ wide interval, CV above 5%, outlier"
 
 
 @pytest.mark.parametrize("quantity", Quantity)

@@ -19,6 +19,7 @@ from backends.results.comparison_report import (
     comparison_words,
     ratio_cell,
     reason,
+    what_differs,
 )
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.cells import count_cell, range_cell
@@ -89,8 +90,16 @@ def below_rows(
     profiles = {case.profile for _, case in found.cases()}
     shared = [*profiles] if len(profiles) == 1 else []
     shared += [f"all {labels.shared}"] if labels.shared else []
-    said += [(plain(", ".join(shared)), MUTED), (not_compared(found), WARN)]
+    said += [(plain(", ".join(shared)), MUTED), (_differing(found), WARN)]
+    said += [(not_compared(found), WARN)]
     return Text("\n").join(Text(words, colour) for words, colour in said if words)
+
+
+def _differing(found: SideBySide) -> str:
+    """What the panel of the campaigns tells in full."""
+    told = (what_differs(other.comparison) for other in found.others if other.comparison)
+    names = dict.fromkeys(name for names in told for name in names)
+    return f"▲ other {', '.join(names)}: see Campaigns (v)" if names else ""
 
 
 def compared_rows(found: SideBySide, labels: CaseLabels, *, reasons: bool = False) -> list[Row]:

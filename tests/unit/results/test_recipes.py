@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.campaign.folder.compare_campaigns import made_of
+from backends.inventory.host_entry import Inventory
+from backends.results.comparison_report import what_differs
 from backends.results.recipes import Recipe, recipe_words, recipes_apart
+from backends.results.summary import summarise
+from backends.use_cases import Workspace
 from tests.unit.results.conftest import Dlperf
+from tui.screens.compare_text import below_rows, labels_of
+from tui.side_by_side import Side, held_against
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 EXAMPLE = EXAMPLES / "h200-x4-resnet50-tf32"
@@ -21,10 +28,10 @@ PROFILE = "torch-resnet50"
 
 names = st.text("abcxyz_.", min_size=1, max_size=6)
 kinds = st.sampled_from(["file", "profile", "setting"])
-made_of = st.dictionaries(st.tuples(kinds, names), st.text("01", max_size=2), max_size=5)
+parts = st.dictionaries(st.tuples(kinds, names), st.text("01", max_size=2), max_size=5)
 recipes = st.builds(
     Recipe,
-    st.dictionaries(st.sampled_from(["p", "q"]), made_of),
+    st.dictionaries(st.sampled_from(["p", "q"]), parts),
     st.dictionaries(names, st.text("01", max_size=2), max_size=3),
 )
 
@@ -177,3 +184,24 @@ def test_what_is_frozen_no_more_as_it_was_is_no_witness(
     assert any(lacking in note for note in document["notes"])
     assert lacking in dlperf("compare", EXAMPLE, copy.path)
     assert "is not recorded" not in dlperf("compare", EXAMPLE, EXAMPLE)
+
+
+def test_what_else_may_show_is_named_where_a_comparison_begins(copy: Copy) -> None:
+    copy.profile["settings"]["iterations"] = "100"
+    workspace = Workspace(Inventory(()), None, EXAMPLES)
+    found = workspace.compare(EXAMPLE, copy.write(), 0.02)
+    assert what_differs(found) == ("scripts or settings",)
+    assert what_differs(workspace.compare(EXAMPLE, EXAMPLE, 0.02)) == ()
+    others = held_against(
+        tuple(
+            Side(path, runs, summarise(runs), "", (), recipe=made_of(path, runs))  # type: ignore[arg-type]
+            for path in (EXAMPLE, copy.path)
+            for runs in (workspace.runs_together([path])[0][0],)
+        ),
+        0,
+        0.02,
+    )
+    assert (
+        "▲ other scripts or settings: see Campaigns (v)"
+        in below_rows(others, labels_of(others)).plain
+    )
