@@ -322,11 +322,6 @@ class RemoteHost:
         done = await self._run("lease", self._host.lease_dir, group)
         return parse_lease(done.stdout.decode("utf-8", "replace"))
 
-    async def lease_holder(self, group: str = "") -> str:
-        """The same in words; empty when it is free."""
-        lease = await self.lease(group)
-        return "" if lease is None else lease.holder
-
     async def stage(self, tree: StagedTree) -> None:
         """Store a tree of files on the host, once per content."""
         digest = checked_name(tree.digest, "digest")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -157,19 +156,19 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
 
 def _no_recipe(comparison: Comparison) -> list[str]:
     """Of runs that this program started; an import says by itself what it is."""
-    told = (
-        [case for pair in comparison.cases if (case := side(pair)) is not None]
-        for side in (attrgetter("baseline"), attrgetter("candidate"))
-    )
     lacking = [
-        name
-        for name, known, cases in zip(_SIDES, comparison.recorded, told, strict=True)
-        if not known and any(not run.imported for case in cases for run in case.runs)
+        side
+        for side, known in zip(_SIDES, comparison.recorded, strict=True)
+        if not known and any(_ran_here(getattr(case, side)) for case in comparison.cases)
     ]
     return [
         f"What the runs of the {' and the '.join(lacking)} were started from is not recorded: "
         "scripts, commands, settings and variables may be others."
     ] * bool(lacking)
+
+
+def _ran_here(case: CaseResult | None) -> bool:
+    return case is not None and any(not run.imported for run in case.runs)
 
 
 def _other_rules(comparison: Comparison) -> list[str]:

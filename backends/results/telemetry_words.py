@@ -44,17 +44,15 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
             f"{found.repeats} of {found.of} repeats, most of all {which[0]}",
             f"{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
         )
-    reason = found.reason, _ZH_REASONS.get(found.reason, found.reason)
-    was = f"was throttled for {{}} ({reason[0]})", f"被降频 {seconds} 秒（{reason[1]}）"
+    was = "was throttled", "被降频"
     if found.reason in AT_ITS_LIMIT:  # nothing is wrong with it
-        was = (
-            f"was held at its limit for {{}} ({reason[0]})",
-            f"达到上限 {seconds} 秒（{reason[1]}）",
-        )
+        was = "was held at its limit", "达到上限"
     return pick(
         lang,
-        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0].format(f'{seconds} s of {of} s')}",
-        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]}",
+        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0]} for {seconds} s of {of} s "
+        f"({found.reason})",
+        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]} {seconds} 秒"
+        f"（{_ZH_REASONS.get(found.reason, found.reason)}）",
     )
 
 

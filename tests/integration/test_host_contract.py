@@ -25,6 +25,7 @@ from backends.remote.wrapper_messages import (
 )
 from backends.simulated.fake_run import FOREVER, Child, Output, Workload
 from backends.transports.transport import Transport
+from tests.support.leases import lease_holder
 from tests.support.players import Player, RealPlayer, SimulatedPlayer
 from tests.support.waiting import until
 
@@ -267,18 +268,18 @@ async def test_a_host_is_one_runs_at_a_time(
 
 
 async def _lease(player: Player) -> None:
-    assert await player.remote.lease_holder() == ""
+    assert await lease_holder(player.remote) == ""
     await running(player, "mine", SLEEPS, lease="alice@login01, campaign x")
     with pytest.raises(LeaseHeldError) as held:
         await player.start("yours", Workload(), lease="bob")
     assert held.value.holder == "alice@login01, campaign x, run mine"
     assert held.value.since
-    assert await player.remote.lease_holder() == "alice@login01, campaign x, run mine"
+    assert await lease_holder(player.remote) == "alice@login01, campaign x, run mine"
     assert (await player.remote.status("yours")).phase is RunPhase.ABSENT
     assert [x.run_id for x in await player.remote.sweep()] == ["mine"]
     await player.start("unleased", Workload(), lease="")
     await player.remote.cancel("mine")
-    assert await player.remote.lease_holder() == ""
+    assert await lease_holder(player.remote) == ""
     await player.start("yours", Workload(), lease="bob")
     assert (await follow(player, "yours"))[0].exit_code == 0
 
@@ -317,19 +318,19 @@ async def test_runs_of_one_group_share_a_host_on_devices_of_their_own(shared: Pl
             "alice@login01, run first",
             "alice@login01, run secon",
         )
-    assert await remote.lease_holder()
-    assert await remote.lease_holder("theirs")
-    assert await remote.lease_holder("ours") == ""
+    assert await lease_holder(remote)
+    assert await lease_holder(remote, "theirs")
+    assert await lease_holder(remote, "ours") == ""
     assert (await remote.cancel("first")).left == 0
     assert player.living("second") == 1
-    assert await remote.lease_holder() == "alice@login01, run second", "one end frees its own part"
+    assert await lease_holder(remote) == "alice@login01, run second", "one end frees its own part"
     assert (
         await refused(player, "third", group="theirs", devices=(0,)) == "alice@login01, run second"
     )
     await running(player, "third", SLEEPS, group="ours", devices=(1, 2))
     await remote.cancel("second")
     await remote.cancel("third")
-    assert await remote.lease_holder() == ""
+    assert await lease_holder(remote) == ""
     await running(player, "alone", SLEEPS, group="theirs", devices=(0,))
     assert await refused(player, "late", group="ours", devices=(5,)) == "alice@login01, run alone"
 
@@ -368,7 +369,7 @@ async def test_of_two_groups_that_race_only_one_comes_in(shared: Player) -> None
         for device in range(3):
             for group in ("ours", "theirs"):
                 await shared.remote.cancel(f"{group}{device}-{number}")
-        assert await shared.remote.lease_holder() == ""
+        assert await lease_holder(shared.remote) == ""
 
 
 async def test_nobody_shares_a_host_with_what_a_run_has_left(shared: Player) -> None:
@@ -378,7 +379,7 @@ async def test_nobody_shares_a_host_with_what_a_run_has_left(shared: Player) -> 
     await player.kill_supervisor("killed")
 
     async def hers() -> bool:
-        return "run killed" in await remote.lease_holder("ours")
+        return "run killed" in await lease_holder(remote, "ours")
 
     await until(hers)
     assert "run killed" in await refused(player, "next", group="ours", devices=(2,))
@@ -439,7 +440,7 @@ async def test_what_a_run_leaves_behind_is_ended_and_counted(player: Player) -> 
     status, _ = await follow(player, "leaves")
     assert (status.exit_code, status.leftovers, status.left) == (0, 3, 0)
     assert player.living("leaves") == 0
-    assert await player.remote.lease_holder() == ""
+    assert await lease_holder(player.remote) == ""
 
 
 async def test_children_that_are_just_ending_are_no_leftovers(player: Player) -> None:
@@ -468,7 +469,7 @@ async def test_without_python_nobody_can_tell_what_a_cancelled_run_left(
     report = await player.remote.cancel("hidden", grace_s=1)
     assert (report.killed, report.left) == (2, None)
     assert player.living("hidden") == 1
-    assert await player.remote.lease_holder() != "", "it holds the host as long as it lives"
+    assert await lease_holder(player.remote) != "", "it holds the host as long as it lives"
 
 
 async def test_without_python_and_flock_a_run_ends_like_any_other(bare: Player) -> None:
@@ -476,7 +477,7 @@ async def test_without_python_and_flock_a_run_ends_like_any_other(bare: Player) 
     with pytest.raises(LeaseHeldError):
         await bare.start("other", Workload())
     assert (await bare.remote.cancel("plain")).left == 0
-    assert await bare.remote.lease_holder() == ""
+    assert await lease_holder(bare.remote) == ""
 
 
 @pytest.mark.faults
@@ -502,7 +503,7 @@ async def _hidden(player: Player) -> None:
     assert (status.exit_code, status.leftovers, status.left) == (0, 1, 0)
     assert len(status.orphans or ()) == 1
     assert player.living("hidden") == 1
-    assert "run hidden" in await player.remote.lease_holder()
+    assert "run hidden" in await lease_holder(player.remote)
     with pytest.raises(LeaseHeldError, match="may have left processes, run hidden"):
         await player.start("next", Workload())
     with pytest.raises(RemoteError, match="may have left processes"):
@@ -549,11 +550,11 @@ async def test_a_supervisor_that_was_killed_leaves_an_unverified_run(player: Pla
     await until(is_lost)
     status = await player.remote.status("lost")
     assert (status.same_boot, status.exit_code, status.cancelled) == (True, None, False)
-    assert await player.remote.lease_holder() != ""
+    assert await lease_holder(player.remote) != ""
     report = await player.remote.cancel("lost", grace_s=1)
     assert report.left is None
     assert player.living("lost") == 0
-    assert await player.remote.lease_holder() == ""
+    assert await lease_holder(player.remote) == ""
     assert (await follow(player, "lost"))[1] == b"up\n"
     assert (await player.remote.status("lost")).cancelled
     with pytest.raises(LogNotKeptError):

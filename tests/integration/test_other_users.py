@@ -24,6 +24,7 @@ from backends.remote.wrapper_messages import (
     RunSpec,
     StagedTree,
 )
+from tests.support.leases import lease_holder
 from tests.support.processes import alive, kill
 from tests.support.users import Accounts, Machine, User, user_on, why_not
 from tests.support.waiting import until
@@ -151,7 +152,7 @@ async def test_a_host_is_one_users_at_a_time(
         await first.cancel("first", grace_s=1)
         # Where nobody adopts orphans, others of root's here may look like its run's.
         await first.remove("first", verified=first is root)
-        assert await second.lease_holder() == ""
+        assert await lease_holder(second) == ""
 
 
 async def test_of_many_users_that_race_exactly_one_gets_the_host(
@@ -200,7 +201,7 @@ async def test_a_cleaner_of_tmp_does_not_make_room_for_a_second_run(
         with pytest.raises(LeaseHeldError, match="run first") as held:
             await consoles.start(two, "second")
         assert held.value.lease.owner == alice.name
-    assert "run first" in await two.lease_holder()
+    assert "run first" in await lease_holder(two)
     await one.cancel("first", grace_s=1)
     await consoles.start(two, "second")
 
@@ -227,7 +228,7 @@ async def test_nothing_that_lies_in_tmp_hinders_a_lease(
     one = consoles.of(alice)
     try:
         await consoles.start(one, "first")
-        assert "run first" in await one.lease_holder()
+        assert "run first" in await lease_holder(one)
     finally:
         mallory.does(f"rm -r {prepared} {prepared}.lock {prepared}.note")
 
@@ -259,7 +260,7 @@ async def test_a_forged_holder_is_told_by_the_owner_of_its_note(
     try:
 
         async def held() -> bool:
-            return await one.lease_holder() != ""
+            return await lease_holder(one) != ""
 
         await until(held)
         with pytest.raises(LeaseHeldError) as error:
@@ -289,7 +290,7 @@ async def test_a_bystander_that_holds_the_lock_is_named(
     try:
 
         async def held() -> bool:
-            return "no run of ours" in await one.lease_holder()
+            return "no run of ours" in await lease_holder(one)
 
         await until(held)
         with pytest.raises(LeaseHeldError) as error:
@@ -377,9 +378,9 @@ async def test_notes_that_are_none_are_passed_over(
     one = consoles.of(alice)
     try:
         async with asyncio.timeout(20):
-            assert await one.lease_holder() == ""
+            assert await lease_holder(one) == ""
             await consoles.start(one, "first")
-            assert "run first" in await one.lease_holder()
+            assert "run first" in await lease_holder(one)
     finally:
         mallory.does(f"rm -f {note}")
 

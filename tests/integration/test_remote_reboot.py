@@ -13,6 +13,7 @@ from backends.remote.wrapper_messages import LeaseHeldError, RunPhase, RunSpec
 from backends.transports.pool import TransportPool
 from backends.transports.ssh_settings import SshSettings
 from backends.transports.transport import HostUnreachableError, Problem
+from tests.support.leases import lease_holder
 from tests.support.netns import NamespaceHosts, why_not
 from tests.support.waiting import until
 
@@ -50,7 +51,7 @@ async def test_a_rebooted_host_says_so_and_is_free_again(machines: NamespaceHost
     assert status.boot_id == started.boot_id
     assert (await remote.follow("r", len(got), got.extend)).phase is RunPhase.LOST
     assert bytes(got) == b"up\n"
-    assert await remote.lease_holder() == ""
+    assert await lease_holder(remote) == ""
     assert (await remote.cancel("r", grace_s=1)).left == 0
     await remote.start(RunSpec("again", "true", lease="me"))
     await pool.close()

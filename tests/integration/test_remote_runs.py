@@ -35,6 +35,7 @@ from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
 from backends.transports.transport import Completed, HostUnreachableError, Problem, Transport
 from tests.support.escapes import ESCAPES
+from tests.support.leases import lease_holder
 from tests.support.processes import alive, all_gone, kill
 from tests.support.sshd import ROOT, SshHosts
 from tests.support.waiting import until, wait_until
@@ -681,7 +682,7 @@ async def test_the_host_stays_held_while_a_process_of_the_run_lives(
 
 
 async def _free(remote: RemoteHost) -> bool:
-    return await remote.lease_holder() == ""
+    return await lease_holder(remote) == ""
 
 
 async def test_a_run_without_a_lease_takes_none(here: RemoteHost) -> None:
@@ -695,7 +696,7 @@ async def test_looking_at_the_lease_never_disturbs_a_start(here: RemoteHost) -> 
 
     async def look() -> None:
         while True:
-            await here.lease_holder()
+            await lease_holder(here)
 
     looking = [asyncio.create_task(look()) for _ in range(2)]
     try:

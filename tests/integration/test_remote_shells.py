@@ -31,6 +31,7 @@ from backends.remote.wrapper_messages import (
     StagedTree,
 )
 from tests.support.bystanders import bystanders
+from tests.support.leases import lease_holder
 from tests.support.players import path_without
 from tests.support.processes import alive, all_gone, kill
 from tests.support.somebody import owner_of, transport_of_somebody
@@ -84,7 +85,7 @@ async def test_a_run_lives_and_ends_as_on_any_other_host(remote: RemoteHost) -> 
     got.clear()
     await remote.follow("life", 7, got.extend)
     assert bytes(got) == b"1\n2\n3\n\0\xff"
-    assert await remote.lease_holder() == ""
+    assert await lease_holder(remote) == ""
     log = b"staged\n1\n2\n3\n\0\xff"
     digest = await remote.digest("life")
     assert digest == LogDigest(len(log), hashlib.sha256(log).hexdigest())
@@ -330,7 +331,7 @@ async def test_a_bystander_is_never_signalled(remote: RemoteHost, tmp_path: Path
         assert {x.run_id for x in await remote.sweep()} <= {"victim", "victim0"}
         assert (await remote.cancel("victim", grace_s=1)).killed == 1
         assert {kind for kind, process in others.items() if process.poll() is not None} == set()
-        assert await remote.lease_holder() == ""
+        assert await lease_holder(remote) == ""
 
 
 HIDES = (

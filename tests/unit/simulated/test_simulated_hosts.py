@@ -29,6 +29,7 @@ from backends.simulated.spec import ForeignProcess, HostSpec, v100_host
 from backends.simulated.supervising import Asked
 from backends.transports.transport import HostUnreachableError, Problem
 from tests.support.fake_training import Curve, training
+from tests.support.leases import lease_holder
 
 FAST = 200.0
 
@@ -89,7 +90,7 @@ async def test_a_probe_tells_who_has_the_lease_that_runs_take(lease_dir: str, gp
     found = await probe(hosts.get(host), hosts.clock)
     assert found.lease is not None
     assert (found.lease.run_id, found.lease.by_a_run) == ("r-1", True)
-    assert found.lease.holder == await remote.lease_holder()
+    assert found.lease.holder == await lease_holder(remote)
     assert (found.state_word, before.state_word) == ("in use", "ready")
 
 
@@ -157,7 +158,7 @@ async def test_a_crashed_host_comes_back_with_a_new_boot_and_its_files() -> None
     status = await remote.status("r")
     assert (status.phase, status.same_boot) == (RunPhase.LOST, False)
     assert status.boot_id == started.boot_id
-    assert await remote.lease_holder() == ""
+    assert await lease_holder(remote) == ""
     assert (await remote.cancel("r")).left == 0
 
 
