@@ -44,10 +44,12 @@ class TypedAhead:
         self._handed_on = 0
         self._alarm: Timer | None = None
         self._gave_up = False
+        self._last = -inf
         self.typed_at: float | None = None
         """Of the key that is being dealt with, -inf where it waited too long; None: none is."""
 
     def add(self, event: Key | Paste) -> None:
+        self._last = monotonic()
         self._waiting.append(event)
 
     def next(self) -> Key | Paste | None:
@@ -95,8 +97,7 @@ class TypedAhead:
             return
         self.typed_at = None
         self.go_on()
-        if (sight := sight_of(self._app.screen)) is not None:
-            sight.paint()
+        paint_soon(self._app.screen)
 
     @contextmanager
     def at_leisure(self) -> Iterator[None]:
@@ -113,6 +114,10 @@ class TypedAhead:
         sight = sight_of(self._app.screen)
         shown = sight is None or sight.since < inf
         return shown and not self._waiting and self.typed_at is None and not self._held
+
+    def over_for(self, seconds: float) -> bool:
+        """Nobody has typed for so long, and nothing of it is left to be dealt with."""
+        return self.idle and monotonic() - self._last >= seconds
 
     def go_on(self) -> None:
         if self._waiting:
@@ -180,7 +185,12 @@ class Sight:
         self.since = inf
         self._drawing += 1
         # Twice: what fills the screen is called back after the first refresh, too.
-        self._screen.call_after_refresh(self._screen.call_after_refresh, self._drawn, self._drawing)
+        self._screen.call_after_refresh(self._screen.call_after_refresh, self._filled, self._drawing)
+
+    def _filled(self, drawing: int) -> None:
+        if drawing == self._drawing:
+            _hear(self._screen)
+            self._screen.call_later(self._drawn, drawing)
 
     def _drawn(self, drawing: int) -> None:
         if drawing == self._drawing:
@@ -194,13 +204,19 @@ class _Typing(Protocol):
     typed: TypedAhead
 
 
-def paint_with(widget: Widget) -> None:
-    """What the screen has to paint, now, with what ``widget`` has just been given to show: Textual
-    would hear of that when the widget is idle, and paint it with the next tick of its clock."""
-    if (sight := sight_of(widget.screen)) is not None:
+def paint_soon(screen: Screen[Any]) -> None:
+    """What the screen has to paint, with what its widgets have just been given to show: Textual
+    would paint it with the next tick of its clock."""
+    if (sight := sight_of(screen)) is not None:
+        _hear(screen)
+        screen.call_later(sight.paint)
+
+
+def _hear(screen: Screen[Any]) -> None:
+    """Let the screen know what its widgets have to show; they would tell it when they are idle."""
+    for widget in screen.walk_children(Widget):
         for one in (widget, *widget._get_virtual_dom()):
             one._check_refresh()
-        widget.screen.call_later(sight.paint)
 
 
 def typed_ahead(screen: Screen[Any]) -> TypedAhead:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 REFRESH_S = 0.5
 WAITS_S = 1.0
 """For keys a refresh waits so long at most."""
+PAUSE_S = 0.12
+"""Between two keys; longer, and no other is to be expected at once."""
 NO_HOST_ASKED = "not in a replay, which asks no host"
 ONLY_LOOKS = "not here: this console only looks"
 
@@ -45,6 +47,7 @@ class Page(FrontScreen[None]):
         self.session = session
         self.viewed: CampaignSnapshot | None = None  # as of the last tick
         self._ticked = -inf
+        self._put_off = False
         self._theme = ""  # that its styles are of
 
     @property
@@ -99,10 +102,19 @@ class Page(FrontScreen[None]):
         self.call_after_refresh(self.tick)
 
     def _tick(self) -> None:
-        """Keys first: what one asks for is drawn before what came by itself."""
+        """Keys first: what they ask for is drawn before what came by itself."""
         late = monotonic() - self._ticked >= WAITS_S
-        if self.is_current and (late or typed_ahead(self).idle):
+        if not self.is_current:
+            return
+        if late or typed_ahead(self).over_for(PAUSE_S):
             self.tick()
+        elif not self._put_off:
+            self._put_off = True
+            self.set_timer(PAUSE_S, self._tick_then)
+
+    def _tick_then(self) -> None:
+        self._put_off = False
+        self._tick()
 
     def tick(self) -> None:
         """Bring everything on the page up to date."""

@@ -21,7 +21,7 @@ from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.text import join, plain
 from tui.theme import ACCENT, GOOD, MUTED, WARN
-from tui.typed_ahead import paint_with
+from tui.typed_ahead import paint_soon
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
@@ -144,7 +144,7 @@ class LogPanel(ScrollView, can_focus=True):
             self._take(tail, lines, ended=ended)
             self._retitle()
         if first and lines:  # somebody waits for it
-            paint_with(self)
+            paint_soon(self.screen)
 
     def _take(self, tail: LogTail, lines: list[LogLine], *, ended: bool) -> None:
         if ended and not self._ended and not lines:

@@ -18,7 +18,7 @@ from backends.hosts.host_facts import HostFacts
 from backends.hosts.live_telemetry import Figure
 from tui.text import plain
 from tui.theme import MUTED
-from tui.typed_ahead import paint_with
+from tui.typed_ahead import paint_soon
 from tui.widgets.filter_table import set_frame
 from tui.widgets.meters import (
     LABEL_WIDTH,
@@ -139,7 +139,7 @@ class TelemetryPanel(Widget, can_focus=False):
                 waited, self.reading = self.reading, False
                 self._draw()
                 if waited:
-                    paint_with(self)
+                    paint_soon(self.screen)
 
     def on_resize(self, _: Resize) -> None:
         self._draw()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
@@ -67,11 +68,11 @@ class RunView:
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChartSeries:
     """A run's thinned readings, from ``start`` to its ``end``; the first ``warmup`` are warm-up.
 
-    :attr:`points` are made when they are asked for: a screen draws a few of the runs at work.
+    :attr:`points` are made when they are first asked for: a screen draws a few of the runs at work.
     """
 
     run_id: str
@@ -84,7 +85,7 @@ class ChartSeries:
     measured: float | None = None  # the run's throughput, once it succeeded; ``statistic``: how
     statistic: str = ""
 
-    @property
+    @cached_property
     def points(self) -> tuple[tuple[float, float], ...]:
         """samples/s over seconds since the run's start, as they were made, not as they came."""
         came = self.readings.times
