@@ -23,7 +23,7 @@ from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
 from backends.results.provenance import provenance
 from backends.results.ratios import Method
-from backends.results.recipes import recipe_words
+from backends.results.recipes import not_recorded, recipe_words
 from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
@@ -157,14 +157,11 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
 def _no_recipe(comparison: Comparison) -> list[str]:
     """Of runs that this program started; an import says by itself what it is."""
     lacking = [
-        side
+        f"the {side}"
         for side, known in zip(_SIDES, comparison.recorded, strict=True)
         if not known and any(_ran_here(getattr(case, side)) for case in comparison.cases)
     ]
-    return [
-        f"What the runs of the {' and the '.join(lacking)} were started from is not recorded: "
-        "scripts, commands, settings and variables may be others."
-    ] * bool(lacking)
+    return not_recorded(lacking)
 
 
 def _ran_here(case: CaseResult | None) -> bool:
