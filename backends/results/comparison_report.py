@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _SIDES = ("baseline", "candidate")
 _WELCH = (
-    "w: ratio of the geometric means and its interval, Welch's; a ratio of medians has one from "
-    "six repeats on"
+    "ratio: of the two medians; w: Welch's interval, of the ratio of the geometric means, which "
+    "'why' tells as a change; that of the medians has an interval of its own from six repeats on"
 )
 _OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
@@ -298,10 +298,8 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def ratio_cell(case: ComparedCase) -> str:
-    """The ratio that the interval beside it is of: of the medians where that has one, of the
-    geometric means where it is Welch's."""
-    of_means = case.interval is not None and case.interval.method is Method.WELCH
-    return fixed(case.evidence.ratio if of_means and case.evidence else case.ratio, 3)
+    """Of the medians that stand beside it, whatever its interval is of."""
+    return fixed(case.ratio, 3)
 
 
 def reason(case: ComparedCase, threshold: float) -> str:
@@ -398,6 +396,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "candidate": _median(case.candidate),
                 "ratio": case.ratio,
                 "ratio_interval": low_high(case.interval),
+                "ratio_method": str(case.interval.method) if case.interval else None,
                 "estimate": case.evidence.ratio if case.evidence else None,
                 "estimate_interval": low_high(case.evidence.interval() if case.evidence else None),
                 "verdict": str(_json_verdict(case)),
@@ -421,7 +420,8 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
     last = ("verdict", "reason", "repeats_needed")
     headings = (
         *("baseline_campaign", "candidate_campaign", "profile", "case", "parameters", *names),
-        *("ratio_low", "ratio_high", "estimate", "estimate_low", "estimate_high", *last),
+        *("ratio_low", "ratio_high", "ratio_method"),
+        *("estimate", "estimate_low", "estimate_high", *last),
     )
     rows = []
     for comparison in comparisons:
@@ -430,6 +430,7 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
             values = (
                 *(told[name] for name in names),
                 *(told["ratio_interval"] or (None, None)),
+                told["ratio_method"],
                 told["estimate"],
                 *(told["estimate_interval"] or (None, None)),
                 *(told[name] for name in last),
