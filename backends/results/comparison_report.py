@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -73,7 +74,7 @@ def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
                 side[key] = own
     return tuple(
         f"{side.capitalize()}: {provenance(cases.values(), version(), name=name)}"
-        for side, name, cases in zip(_SIDES, comparison.names, sides, strict=True)
+        for side, name, cases in zip(_SIDES, comparison.called, sides, strict=True)
     )
 
 
@@ -199,7 +200,7 @@ def _caption(comparison: Comparison) -> str:
     """Which campaigns these are, of what and in what they were measured, and what counts."""
     units = ", ".join(dict.fromkeys(case.unit for case in comparison.cases))
     figures = f"Medians in {units}; a change counts beyond {comparison.threshold * 100:g}%."
-    ours, theirs = comparison.names
+    ours, theirs = comparison.called
     named = f"Baseline: {ours}. Candidate: {theirs}." if ours or theirs else ""
     return " ".join(filter(None, (_of_all(comparison), named, figures)))
 
@@ -367,6 +368,10 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
         "threshold": comparison.threshold,
         "baseline_campaign": comparison.names[0] or None,
         "candidate_campaign": comparison.names[1] or None,
+        "baseline_path": _path(comparison.paths[0]),
+        "candidate_path": _path(comparison.paths[1]),
+        "baseline_settings": [dict(one) for one in comparison.settings[0]],
+        "candidate_settings": [dict(one) for one in comparison.settings[1]],
         "across": list(comparison.across),
         "simulated": _simulated(comparison),
         "regressions": len(comparison.regressions),
@@ -406,6 +411,10 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
             for case in comparison.cases
         ],
     }
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
 
 
 def _json_verdict(case: ComparedCase) -> Verdict:
