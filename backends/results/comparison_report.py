@@ -277,7 +277,7 @@ def comparison_table(comparison: Comparison) -> Table:
             *_side(case.baseline),
             *_side(case.candidate),
             ratio_cell(case),
-            range_cell(case.interval, lambda value: fixed(value, 3)),
+            interval_cell(case),
             str(case.verdict),
             reason(case, comparison.threshold),
         )
@@ -301,6 +301,11 @@ def comparison_table(comparison: Comparison) -> Table:
 def ratio_cell(case: ComparedCase) -> str:
     """Of the medians that stand beside it, whatever its interval is of."""
     return fixed(case.ratio, 3)
+
+
+def interval_cell(case: ComparedCase) -> str:
+    """With as many decimals."""
+    return range_cell(case.interval, 3)
 
 
 def reason(case: ComparedCase, threshold: float) -> str:

@@ -61,9 +61,8 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
                 cells += [DASH] * (4 if options.exact else 2)
             else:
                 cells.append(options.throughput(case.throughput, nothing=DASH))
-                cells += (
-                    _exactly(case) if options.exact else [speedup_cell(case, group, nothing=DASH)]
-                )
+                told = [speedup_cell(case, group, nothing=DASH)]
+                cells += _exactly(case) if options.exact else told
         rows.append(tuple(cells))
     first = own[0]
     title = first.model
