@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
@@ -23,6 +24,7 @@ from backends.results.gained_parameters import Assumed, Defaults, no_defaults, w
 from backends.results.paired_cases import (
     Key,
     NoCommonCaseError,
+    Parameters,
     but_for,
     check_across,
     key_of,
@@ -42,7 +44,7 @@ from backends.results.ratios import (
 from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.run_result import RunResult
 from backends.results.student import quantile
-from backends.results.summary import Group, summarise
+from backends.results.summary import Group, parameters_text, summarise
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -140,7 +142,9 @@ class Comparison:
     """``environments``: (baseline's, candidate's) fingerprints of a common case that differ.
     ``assumed``: parameters that one side's profile did not have yet, 0 being the baseline.
     ``across``: parameters that may differ between the two cases of a pair.
-    ``names``: of what was compared, empty where nobody says; ``same_runs``: on both sides.
+    ``names``: of the two campaigns, ``paths``: where they lie, empty and None where nobody says;
+    ``settings``: which runs of either side these are, where not all of it is compared.
+    ``same_runs``: on both sides.
     ``machines``: of both sides, None where they are not recorded; no verdict rests on them.
     ``unlike``: what the runs of common cases were not started alike from; ``recorded``: whether
     that is known of either side.
@@ -152,11 +156,22 @@ class Comparison:
     assumed: tuple[Assumed, ...] = ()
     across: tuple[str, ...] = ()
     names: tuple[str, str] = ("", "")
+    paths: tuple[Path | None, Path | None] = (None, None)
+    settings: tuple[tuple[Parameters, ...], tuple[Parameters, ...]] = ((), ())
     same_runs: int = 0
     machines: tuple[Machines | None, Machines | None] = (None, None)
     unlike: tuple[Unlike, ...] = ()
     recorded: tuple[bool, bool] = (True, True)
     unfinished: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """Both names, with the settings where not all of a campaign is compared."""
+        told = ("; ".join(parameters_text(dict(one)) for one in own) for own in self.settings)
+        ours, theirs = (
+            ", ".join(filter(None, pair)) for pair in zip(self.names, told, strict=True)
+        )
+        return ours, theirs
 
     def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
         return tuple(case for case in self.cases if case.verdict is verdict)

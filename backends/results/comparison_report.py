@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -23,7 +24,7 @@ from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
 from backends.results.provenance import provenance
 from backends.results.ratios import Method
-from backends.results.recipes import recipe_words
+from backends.results.recipes import not_recorded, recipe_words
 from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 _SIDES = ("baseline", "candidate")
 _WELCH = (
-    "w: ratio of the geometric means and its interval, Welch's; a ratio of medians has one from "
-    "six repeats on"
+    "ratio: of the two medians; w: Welch's interval, of the ratio of the geometric means, which "
+    "'why' tells as a change; that of the medians has an interval of its own from six repeats on"
 )
 _OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
@@ -73,7 +74,7 @@ def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
                 side[key] = own
     return tuple(
         f"{side.capitalize()}: {provenance(cases.values(), version(), name=name)}"
-        for side, name, cases in zip(_SIDES, comparison.names, sides, strict=True)
+        for side, name, cases in zip(_SIDES, comparison.called, sides, strict=True)
     )
 
 
@@ -157,14 +158,11 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
 def _no_recipe(comparison: Comparison) -> list[str]:
     """Of runs that this program started; an import says by itself what it is."""
     lacking = [
-        side
+        f"the {side}"
         for side, known in zip(_SIDES, comparison.recorded, strict=True)
         if not known and any(_ran_here(getattr(case, side)) for case in comparison.cases)
     ]
-    return [
-        f"What the runs of the {' and the '.join(lacking)} were started from is not recorded: "
-        "scripts, commands, settings and variables may be others."
-    ] * bool(lacking)
+    return not_recorded(lacking)
 
 
 def _ran_here(case: CaseResult | None) -> bool:
@@ -202,7 +200,7 @@ def _caption(comparison: Comparison) -> str:
     """Which campaigns these are, of what and in what they were measured, and what counts."""
     units = ", ".join(dict.fromkeys(case.unit for case in comparison.cases))
     figures = f"Medians in {units}; a change counts beyond {comparison.threshold * 100:g}%."
-    ours, theirs = comparison.names
+    ours, theirs = comparison.called
     named = f"Baseline: {ours}. Candidate: {theirs}." if ours or theirs else ""
     return " ".join(filter(None, (_of_all(comparison), named, figures)))
 
@@ -279,7 +277,7 @@ def comparison_table(comparison: Comparison) -> Table:
             *_side(case.baseline),
             *_side(case.candidate),
             ratio_cell(case),
-            range_cell(case.interval, lambda value: fixed(value, 3)),
+            interval_cell(case),
             str(case.verdict),
             reason(case, comparison.threshold),
         )
@@ -301,10 +299,13 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def ratio_cell(case: ComparedCase) -> str:
-    """The ratio that the interval beside it is of: of the medians where that has one, of the
-    geometric means where it is Welch's."""
-    of_means = case.interval is not None and case.interval.method is Method.WELCH
-    return fixed(case.evidence.ratio if of_means and case.evidence else case.ratio, 3)
+    """Of the medians that stand beside it, whatever its interval is of."""
+    return fixed(case.ratio, 3)
+
+
+def interval_cell(case: ComparedCase) -> str:
+    """With as many decimals."""
+    return range_cell(case.interval, 3)
 
 
 def reason(case: ComparedCase, threshold: float) -> str:
@@ -372,6 +373,10 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
         "threshold": comparison.threshold,
         "baseline_campaign": comparison.names[0] or None,
         "candidate_campaign": comparison.names[1] or None,
+        "baseline_path": _path(comparison.paths[0]),
+        "candidate_path": _path(comparison.paths[1]),
+        "baseline_settings": [dict(one) for one in comparison.settings[0]],
+        "candidate_settings": [dict(one) for one in comparison.settings[1]],
         "across": list(comparison.across),
         "simulated": _simulated(comparison),
         "regressions": len(comparison.regressions),
@@ -401,6 +406,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "candidate": _median(case.candidate),
                 "ratio": case.ratio,
                 "ratio_interval": low_high(case.interval),
+                "ratio_method": str(case.interval.method) if case.interval else None,
                 "estimate": case.evidence.ratio if case.evidence else None,
                 "estimate_interval": low_high(case.evidence.interval() if case.evidence else None),
                 "verdict": str(_json_verdict(case)),
@@ -410,6 +416,10 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
             for case in comparison.cases
         ],
     }
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
 
 
 def _json_verdict(case: ComparedCase) -> Verdict:
@@ -424,7 +434,8 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
     last = ("verdict", "reason", "repeats_needed")
     headings = (
         *("baseline_campaign", "candidate_campaign", "profile", "case", "parameters", *names),
-        *("ratio_low", "ratio_high", "estimate", "estimate_low", "estimate_high", *last),
+        *("ratio_low", "ratio_high", "ratio_method"),
+        *("estimate", "estimate_low", "estimate_high", *last),
     )
     rows = []
     for comparison in comparisons:
@@ -433,6 +444,7 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
             values = (
                 *(told[name] for name in names),
                 *(told["ratio_interval"] or (None, None)),
+                told["ratio_method"],
                 told["estimate"],
                 *(told["estimate_interval"] or (None, None)),
                 *(told[name] for name in last),

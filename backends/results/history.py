@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import apart, joined, several
-from backends.hosts.machines import Machines
+from backends.hosts.machines import Machines, machines_apart
 from backends.results.case_result import CaseResult
 from backends.results.change_points import Change, change_points, last_against_level
 from backends.results.comparison import FAMILY_ALPHA, Verdict, check_threshold, judge, standing
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
 from backends.results.ratios import Welch
+from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.run_result import RunResult
 from backends.results.statistics import Drift, drift
 from backends.results.student import quantile
@@ -54,7 +55,8 @@ class Why(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """A campaign as a history takes it. ``began_at``: seconds since the epoch; of an imported one
-    when it was imported. ``machines``: the hosts that its runs were on, None where nobody knows."""
+    when it was imported. ``machines``: the hosts that its runs were on, ``recipe``: what these were
+    started from; None where nobody knows."""
 
     name: str
     path: Path
@@ -64,18 +66,27 @@ class Campaign:
     imported: bool
     runs: tuple[RunResult, ...]
     machines: Machines | None = None
+    recipe: Recipe | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """A case in one campaign, by its place in :attr:`History.campaigns`.
 
-    ``environment``: what differs between the last known environment and this one, of each.
+    What changed since the last figure before it of which that is known:
+
+    Parameters
+    ----------
+    environment: what differs, before and now.
+    hosts: in words; empty where they did not change.
+    unlike: what its runs were not started alike from, ``baseline`` being what was before.
     """
 
     campaign: int
     case: CaseResult
     environment: tuple[str, str] | None = None
+    hosts: str = ""
+    unlike: tuple[Unlike, ...] = ()
 
     @property
     def measured(self) -> bool:
@@ -172,7 +183,10 @@ def history(
     for place, own in enumerate(runs):
         for case in (case for group in summarise(own) for case in group.cases if _tried(case)):
             series.setdefault(_key(case), []).append(Point(place, case))
-    cases = [_case_history(key, points, threshold) for key, points in series.items()]
+    cases = [
+        _case_history(key, tuple(_with_what_changed(points, ordered)), threshold)
+        for key, points in series.items()
+    ]
     tests = [(p, at) for at, case in enumerate(cases) for p in _tests(case)]
     stands = standing(tests)
     cases = [
@@ -195,8 +209,7 @@ def _tried(case: CaseResult) -> bool:
     return any(run.state != "cancelled" for run in case.runs)
 
 
-def _case_history(key: _Key, points: Sequence[Point], threshold: float) -> CaseHistory:
-    points = tuple(_with_environments(points))
+def _case_history(key: _Key, points: tuple[Point, ...], threshold: float) -> CaseHistory:
     found = CaseHistory(*key, points, Verdict.INSUFFICIENT, Why.ONE)
     places = [at for at, point in enumerate(points) if point.measured]
     if not points[-1].case.succeeded and any(point.case.succeeded for point in points):
@@ -246,16 +259,27 @@ def _would_see(last: Welch, places: int) -> float | None:
     return 1 - math.exp(-reach * last.error)
 
 
-def _with_environments(points: Sequence[Point]) -> Iterator[Point]:
-    known = ""
+def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -> Iterator[Point]:
+    environment, machines, recipe = "", None, None
     for point in points:
+        own = campaigns[point.campaign]
         now = joined(point.case.fingerprints) if point.case.fingerprints else ""
-        if known and now and several((known, now)):
-            before, after = apart((known, now))
-            yield replace(point, environment=(before, after))
-        else:
-            yield point
-        known = now or known
+        yield replace(
+            point,
+            environment=_environments_apart(environment, now),
+            hosts=machines_apart(machines, own.machines) if machines and own.machines else "",
+            unlike=recipes_apart(recipe, own.recipe, [point.case.profile]),
+        )
+        if point.measured:
+            environment = now or environment
+            machines, recipe = own.machines or machines, own.recipe or recipe
+
+
+def _environments_apart(before: str, now: str) -> tuple[str, str] | None:
+    if not (before and now and several((before, now))):
+        return None
+    ours, theirs = apart((before, now))
+    return ours, theirs
 
 
 def _tests(case: CaseHistory) -> Iterator[float]:

@@ -1,11 +1,11 @@
-"""A history in words: tables, and the JSON document."""
+"""A history in words: tables, and what is said before and after them."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any  # JSON
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from backends.hosts.machines import Machines, machines_apart
 from backends.results.attempts import latest_attempts
@@ -14,9 +14,9 @@ from backends.results.history import Campaign, CaseHistory, History, LevelChange
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.numbers import NOTHING, fixed, percent, signed_percent
 from backends.results.ratios import RatioInterval
+from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
 from backends.results.sparkline import sparkline
-from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
 from profiles.counted import counted
@@ -36,6 +36,8 @@ def history_tables(history: History, *, wide: bool = False) -> list[Table]:
 def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is said before the tables and after them."""
     before = [EN.simulated] if any(case.simulated for case in history.cases) else []
+    campaigns = history.campaigns if len(history.campaigns) > 1 else ()
+    before += not_recorded([c.name for c in campaigns if c.recipe is None and not c.imported])
     after = [
         f"{history.campaigns[a.campaign].name}: {a.profile} had no such parameter yet, so its "
         f"default is taken: {parameters_text(dict(a.parameters))}."
@@ -88,15 +90,16 @@ def _cases_table(history: History) -> Table:
         caption=f"Last: the median{of_all}; a change counts beyond {counts}.",
         notes=(
             "history: a bar of the blocks is a change of level, × a campaign in which all failed, "
-            "· one without a figure; change: after over before, with the interval of the levels' "
-            "means; none: none beyond the threshold was found, –: too few figures to look for one",
+            "· one without a figure; change: the last that counts, after over before, with the "
+            "interval of the levels' means; (+1.5%): the last, and none counts; none: none was "
+            "found; –: too few figures to look for one",
         ),
     )
 
 
 def _case_row(history: History, case: CaseHistory, unit: str) -> tuple[str, ...]:
     last = case.measured[-1].case if case.measured else None
-    change = case.last_change
+    change = case.last_change or next(reversed(case.changes), None)
     return (
         case.profile,
         case.case,
@@ -106,17 +109,22 @@ def _case_row(history: History, case: CaseHistory, unit: str) -> tuple[str, ...]
         f"{fixed(last.throughput)}{unit}" if last else NOTHING,
         count_cell(last) if last else NOTHING,
         (last.grade or NOTHING) if last else NOTHING,
-        signed_percent(change.change.evidence.ratio - 1) if change else _no_change(case),
+        _change_cell(case),
         _change_range(change.change.evidence.interval()) if change else NOTHING,
         history.campaigns[case.points[change.point].campaign].name if change else NOTHING,
         str(case.verdict),
-        rests_on(case, history.campaigns),
+        rests_on(case),
     )
 
 
-def _no_change(case: CaseHistory) -> str:
-    """``none`` where it was looked for; why it was not stands in what the verdict rests on."""
-    return "none" if case.why in (Why.LAST, Why.TREND, Why.CHANGE) else NOTHING
+def _change_cell(case: CaseHistory) -> str:
+    """The last that counts, or in brackets the last; ``none`` where it was looked for; why it was
+    not stands in what the verdict rests on."""
+    if (counts := case.last_change) is not None:
+        return signed_percent(counts.change.evidence.ratio - 1)
+    if case.changes:
+        return f"({signed_percent(case.changes[-1].change.evidence.ratio - 1)})"
+    return "none" if case.why in (Why.LAST, Why.TREND) else NOTHING
 
 
 def _line(history: History, case: CaseHistory) -> str:
@@ -132,29 +140,31 @@ def _change_range(interval: RatioInterval) -> str:
     return f"{signed_percent(interval.low - 1)} … {signed_percent(interval.high - 1)}"
 
 
-def rests_on(case: CaseHistory, campaigns: Sequence[Campaign]) -> str:
-    """What its verdict rests on, in words; ``campaigns``: those of the history, for their hosts."""
+def rests_on(case: CaseHistory) -> str:
+    """What its verdict rests on, in words, and what else may show in it."""
     said = [_ground(case)]
-    moved = _hosts_of_case(case, campaigns)
     for change in case.changes:
-        if (differs := case.points[change.point].environment) is not None:
-            said.append(f"with another environment: {differs[0]} → {differs[1]}")
-        if moved[change.point]:
-            said.append(f"with other hosts: {moved[change.point]}")
+        said += [f"with {other}" for other in _others(case.points[change.point])]
     if case.trend is not None and case.why is not Why.TREND:
         said.append(f"trend {signed_percent(case.trend.change)}")
-    if moved[-1] and case.why is Why.LAST:
-        said.append(f"the last on other hosts: {moved[-1]}")
-    elif case.why in (Why.LAST, Why.CHANGE) and case.would_see and not moved[-1]:
+    last = case.points[-1]
+    if case.why is Why.LAST:
+        said += [f"the last with {other}" for other in _others(last)]
+    if case.why in (Why.LAST, Why.CHANGE) and case.would_see and not last.hosts:
         few = len(case.measured) < FEW
         seen = "would stand out of its repeats" if few else "would be seen"
         said.append(f"a drop of {percent(case.would_see)} {seen}")
     return "; ".join(said)
 
 
-def _hosts_of_case(case: CaseHistory, campaigns: Sequence[Campaign]) -> list[str]:
-    """Of each of its figures, how the hosts changed since the one before."""
-    return hosts_changed(campaigns[point.campaign] for point in case.points)
+def _others(point: Point) -> Iterator[str]:
+    """What was another than at the figure before."""
+    if point.environment is not None:
+        yield f"another environment: {' → '.join(point.environment)}"
+    if point.hosts:
+        yield f"other hosts: {point.hosts}"
+    if point.unlike:
+        yield f"other scripts or settings: {'; '.join(recipe_changes(point.unlike))}"
 
 
 def _ground(case: CaseHistory) -> str:
@@ -179,14 +189,20 @@ def _ground(case: CaseHistory) -> str:
             return "how campaigns scatter is not known: repeat more, or go on to five campaigns"
 
 
-def _campaigns_table(history: History) -> Table:
-    environments: list[dict[str, None]] = [{} for _ in history.campaigns]
+def what_changed(history: History) -> list[tuple[str, ...]]:
+    """Of each campaign what differs, in one of its cases, from the figure before; the hosts, from
+    the campaign before."""
+    told: list[dict[str, None]] = [{} for _ in history.campaigns]
     for case in history.cases:
         for point in case.points:
-            if point.environment is not None:
-                environments[point.campaign][" → ".join(point.environment)] = None
-    for changed, other in zip(environments, hosts_changed(history.campaigns), strict=True):
+            told[point.campaign].update(dict.fromkeys(_changed_beside(replace(point, hosts=""))))
+    hosts = hosts_changed(history.campaigns)
+    for changed, other in zip(told, hosts, strict=True):
         changed.update({f"hosts: {other}": None} if other else {})
+    return [tuple(changed) for changed in told]
+
+
+def _campaigns_table(history: History) -> Table:
     return Table(
         title="Campaigns",
         columns=(
@@ -194,12 +210,12 @@ def _campaigns_table(history: History) -> Table:
             Column("campaign", "left"),
             Column("began", "left"),
             Column("marks", "left"),
-            Column("environment that changed", "left"),
+            Column("what else changed", "left"),
         ),
         rows=tuple(
             (str(number), campaign.name, _day(campaign), _marks(campaign), "; ".join(changed))
             for number, (campaign, changed) in enumerate(
-                zip(history.campaigns, environments, strict=True), start=1
+                zip(history.campaigns, what_changed(history), strict=True), start=1
             )
         ),
     )
@@ -234,16 +250,14 @@ def _day(campaign: Campaign) -> str:
 
 def _points_table(history: History, case: CaseHistory) -> Table:
     changed = {change.point: change for change in case.changes}
-    moved = _hosts_of_case(case, history.campaigns)
-    name = " ".join(filter(None, [case.profile, case.case, parameters_text(dict(case.parameters))]))
     figures = (case.unit, "95% interval", "n", "CV", "grade", "change")
     return Table(
-        title=f"{name}{' (SIMULATED)' if case.simulated else ''}",
+        title=f"{case_name(case)}{' (SIMULATED)' if case.simulated else ''}",
         columns=(
             Column("no."),
             Column("campaign", "left"),
             *(Column(heading) for heading in figures),
-            Column("environment that changed", "left"),
+            Column("what else changed", "left"),
         ),
         rows=tuple(
             (
@@ -255,17 +269,18 @@ def _points_table(history: History, case: CaseHistory) -> Table:
                 cv_cell(point.case),
                 point.case.grade or NOTHING,
                 _changed(changed.get(at)),
-                _environment(point, moved[at]),
+                "; ".join(_changed_beside(point)),
             )
             for at, point in enumerate(case.points)
         ),
     )
 
 
-def _environment(point: Point, moved: str) -> str:
-    """What changed of it, and of its hosts, since the figure of the case before."""
-    changed = " → ".join(point.environment or ())
-    return "; ".join(filter(None, (changed, f"hosts: {moved}" if moved else "")))
+def _changed_beside(point: Point) -> tuple[str, ...]:
+    """What changed besides the figure since the one before it."""
+    environment = " → ".join(point.environment or ())
+    hosts = f"hosts: {point.hosts}" if point.hosts else ""
+    return tuple(filter(None, (environment, hosts, *recipe_changes(point.unlike))))
 
 
 def _interval(point: Point) -> str:
@@ -280,91 +295,9 @@ def _changed(change: LevelChange | None) -> str:
     return f"{signed_percent(evidence.ratio - 1)} ({_change_range(evidence.interval())})"
 
 
-def _names(cases: list[CaseHistory]) -> str:
-    return ", ".join(
-        " ".join(filter(None, [case.profile, case.case, parameters_text(dict(case.parameters))]))
-        for case in cases
-    )
+def _names(cases: Iterable[CaseHistory]) -> str:
+    return ", ".join(map(case_name, cases))
 
 
-def history_document(history: History) -> dict[str, Any]:  # JSON
-    """The keys are a contract with other programs: docs/reports.md lists them."""
-    return {
-        "threshold": history.threshold,
-        "regressions": len(history.regressions),
-        "decisive": [_names([case]) for case in history.cases if case.decisive],
-        "campaigns": [
-            {
-                "campaign": campaign.name,
-                "path": str(campaign.path.absolute()),
-                "began_at": campaign.began_at,
-                "finished": campaign.finished,
-                "simulated": campaign.simulated,
-                "imported": campaign.imported,
-            }
-            for campaign in history.campaigns
-        ],
-        "assumed": [
-            {
-                "campaign": history.campaigns[assumed.campaign].name,
-                "path": str(history.campaigns[assumed.campaign].path.absolute()),
-                "profile": assumed.profile,
-                "parameters": dict(assumed.parameters),
-            }
-            for assumed in history.assumed
-        ],
-        "cases": [_case_document(history, case) for case in history.cases],
-    }
-
-
-def _case_document(history: History, case: CaseHistory) -> dict[str, Any]:
-    def place(point: Point) -> dict[str, str]:
-        campaign = history.campaigns[point.campaign]
-        return {"campaign": campaign.name, "path": str(campaign.path.absolute())}
-
-    return {
-        "profile": case.profile,
-        "case": case.case,
-        "parameters": dict(case.parameters),
-        "unit": case.unit,
-        "simulated": case.simulated,
-        "points": [place(point) | _point_document(point) for point in case.points],
-        "changes": [
-            place(case.points[change.point])
-            | {
-                "ratio": change.change.evidence.ratio,
-                "ratio_interval": low_high(change.change.evidence.interval()),
-                "p": change.change.p,
-                "verdict": str(change.verdict),
-                "environment": _differs(case.points[change.point]),
-            }
-            for change in case.changes
-        ],
-        "trend": None
-        if case.trend is None
-        else {"change": case.trend.change, "tau": case.trend.tau, "p": case.trend.p},
-        "verdict": str(case.verdict),
-        "rests_on": str(case.why),
-        "reason": rests_on(case, history.campaigns),
-        "would_see": case.would_see,
-    }
-
-
-def _point_document(point: Point) -> dict[str, Any]:
-    case = point.case
-    return {
-        "throughput": case.throughput,
-        "interval": low_high(case.spread.interval if case.spread else None),
-        "cv": case.spread.cv if case.spread else None,
-        "repeats": case.repeats,
-        "succeeded": case.succeeded,
-        "grade": case.grade,
-        "imported": case.imported,
-        "environment": _differs(point),
-    }
-
-
-def _differs(point: Point) -> dict[str, str] | None:
-    if point.environment is None:
-        return None
-    return {"before": point.environment[0], "after": point.environment[1]}
+def case_name(case: CaseHistory) -> str:
+    return " ".join(filter(None, [case.profile, case.case, parameters_text(dict(case.parameters))]))

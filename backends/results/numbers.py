@@ -85,9 +85,11 @@ def signed_percent(value: float, decimals: int = 1) -> str:
     return text if text.startswith("-") or not text.strip("0.%") else f"+{text}"
 
 
-def ratio(value: float | None, *, is_base: bool = False, nothing: str = NOTHING) -> str:
-    """A speedup: ``1`` for the base itself, two decimals otherwise."""
-    return "1" if is_base and value is not None else fixed(value, nothing=nothing)
+def ratio(
+    value: float | None, decimals: int = 2, *, is_base: bool = False, nothing: str = NOTHING
+) -> str:
+    """A speedup: ``1`` for the base itself, ``decimals`` otherwise."""
+    return "1" if is_base and value is not None else fixed(value, decimals, nothing=nothing)
 
 
 def _text(exact: Decimal, decimals: int, thousands: bool) -> str:

@@ -6,7 +6,7 @@ fingerprint of an environment tells of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from backends.debug import without_secrets
@@ -70,26 +70,48 @@ def _shown(name: str, value: str | None) -> str | None:
 
 def recipe_words(found: Collection[Unlike]) -> list[str]:
     """A sentence for each profile, and one for the hosts."""
-    said: dict[str, list[Unlike]] = {}
-    for unlike in found:
-        said.setdefault(unlike.profile, []).append(unlike)
+    values = "{name} is {before} in the baseline, {after} in the candidate"
     lines = []
-    for profile, own in said.items():
-        by_name = {kind: [u.name for u in own if u.kind == kind] for kind in _BY_NAME}
-        parts = []
-        if files := by_name["file"]:
-            parts.append(f"other versions of {', '.join(files)}")
-        if sections := by_name["profile"]:
-            parts.append(f"the profile says something else in {', '.join(sections)}")
-        parts += [_values(unlike) for unlike in own if unlike.kind not in _BY_NAME]
+    for profile, parts in _told(found, values).items():
         whose = f"{profile} was not run alike" if profile else "The inventory sets other variables"
         lines.append(f"{whose}: {'; '.join(parts)}.")
     return lines
 
 
-def _values(unlike: Unlike) -> str:
-    ours, theirs = (
-        NOT_SET if value is None else value or "empty"
-        for value in (unlike.baseline, unlike.candidate)
-    )
-    return f"{unlike.name} is {ours} in the baseline, {theirs} in the candidate"
+def recipe_changes(found: Collection[Unlike]) -> list[str]:
+    """The same of what came one after the other, for a line that says more: ``resnet50: other
+    versions of train.py, iterations 72 → 100``."""
+    told = _told(found, "{name} {before} → {after}")
+    return [f"{profile or 'variables'}: {', '.join(parts)}" for profile, parts in told.items()]
+
+
+def not_recorded(whose: Collection[str]) -> list[str]:
+    """What is said where nobody knows what the runs of these were started from."""
+    return [
+        f"What the runs of {' and '.join(whose)} were started from is not recorded: "
+        "scripts, commands, settings and variables may be others."
+    ] * bool(whose)
+
+
+def _told(found: Collection[Unlike], values: str) -> dict[str, list[str]]:
+    """By profile what differs; ``values``: how the two of a name are told."""
+    of_profile: dict[str, list[Unlike]] = {}
+    for unlike in found:
+        of_profile.setdefault(unlike.profile, []).append(unlike)
+    return {profile: [*_parts(own, values)] for profile, own in of_profile.items()}
+
+
+def _parts(found: Collection[Unlike], values: str) -> Iterator[str]:
+    by_name = {kind: [u.name for u in found if u.kind == kind] for kind in _BY_NAME}
+    if files := by_name["file"]:
+        yield f"other versions of {', '.join(files)}"
+    if sections := by_name["profile"]:
+        yield f"the profile says something else in {', '.join(sections)}"
+    for unlike in found:
+        if unlike.kind not in _BY_NAME:
+            before, after = _value(unlike.baseline), _value(unlike.candidate)
+            yield values.format(name=unlike.name, before=before, after=after)
+
+
+def _value(value: str | None) -> str:
+    return NOT_SET if value is None else value or "empty"

@@ -23,14 +23,19 @@ def named_apart(
     if len({path.resolve() for path in paths}) < len(paths):
         twice = next(p for n, p in enumerate(paths) if p.resolve() in map(Path.resolve, paths[:n]))
         raise SelectionError("is named twice", where=str(twice), remedy="name it once")
+    return [
+        [replace(run, campaign=name) for run in runs]
+        for name, runs in zip(names_apart(paths, campaigns), campaigns, strict=True)
+    ]
+
+
+def names_apart(paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]]) -> list[str]:
+    """What each campaign's runs call it; of several alike by their directories."""
     own = [next((r.campaign for r in runs if r.campaign), "") for runs in campaigns]
     names = [name or path.name for name, path in zip(own, paths, strict=True)]
     for further in ([path.name for path in paths], [str(path) for path in paths]):
         names = _told_apart(names, further)
-    return [
-        [replace(run, campaign=name) for run in runs]
-        for name, runs in zip(names, campaigns, strict=True)
-    ]
+    return names
 
 
 def _told_apart(names: Sequence[str], further: Sequence[str]) -> list[str]:

@@ -762,7 +762,11 @@ async def test_e_writes_what_the_command_prints(
         found = screen._found
         assert found is not None
         compared = [
-            replace(other.comparison, names=("a-before", found.sides[other.place].name))
+            replace(
+                other.comparison,
+                names=("a-before", found.sides[other.place].name),
+                paths=(found.sides[0].about.path, found.sides[other.place].about.path),
+            )
             for other in found.others
             if other.comparison is not None
         ]

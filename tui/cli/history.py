@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from backends.results.history_report import history_document, history_tables, history_words
+from backends.results.history_json import history_document
+from backends.results.history_report import history_tables, history_words
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import say_remarks

@@ -47,7 +47,12 @@ def written_as(path: Path) -> str:
 
 
 def _named(other: Against, found: SideBySide) -> Comparison:
-    names = (found.sides[found.baseline].name, found.sides[other.place].name)
     if other.comparison is None:
         raise ValueError("it was not compared")
-    return replace(other.comparison, names=names)
+    ours, theirs = found.sides[found.baseline], found.sides[other.place]
+    return replace(
+        other.comparison,
+        names=(ours.about.name, theirs.about.name),
+        paths=(ours.about.path, theirs.about.path),
+        settings=((ours.setting,) * bool(ours.setting), (theirs.setting,) * bool(theirs.setting)),
+    )

@@ -17,13 +17,14 @@ from backends.results.comparison import ComparedCase, Ground, Verdict
 from backends.results.comparison_report import (
     cautions,
     comparison_words,
+    interval_cell,
     ratio_cell,
     reason,
     what_differs,
 )
 from backends.results.grade_words import finding_lines
-from backends.results.layouts.cells import count_cell, range_cell
-from backends.results.numbers import fixed, percent, scatter
+from backends.results.layouts.cells import count_cell
+from backends.results.numbers import percent, scatter
 from backends.results.statistics import Spread
 from backends.results.summary import Group
 from backends.results.telemetry_words import usual_lines
@@ -125,7 +126,7 @@ def _row(
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     which = [cell(place + 1, series_colour(place), right=True)] if _held_by_number(found) else []
     verdict = [verdict_text(case, place, found, brief=not reasons)]
-    interval = range_cell(case.interval, lambda value: fixed(value, 3)).replace(" … ", "…")
+    interval = interval_cell(case).replace(" … ", "…")
     return Row(
         row_key(place, case),
         (
@@ -227,8 +228,8 @@ def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int)
     text = Text(end="")
     text.append(plain(whole_label(case)), "bold").append(f"  {plain(case.profile)}\n", MUTED)
     text.append(f"{place + 1} against {found.baseline + 1}: ", MUTED).append(ratio_cell(case))
-    interval = range_cell(case.interval, lambda value: fixed(value, 3))
-    text.append(f" ({interval})  ").append_text(verdict_text(case, place, found)).append("\n")
+    text.append(f" ({interval_cell(case)})  ").append_text(verdict_text(case, place, found))
+    text.append("\n")
     if said := _reason(case, found):
         text.append(f"{said}\n")
     if case.differs:

@@ -19,9 +19,10 @@ from backends.results.grade_words import graded_lines, rules_text
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
+    ratio_decimals,
     speedup_interval_cell,
 )
-from backends.results.numbers import NOTHING, percent, scatter
+from backends.results.numbers import NOTHING, fixed, percent, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
@@ -45,7 +46,7 @@ _COLUMNS = (
     Column("gpus", "GPUs", 4, right=True),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("speedup", "Speedup", 7, right=True),
-    Column("interval", "95% of speedup", 16, from_width=WIDE, right=True),
+    Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=18),
     Column("efficiency", "Effic.", 6, right=True),
     Column("cv", "CV", 6, right=True),
     Column("n", "n", 3, right=True),
@@ -204,7 +205,7 @@ def _row(
             label,
             cell(case.gpus, right=True),
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
-            cell("base" if base and case.speedup else number(case.speedup, 2), right=True),
+            cell("base" if base and case.speedup else _speedup(case), right=True),
             cell(speedup_interval_cell(case), right=True),
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
             cell(scatter(cv), colour, right=True),
@@ -406,6 +407,10 @@ def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str,
     return rows
 
 
+def _speedup(case: CaseResult) -> str:
+    return fixed(case.speedup, ratio_decimals(case.speedup_interval))
+
+
 def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
     """The speedup and the efficiency with their intervals, and what they refer to."""
     if not group.scales:
@@ -414,7 +419,7 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
         return [("speedup", "1, the base of the others")]
     return [
         ("base", group.base),
-        ("speedup", f"{number(case.speedup, 2)}{_bracketed(speedup_interval_cell(case))}"),
+        ("speedup", f"{_speedup(case)}{_bracketed(speedup_interval_cell(case))}"),
         ("efficiency", f"{percent(case.efficiency)}{_bracketed(efficiency_interval_cell(case))}"),
         *([("lost to", lost)] if (lost := explained_text(case, group)) else []),
     ]

@@ -20,7 +20,7 @@ from backends.results.paired_cases import (
 )
 from backends.results.recipes import Recipe
 from backends.results.run_result import RunResult
-from backends.results.summary import parameters_text
+from backends.results.side_by_side import names_apart
 from profiles.errors import SelectionError
 from profiles.format.catalog import Catalog
 
@@ -48,16 +48,23 @@ def compare_campaigns(
         found = compare(runs, theirs, threshold, defaults, across)
         found = found.on(recorded_machines(baseline, runs), recorded_machines(candidate, theirs))
         found = found.started_from(made_of(baseline, runs), made_of(candidate, theirs))
-        return replace(found, names=(shown(baseline).name, shown(candidate).name))
+        paths = shown(baseline), shown(candidate)
+        return replace(found, names=_names(paths, (runs, theirs)), paths=paths)
     where = str(shown(baseline))
     first, *others = settings_of(runs, across, where)
     rest = tuple(run for _, own in others for run in own)
     found = compare(first[1], rest, threshold, defaults, across)
-    name = shown(baseline).name
-    rest_of_it = "; ".join(parameters_text(dict(setting)) for setting, _ in others)
-    return replace(
-        found, names=(f"{name}, {parameters_text(dict(first[0]))}", f"{name}, {rest_of_it}")
-    )
+    paths = shown(baseline), shown(baseline)
+    apart = (first[0],), tuple(setting for setting, _ in others)
+    return replace(found, names=_names(paths, (runs, runs)), paths=paths, settings=apart)
+
+
+def _names(
+    paths: tuple[Path, Path], campaigns: tuple[Sequence[RunResult], Sequence[RunResult]]
+) -> tuple[str, str]:
+    each = dict(zip(paths, campaigns, strict=True))
+    names = dict(zip(each, names_apart([*each], [*each.values()]), strict=True))
+    return names[paths[0]], names[paths[1]]
 
 
 def recorded_machines(campaign: Path, runs: Iterable[RunResult]) -> Machines | None:

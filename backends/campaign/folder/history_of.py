@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends.campaign.folder.by_our_clock import begun_at
-from backends.campaign.folder.compare_campaigns import recorded_machines
+from backends.campaign.folder.compare_campaigns import made_of, recorded_machines
 from backends.campaign.folder.parameter_defaults import defaults_of
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
@@ -37,6 +37,7 @@ def history_of(
             imported=state.imported,
             runs=tuple(own),
             machines=recorded_machines(path, own),
+            recipe=made_of(path, own),
         )
         for path, state, own in zip(paths, states, runs, strict=True)
     ]

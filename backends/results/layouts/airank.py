@@ -20,6 +20,7 @@ from backends.results.layouts.common import (
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import fixed
 from backends.results.render import Column, Table
+from backends.results.results_json import Cell
 from backends.results.summary import Group
 from backends.results.translations import pick
 
@@ -91,11 +92,27 @@ def _of_training(case: CaseResult) -> bool:
 
 
 def _metric(case: CaseResult, names: Sequence[str], *, decimals: int) -> str:
-    metrics = case.metrics
-    value = next((metrics[name] for name in names if name in metrics), None)
-    return fixed(value, decimals, thousands=True, nothing=DASH)
+    return fixed(_known(case, names), decimals, thousands=True, nothing=DASH)
+
+
+def _known(case: CaseResult, names: Sequence[str]) -> float | None:
+    return next((case.metrics[name] for name in names if name in case.metrics), None)
+
+
+def _rows(case: CaseResult) -> list[dict[str, Cell]]:
+    return [
+        {
+            "time_to_train_s": _known(case, TIME_TO_TRAIN),
+            "throughput": case.throughput,
+            "accuracy_percent": None if _of_training(case) else _known(case, ACCURACY),
+            "speedup": case.speedup,
+        }
+    ]
 
 
 LAYOUT = layout_of_tables(
-    "airank", "time to train, throughput, accuracy and speedup by number of GPUs", airank_tables
+    "airank",
+    "time to train, throughput, accuracy and speedup by number of GPUs",
+    airank_tables,
+    rows=_rows,
 )

@@ -18,10 +18,13 @@ _MARKS = {
 }
 
 
-def speedup_cell(case: CaseResult, group: Group, *, nothing: str = NOTHING) -> str:
+def speedup_cell(
+    case: CaseResult, group: Group, *, nothing: str = NOTHING, beside: RatioInterval | None = None
+) -> str:
     """``3.85``, ``1`` for the base, ``–`` without one; † where the environments differ, ‡ where
-    the rules do."""
-    text = ratio(case.speedup, is_base=case.case == group.base, nothing=nothing)
+    the rules do. ``beside``: the interval that stands there, whose decimals it has."""
+    base = case.case == group.base
+    text = ratio(case.speedup, ratio_decimals(beside), is_base=base, nothing=nothing)
     return " ".join([text, *speedup_marks(case)])
 
 
@@ -34,16 +37,27 @@ def speedup_marks(case: CaseResult) -> tuple[str, ...]:
 
 def speedup_interval_cell(case: CaseResult) -> str:
     """``1.76 … 1.84``, with a ``w`` where it is Welch's; ``–`` without one."""
-    return range_cell(case.speedup_interval, fixed)
+    return range_cell(case.speedup_interval, ratio_decimals(case.speedup_interval))
 
 
 def efficiency_interval_cell(case: CaseResult) -> str:
     """``87.9% … 92.0%``, otherwise as that of the speedup."""
-    return range_cell(case.efficiency_interval, percent)
+    return _ends(case.efficiency_interval, percent)
 
 
-def range_cell(interval: RatioInterval | None, shown: Callable[[float], str]) -> str:
-    """Both ends as ``shown``; a ``w`` behind Welch's."""
+def range_cell(interval: RatioInterval | None, decimals: int) -> str:
+    """Both ends; a ``w`` behind Welch's."""
+    return _ends(interval, lambda value: fixed(value, decimals))
+
+
+def ratio_decimals(interval: RatioInterval | None) -> int:
+    """Of a speedup and its interval: two, and three where that is so narrow that two would leave
+    fewer than five steps of it: 1.76 … 1.84, 3.859 … 3.881."""
+    width = interval.high - interval.low if interval else 0.0
+    return 3 if 0 < width < 0.05 else 2
+
+
+def _ends(interval: RatioInterval | None, shown: Callable[[float], str]) -> str:
     if interval is None:
         return NOTHING
     mark = " w" if interval.method is Method.WELCH else ""

@@ -11,6 +11,7 @@ from backends.results.layouts.common import DEFAULT, LayoutOptions, group_title,
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import NOTHING, fixed, trimmed
 from backends.results.render import Column, Table
+from backends.results.results_json import Cell
 from backends.results.summary import Group
 from backends.results.translations import Lang, pick, words
 
@@ -99,10 +100,31 @@ def _latency(case: CaseResult, lang: Lang) -> str:
     )
 
 
+def _rows(case: CaseResult) -> list[dict[str, Cell]]:
+    """One for each size, ascending; one of unknown size where no figure says of which it is."""
+    points, scattered = curve(case), curve_scatter(case)
+    if not points:
+        median = case.spread.median if case.spread else None
+        return [_row(None, median, None, case.metrics.get("latency_us"))]
+    smallest = min(points)
+    latency = case.metrics.get("latency_us")
+    return [
+        _row(size, busbw, scattered.get(size), latency if size == smallest else None)
+        for size, busbw in points.items()
+    ]
+
+
+def _row(
+    size: int | None, busbw: float | None, cv: float | None, latency: float | None
+) -> dict[str, Cell]:
+    return {"size_bytes": size, "busbw_gb_per_s": busbw, "busbw_cv": cv, "latency_us": latency}
+
+
 LAYOUT = layout_of_tables(
     "collectives",
     "bus bandwidth over sizes, cases side by side",
     collectives_tables,
+    rows=_rows,
     fits=lambda groups: any(map(is_collective, groups)),
     lacks=(
         "no result is a bandwidth in GB/s",

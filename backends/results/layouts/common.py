@@ -10,6 +10,7 @@ from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.findings import Concern
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.cells import speedup_marks
+from backends.results.numbers import NOTHING, fixed
 from backends.results.scaling_loss import Scaling, scaling
 from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words
@@ -24,16 +25,23 @@ DASH = "-"
 @dataclass(frozen=True, slots=True)
 class LayoutOptions:
     """``columns`` and ``style`` are the speedup layout's; ``decimals`` the throughput's;
-    ``arrangement`` that of every table."""
+    ``arrangement`` that of every table. ``exact``: for programs, which take every digit, and no
+    heading twice."""
 
     lang: Lang = "en"
     style: Style = "full"
     columns: tuple[str, ...] | None = None
     decimals: int | None = None
     arrangement: Arrangement = AS_IT_IS
+    exact: bool = False
 
     def throughput_decimals(self, usual: int = 2) -> int:
         return usual if self.decimals is None else self.decimals
+
+    def throughput(self, value: float | None, usual: int = 2, *, nothing: str = NOTHING) -> str:
+        if value is not None and self.exact and self.decimals is None:
+            return repr(value)
+        return fixed(value, self.throughput_decimals(usual), nothing=nothing)
 
 
 DEFAULT = LayoutOptions()
@@ -50,6 +58,18 @@ def group_title(group: Group, groups: Sequence[Group]) -> str:
     if any(other.campaign != group.campaign for other in groups):
         parts.append(group.campaign)
     return " · ".join(parts)
+
+
+def identity(groups: Sequence[Group]) -> tuple[tuple[str, str], ...]:
+    """What the groups of one table are of, by name, where all are of one."""
+    each = {
+        "campaign": {group.campaign for group in groups},
+        "profile": {group.profile for group in groups},
+        "framework": {group.framework for group in groups},
+        "model": {group.model for group in groups},
+    }
+    alike = [(name, min(values)) for name, values in each.items() if len(values) == 1]
+    return tuple((name, value) for name, value in alike if value)
 
 
 def throughput_caption(group: Group, w: Words) -> str:

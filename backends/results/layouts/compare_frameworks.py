@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from backends.results.case_result import CaseResult
 from backends.results.device_words import words_of
-from backends.results.layouts.cells import speedup_cell
+from backends.results.layouts.cells import count_cell, speedup_cell
 from backends.results.layouts.columns import (
     IN_HEADINGS,
     fixed_caption,
@@ -18,10 +19,11 @@ from backends.results.layouts.common import (
     DEFAULT,
     LayoutOptions,
     base_caption,
+    identity,
     speedup_notes,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import fixed
+from backends.results.provenance import how_sure
 from backends.results.render import Column, Table
 from backends.results.summary import Group
 from profiles.scalars import scalar_text
@@ -41,11 +43,14 @@ def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) ->
 
 
 def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
-    w, decimals = words_of(own, options.lang), options.throughput_decimals()
+    w = words_of(own, options.lang)
     columns = [Column(w.nodes), Column(w.compare_gpus)]
     labels = framework_labels(own)
     for rank, (group, label) in enumerate(zip(own, labels, strict=True)):  # the last go first
-        columns += [Column(f"{group.unit}({label})", rank=rank), Column(w.speedup, rank=rank)]
+        of = f"({label})" * options.exact
+        columns.append(Column(f"{group.unit}({label})", rank=rank))
+        more = (w.speedup, w.count, w.grade) if options.exact else (w.speedup,)
+        columns += [Column(f"{name}{of}", rank=rank) for name in more]
     sizes = sorted({(case.gpus, case.nodes, case.case) for group in own for case in group.cases})
     rows: list[tuple[str, ...]] = []
     for gpus, nodes, tag in sizes:
@@ -53,10 +58,11 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         for group in own:
             case = next((case for case in group.cases if case.case == tag), None)
             if case is None:
-                cells += [DASH, DASH]
+                cells += [DASH] * (4 if options.exact else 2)
             else:
-                cells.append(fixed(case.throughput, decimals, nothing=DASH))
-                cells.append(speedup_cell(case, group, nothing=DASH))
+                cells.append(options.throughput(case.throughput, nothing=DASH))
+                told = [speedup_cell(case, group, nothing=DASH)]
+                cells += _exactly(case) if options.exact else told
         rows.append(tuple(cells))
     first = own[0]
     title = first.model
@@ -75,13 +81,26 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         columns=tuple(columns),
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [center, *bases, said])),
-        notes=tuple(speedup_notes(own, w)),
+        notes=(*speedup_notes(own, w), *_how_sure(own, labels, options)),
         shared=(
-            ("model", first.model),
+            *identity(own),
             *((n, scalar_text(v)) for n, v in first.parameters.items() if n in IN_HEADINGS),
             *fixed_cells(own, labels),
         ),
     )
+
+
+def _exactly(case: CaseResult) -> list[str]:
+    speedup = DASH if case.speedup is None else repr(case.speedup)
+    return [speedup, count_cell(case), case.grade or DASH]
+
+
+def _how_sure(own: Sequence[Group], labels: Sequence[str], options: LayoutOptions) -> list[str]:
+    """Of each framework n, CV and grades; of one alone the line below the table has them."""
+    if len(own) < 2 or options.exact:
+        return []
+    told = [", ".join(how_sure(group.cases, options.lang)) for group in own]
+    return [f"{label}: {words}" for label, words in zip(labels, told, strict=True) if words]
 
 
 LAYOUT = layout_of_tables(

@@ -11,6 +11,7 @@ from backends import version
 from backends.hosts.machines import NOT_RECORDED, Recorded
 from backends.results.escaping import md_text
 from backends.results.layouts.arrange import arranged
+from backends.results.layouts.case_rows import Rows, case_rows_csv
 from backends.results.layouts.common import DEFAULT, LayoutOptions
 from backends.results.provenance import provenance
 from backends.results.render import Column, Table, render_csv, render_markdown
@@ -72,12 +73,14 @@ def layout_of_tables(
     *,
     csv: Writer | None = None,
     json: Writer | None = None,
+    rows: Rows | None = None,
     fits: Callable[[Sequence[Group]], bool] = bool,
     lacks: tuple[str, str] = NO_RUNS,
 ) -> Layout:
     """Tables as markdown and as CSV; as JSON the document of results.json.
 
-    ``csv``, ``json``: what is written instead of these.
+    ``csv``, ``json``: what is written instead of these. ``rows``: what CSV has of a case that the
+    tables have, unless another order or decimals were chosen.
     """
 
     def shown(groups: Sequence[Group], options: LayoutOptions) -> tuple[Table, ...]:
@@ -89,7 +92,10 @@ def layout_of_tables(
         return f"{text}\n{md_text(below)}\n" if below else text
 
     def tables_csv(results: Results, options: LayoutOptions) -> str:
-        marked = [with_shared(table, options.lang) for table in tables(results.groups, options)]
+        if rows is not None and options == LayoutOptions(lang=options.lang):
+            return case_rows_csv([group for group in results.groups if fits([group])], rows)
+        told = tables(results.groups, replace(options, exact=True))
+        marked = [with_shared(table, options.lang) for table in told]
         return render_csv(arranged(marked, options.arrangement))
 
     writers: dict[Format, Writer] = {

@@ -17,6 +17,7 @@ from backends.results.layouts.common import (
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import NOTHING, fixed, percent, significant, trimmed
 from backends.results.render import Column, Table
+from backends.results.results_json import Cell
 from backends.results.run_result import TOKENS
 from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
@@ -62,7 +63,7 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
     columns: list[tuple[Column, _Cell]] = [
         (Column(devices_heading([group], lang)), lambda case: str(case.gpus)),
         (Column(pick(lang, "layout", "并行方式"), "left"), _layout),
-        (Column("batch"), _batch),
+        (Column("batch"), lambda c: _whole(_batch(c))),
         (
             Column(pick(lang, "sequence", "序列长度"), rank=4),
             lambda c: _whole(_told(c, "sequence_length")),
@@ -80,7 +81,7 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
         (Column(pick(lang, called, memory), rank=3), lambda c: _whole(c.gpu_memory_mib)),
         (
             Column("J/token", rank=2),
-            lambda c: significant(typical(c.measured_runs, joules_per_sample)),
+            lambda c: significant(_joules(c)),
         ),
     ]
     if any(_cost(case) is not None for case in group.cases):
@@ -95,6 +96,33 @@ def _cost(case: CaseResult) -> float | None:
     return typical(case.measured_runs, cost_per_1e9_tokens)
 
 
+def _integer(value: float | None) -> float | None:
+    """Logs have counts as they have figures."""
+    return int(value) if value is not None and value == round(value) else value
+
+
+def _joules(case: CaseResult) -> float | None:
+    return typical(case.measured_runs, joules_per_sample)
+
+
+def _rows(case: CaseResult) -> list[dict[str, Cell]]:
+    layout = _layout(case)
+    return [
+        {
+            "layout": None if layout == NOTHING else layout,
+            "global_batch": _integer(_batch(case)),
+            "sequence_length": _integer(_told(case, "sequence_length")),
+            "tokens_per_s": case.throughput,
+            "tokens_per_s_per_gpu": case.throughput_per_device,
+            "tflop_per_s_per_gpu": case.metrics.get("tflop_per_s_per_gpu"),
+            "mfu": case.metrics.get("mfu"),
+            "gpu_memory_mib": case.gpu_memory_mib,
+            "joules_per_token": _joules(case),
+            "cost_per_1e9_tokens": _cost(case),
+        }
+    ]
+
+
 def _layout(case: CaseResult) -> str:
     """``TP4 PP2 DP8`` as the log states it, and ``fsdp2`` where a parameter says how."""
     told = [(short, case.metrics.get(name)) for short, name in _PARALLEL]
@@ -103,12 +131,12 @@ def _layout(case: CaseResult) -> str:
     return " ".join([*([str(how)] if isinstance(how, str) else []), *parts]) or NOTHING
 
 
-def _batch(case: CaseResult) -> str:
+def _batch(case: CaseResult) -> float | None:
     """Of all GPUs per step."""
     told = _told(case, "global_batch")
     if told is None and case.batch_size is not None:
         told = case.batch_size * case.gpus
-    return _whole(told)
+    return told
 
 
 def _told(case: CaseResult, name: str) -> float | None:
@@ -134,6 +162,7 @@ LAYOUT = layout_of_tables(
     "llm",
     "tokens/s, per GPU, TFLOP/s, MFU and J per token",
     llm_tables,
+    rows=_rows,
     fits=lambda groups: any(group.unit == TOKENS for group in groups),
     lacks=("no result is in tokens/s", "leave --layout out for what is measured in others"),
 )

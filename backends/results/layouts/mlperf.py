@@ -8,7 +8,7 @@ from typing import Any
 from backends.results.layouts.common import DEFAULT, LayoutOptions, simulated
 from backends.results.layouts.layout import Results, layout_of_tables
 from backends.results.mlperf_score import NoScore, Score, scores
-from backends.results.numbers import NOTHING, fixed, significant
+from backends.results.numbers import NOTHING, significant
 from backends.results.render import Column, Table
 from backends.results.results_json import document, to_json
 from backends.results.summary import Group
@@ -57,7 +57,7 @@ def mlperf_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> 
                     f"{score.system} · {score.campaign}" if several else score.system,
                     score.benchmark,
                     NOTHING if score.accelerators is None else str(score.accelerators),
-                    fixed(score.minutes, options.throughput_decimals(3)),
+                    options.throughput(score.minutes, 3),
                     f"{len(score.times)}/{score.runs}" if score.failed else str(score.runs),
                 )
                 for score in found

@@ -17,11 +17,11 @@ from backends.results.layouts.common import (
     DEFAULT,
     LayoutOptions,
     card_name,
+    identity,
     simulated,
     throughput_caption,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import fixed
 from backends.results.render import Column, Link, Table
 from backends.results.summary import Group
 from backends.results.translations import Words
@@ -39,7 +39,7 @@ def pivot_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> t
 
 
 def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions) -> Table:
-    w, decimals = words_of(own, options.lang), options.throughput_decimals()
+    w = words_of(own, options.lang)
     own = sorted(own, key=precision_order)
     labels = pivot_labels(own)
     grid = throughput_grid(own)
@@ -47,7 +47,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
     rows = [
         (
             f"{gpus} ({tag})" if gpus_of.count(gpus) > 1 else str(gpus),
-            *(fixed(value, decimals, nothing=DASH) for value in values),
+            *(options.throughput(value, nothing=DASH) for value in values),
         )
         for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
     ]
@@ -63,7 +63,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [throughput_caption(first, w), said])),
         notes=(w.simulated,) if simulated(own) else (),
-        shared=(("unit", first.unit), *fixed_cells(own, headings)),
+        shared=(*identity(own), ("unit", first.unit), *fixed_cells(own, headings)),
         links=tuple(_links(own, [words for _, words in labels], w)),
     )
 

@@ -81,7 +81,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
     names = _columns(group, options)
     decimals = options.throughput_decimals(3 if oneflow else 2)
     headings = _oneflow_headings(w) if oneflow else _headings(w, stated=group.memory_is_stated)
-    cells = _cells(group, decimals)
+    cells = _cells(group, decimals, beside="speedup_interval" in names)
     title = group_title(group, groups)
     if oneflow and group.batch_size is not None:
         title = f"{w.oneflow_title.format(batch=group.batch_size)} ({title})"
@@ -145,7 +145,10 @@ def _oneflow_headings(w: Words) -> dict[str, str]:
     }
 
 
-def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], str]]:
+def _cells(
+    group: Group, decimals: int, *, beside: bool
+) -> Mapping[str, Callable[[CaseResult], str]]:
+    """``beside``: the interval of the speedup stands there, too."""
     return {
         "nodes": lambda case: str(case.nodes),
         "gpus_per_node": lambda case: str(case.gpus_per_node),
@@ -153,7 +156,9 @@ def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], s
         "batch": lambda c: NOTHING if c.batch_size is None else str(c.batch_size),
         "memory": lambda c: NOTHING if c.gpu_memory_mib is None else str(c.gpu_memory_mib),
         "throughput": lambda case: fixed(case.throughput, decimals),
-        "speedup": lambda case: speedup_cell(case, group),
+        "speedup": lambda case: speedup_cell(
+            case, group, beside=case.speedup_interval if beside else None
+        ),
         "speedup_interval": speedup_interval_cell,
         "efficiency": lambda case: percent(case.efficiency),
         "efficiency_interval": efficiency_interval_cell,

@@ -146,6 +146,10 @@ def test_what_is_no_parameter_is_refused_with_those_that_are(runs_of: Runs) -> N
         compare(runs_of("1n1g", STEADY), runs_of("1n1g", STEADY), across=["precison"])
 
 
+def called(campaign: Path) -> str:
+    return str(json.loads((campaign / "results.json").read_text())["campaign"])
+
+
 def test_compiled_against_not_inside_one_campaign(dlperf: Dlperf) -> None:
     found = json.loads(dlperf("compare", COMPILE, "--across", "compile", "--json"))
     (case,) = found["cases"]
@@ -153,7 +157,13 @@ def test_compiled_against_not_inside_one_campaign(dlperf: Dlperf) -> None:
     assert case["parameters"]["compile"] == "on"
     assert case["verdict"] == "improvement"
     assert case["ratio"] == pytest.approx(6767.06 / 4643.15, rel=1e-4)
-    assert found["baseline_campaign"] == "h200-x2-resnet50-compile, compile=off"
+    name = called(COMPILE)
+    assert found["baseline_campaign"] == found["candidate_campaign"] == name
+    assert found["baseline_path"] == found["candidate_path"] == str(COMPILE)
+    assert found["baseline_settings"] == [{"compile": "off"}]
+    assert found["candidate_settings"] == [{"compile": "on"}]
+    text = dlperf("compare", COMPILE, "--across", "compile")
+    assert f"Baseline: {name}, compile=off. Candidate: {name}, compile=on." in text
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
@@ -172,10 +182,11 @@ def test_graphs_against_none_between_two_campaigns(
     assert "--across graphs" in said
     text = dlperf("compare", COMPILE, GRAPHS, "--across", "graphs")
     assert "graphs=off→on" in text
-    assert f"Baseline: {COMPILE.name}. Candidate: {GRAPHS.name}. Medians in images/s; " in text
+    ours, theirs = called(COMPILE), called(GRAPHS)
+    assert f"Baseline: {ours}. Candidate: {theirs}. Medians in images/s; " in text
     for side, campaign in (("Baseline", COMPILE), ("Candidate", GRAPHS)):  # and so below the table
         (line,) = re.findall(rf"^{side}: dlperf-tui \S+ · (.*?) · ", text, re.MULTILINE)
-        assert line == campaign.name
+        assert line == called(campaign)
 
 
 @pytest.mark.parametrize("asked", [(), ("--across", "precision")])

@@ -19,8 +19,10 @@ from backends.results.change_points import change_points, last_against_level, te
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_table
 from backends.results.history import Campaign, CaseHistory, History, Why, history
-from backends.results.history_report import history_document, history_tables, history_words
+from backends.results.history_json import history_document
+from backends.results.history_report import history_tables, history_words
 from backends.results.ratios import welch
+from backends.results.recipes import Recipe
 from backends.results.run_result import RunResult
 from backends.results.sparkline import sparkline
 from profiles.errors import SelectionError
@@ -429,7 +431,7 @@ def test_hosts_that_changed_are_told_with_the_campaign_and_with_the_change(runs_
 
 
 @pytest.mark.parametrize(
-    ("levels", "shown"), [([1.0], "–"), ([1.0, 1.0], "none"), ([1.0, 0.985], "none")]
+    ("levels", "shown"), [([1.0], "–"), ([1.0, 1.0], "none"), ([1.0, 0.985], "(-1.5%)")]
 )
 def test_no_change_has_a_word_where_it_was_looked_for(
     runs_of: Runs, levels: list[float], shown: str
@@ -438,3 +440,75 @@ def test_no_change_has_a_word_where_it_was_looked_for(
     table = history_tables(history(nights))[0]
     assert table.rows[0][table.headings.index("change")] == shown
     assert "none: " in table.notes[0]
+
+
+def _recipe(digest: str, **variables: str) -> Recipe:
+    return Recipe({"cpu-smoke": {("file", "train.py"): digest}}, variables)
+
+
+def test_another_script_is_told_with_the_change_with_the_campaign_and_in_json(
+    runs_of: Runs,
+) -> None:
+    for levels, begins, where in (
+        ([1.0, 1.001, 0.9], "with", 2),
+        ([1.0, 1.001, 1.0], "the last with", 2),
+    ):
+        recipes = [_recipe("a"), None, _recipe("b", NCCL_DEBUG="INFO")]
+        nights = [
+            campaign(at, runs_of("1n1g", times(level)), recipe=recipe)
+            for at, (level, recipe) in enumerate(zip(levels, recipes, strict=True))
+        ]
+        seen = history(nights)
+        cases, campaigns, points = history_tables(seen, wide=True)
+        parts = [
+            "cpu-smoke: other versions of train.py",
+            "variables: NCCL_DEBUG not set → INFO",
+        ]
+        assert f"; {begins} other scripts or settings: {'; '.join(parts)}" in cases.rows[0][-1]
+        for table in (campaigns, points):
+            assert [row[-1] for row in table.rows] == [
+                "; ".join(parts) if at == where else "" for at in range(3)
+            ]
+        document = history_document(seen)
+        assert [c["changed"] for c in document["campaigns"]] == [[], [], parts]
+        (case,) = document["cases"]
+        told = [case["points"][where], *case["changes"]]
+        assert [[one["name"] for one in point["unlike"]] for point in told] == [
+            ["train.py", "NCCL_DEBUG"]
+        ] * len(told)
+        assert told[0]["unlike"][0]["before"] == "a"
+        assert told[0]["unlike"][1]["before"] is None
+        assert case["points"][1]["unlike"] == []
+        (note,) = document["notes"]
+        assert "the runs of night-1 were started from is not recorded" in note
+        assert note in history_words(seen)[0]
+
+
+def test_what_changed_with_a_campaign_that_failed_is_told_with_the_next_figure(
+    runs_of: Runs,
+) -> None:
+    one, two = (Machines(1, 8, 64, 500, uuids=frozenset({name})) for name in ("a", "b"))
+    before = {"machines": one, "recipe": _recipe("a")}
+    after = {"machines": two, "recipe": _recipe("b")}
+    nights = [
+        campaign(0, runs_of("1n1g", STEADY, fingerprint="H200, driver 1"), **before),
+        campaign(1, runs_of("1n1g", [None] * 3, fingerprint="H200, driver 2"), **after),
+        campaign(2, runs_of("1n1g", times(0.9), fingerprint="H200, driver 2"), **after),
+    ]
+    (case,) = history_document(history(nights))["cases"]
+    (change,) = case["changes"]
+    assert change["hosts"] == "no GPU in common"
+    assert "driver 2" in change["environment"]["after"]
+    assert [one["name"] for one in change["unlike"]] == ["train.py"]
+    assert case["points"][0]["hosts"] is None
+
+
+def test_a_change_that_does_not_count_is_in_the_table_as_in_json(runs_of: Runs) -> None:
+    nights = [campaign(at, runs_of("1n1g", times(level))) for at, level in enumerate((1, 0.985))]
+    seen = history(nights)
+    table = history_tables(seen)[0]
+    row = dict(zip(table.headings, table.rows[0], strict=True))
+    (change,) = history_document(seen)["cases"][0]["changes"]
+    assert row["change"] == "(-1.5%)"
+    assert row["since"] == change["campaign"] == "night-1"
+    assert "(+1.5%): the last, and none counts" in table.notes[0]

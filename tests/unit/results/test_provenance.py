@@ -218,8 +218,8 @@ def test_a_comparison_says_it_of_both_sides(dlperf: Callable[..., str]) -> None:
     both = [EXAMPLES / name for name in ("h200-x4", "h200-x4-resnet50-tf32")]
     *_, baseline, _, candidate = dlperf("compare", *both).splitlines()
     for line, side, name in (
-        (baseline, "Baseline", "h200-x4 "),
-        (candidate, "Candidate", "h200-x4-resnet50-tf32 "),
+        (baseline, "Baseline", "2026-11-21-h200-x4 "),
+        (candidate, "Candidate", "2026-11-22-h200-x4-resnet50-tf32 "),
     ):
         assert line.startswith(f"{side}: dlperf-tui {version()} · {name}")
 
@@ -251,6 +251,9 @@ def test_csv_says_in_columns_what_the_caption_says_once(
     text = publish("c", runs, layout=layout, format="csv")
     heading, *rows = csv.reader(io.StringIO(text))
     assert rows
+    assert len({*heading}) == len(heading)
+    for name, value in (("profile", "p"), ("framework", "F"), ("model", "M")):
+        assert {row[heading.index(name)] for row in rows} == {value}
     for name in NAMES:
         values = {values[name] for values in settings}
         assert (name in heading) == (len(values) == 1)

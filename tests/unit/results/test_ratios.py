@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from backends.results import student
+from backends.results.layouts.cells import range_cell, ratio_decimals
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.ratios import (
@@ -212,3 +213,20 @@ def test_failed_repeats_do_not_enter_an_interval(runs_of):
     (group,) = summarise(runs)
     expected = ratio_interval(PADDLE["1n1g"], PADDLE["1n2g"])
     assert group.cases[1].speedup_interval == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (1.76, 1.84, "1.76 … 1.84 w"),
+        (3.8591, 3.8811, "3.859 … 3.881 w"),
+        (26.01, 26.99, "26.01 … 26.99 w"),
+        (1.98011, 1.98089, "1.980 … 1.981 w"),
+        (1.0, 1.0, "1.00 … 1.00 w"),
+    ],
+)
+def test_an_interval_has_the_decimals_that_it_takes_to_read_it(
+    low: float, high: float, shown: str
+) -> None:
+    interval = RatioInterval(low, high, Method.WELCH)
+    assert range_cell(interval, ratio_decimals(interval)) == shown

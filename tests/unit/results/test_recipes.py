@@ -133,6 +133,11 @@ def test_another_setting_and_another_command_are_said(copy: Copy, dlperf: Dlperf
         f"{PROFILE} was not run alike: the profile says something else in launch.command; "
         "iterations is 72 in the baseline, 100 in the candidate."
     ) in said
+    section = "the profile says something else in launch.command"
+    changed = f"{PROFILE}: {section}, iterations 72 → 100"
+    assert f"the last with other scripts or settings: {changed}" in dlperf(
+        "history", EXAMPLE, copy.path
+    )
 
 
 def test_a_variable_of_the_hosts_is_said(copy: Copy, dlperf: Dlperf) -> None:

@@ -183,3 +183,48 @@ def test_a_torn_last_line_is_said_as_a_run_that_has_not_ended(
     assert f"{runs - 1} of {runs} runs ended; it is bundled as it is now" in bundled
     assert main(["report", str(EXAMPLES[0])]) == 0
     assert "has not finished" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("layout", "example", "figures"),
+    [
+        ("airank", "h200-x2-resnet50-graphs", {"throughput": None, "speedup": None}),
+        ("llm", "h200-x4-gpt-124m", {"tokens_per_s": "throughput", "mfu": "metric:mfu"}),
+        ("collectives", "h200-x4-allreduce", {"busbw_gb_per_s": "throughput", "busbw_cv": "cv"}),
+    ],
+)
+def test_rows_of_a_layouts_csv_say_what_they_are_of_with_every_digit(
+    dlperf: Dlperf, layout: str, example: str, figures: dict[str, str | None]
+) -> None:
+    def rows(*words: str) -> list[dict[str, str]]:
+        written = dlperf("report", EXAMPLES[0].parent / example, "--format", "csv", *words)
+        heading = next(csv.reader(io.StringIO(written)))
+        assert len({*heading}) == len(heading)
+        assert all(heading)
+        return list(csv.DictReader(io.StringIO(written)))
+
+    whole = {row["case"]: row for row in rows()}
+    found = rows("--layout", layout)
+    assert {row["case"] for row in found} == {*whole}
+    for row in found:
+        known = whole[row["case"]]
+        for name in ("profile", "framework", "model", "nodes", "gpus_per_node", "unit", "grade"):
+            assert row[name] == known[name]
+        assert row["campaign"] == f"2026-11-22-{example}"
+        if row.get("size_bytes") in (None, known.get("metric:size_bytes", "").removesuffix(".0")):
+            for name, theirs in figures.items():
+                assert float(row[name]) == pytest.approx(float(known[theirs or name]))
+    assert found[0].keys() >= set(figures)
+
+
+def test_csv_of_frameworks_side_by_side_has_no_name_twice(dlperf: Dlperf) -> None:
+    both = [EXAMPLES[0].parent / f"h200-{hosts}-resnet50-graphs" for hosts in ("x2", "x4")]
+    written = dlperf("report", *both, "--layout", "compare", "--format", "csv")
+    heading, first, *_ = csv.reader(io.StringIO(written))
+    assert len({*heading}) == len(heading)
+    row = dict(zip(heading, first, strict=True))
+    for hosts in ("x2", "x4"):
+        of = f"(PyTorch 2026-11-22-h200-{hosts}-resnet50-graphs)"
+        assert len(row[f"images/s{of}"].partition(".")[2]) > 3
+        assert (row[f"speedup{of}"], row[f"n{of}"], row[f"grade{of}"]) == ("1.0", "3", "B")
+    assert row["profile"] == "torch-resnet50"

@@ -25,7 +25,7 @@ from backends.results.grade import (
     WIDEST_INTERVAL,
 )
 from backends.results.history import Campaign, history
-from backends.results.history_report import history_document
+from backends.results.history_json import history_document
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.render import markdown_rows

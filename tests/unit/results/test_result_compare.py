@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from xml.etree import ElementTree as ET
@@ -347,31 +348,33 @@ def test_threshold_out_of_range_is_refused(runs_of):
     *(st.lists(st.floats(90, 110), min_size=1, max_size=9) for _ in range(2)),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_printed_ratio_is_the_one_that_the_interval_beside_it_is_of(
+def test_the_printed_ratio_is_of_the_medians_and_whose_the_interval_is_is_said(
     runs_of: Runs, ours: list[float], theirs: list[float]
 ) -> None:
     comparison = compare(runs_of("1n1g", ours), runs_of("1n1g", theirs))
     (case,) = comparison.cases
     (row,) = comparison_table(comparison).rows
     shown, interval = row[-4], row[-3]
+    assert shown == fixed(statistics.median(theirs) / statistics.median(ours), 3)
+    (told,) = comparison_document(comparison)["cases"]
+    assert told["ratio_method"] == (case.interval and str(case.interval.method))
     if interval.endswith(" w"):
+        assert told["ratio_method"] == "welch"
         assert case.evidence is not None
-        assert shown == fixed(case.evidence.ratio, 3)
         change = signed_percent(case.evidence.ratio - 1)
         assert f"differ by {change}," in row[-1]
-    else:
-        assert shown == fixed(case.ratio, 3)
-    if interval != "–":
-        low, high = map(float, interval.removesuffix(" w").split(" … "))
+        assert told["ratio_interval"] == told["estimate_interval"]
+    elif interval != "–":
+        low, high = map(float, interval.split(" … "))
         assert low <= float(shown) <= high
 
 
 def test_comparison_prints_what_its_verdict_rests_on(runs_of):
     comparison = compare(runs_of("1n1g", STEADY), runs_of("1n1g", times(0.9, STEADY)))
     text = comparison_markdown(comparison)
-    assert "| 1n1g b64 fp32 | 100.00 | 5 | 90.00 | 5 | 0.900 | " in text
+    assert "| 1n1g b64 fp32 | 100.00 | 5 | 90.00 | 5 | 0.900 | 0.898 … 0.902 w | " in text
     assert "the means differ by -10.0%, 95% -10.2% to -9.8%" in text
-    assert "w: ratio of the geometric means" in text
+    assert "w: Welch's interval, of the ratio of the geometric means" in text
 
 
 def test_document_has_what_other_programs_rely_on(runs_of):
