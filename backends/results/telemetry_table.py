@@ -14,6 +14,7 @@ from backends.results.telemetry_figures import (
     counted_word,
     cpus_busy,
     joules_per_sample,
+    judged,
     of_gpus,
     typical,
     unwatched,
@@ -55,14 +56,12 @@ def _watched(runs: Sequence[RunResult]) -> str:
 
 
 def _throttled_s(run: RunResult) -> float | None:
-    """None also where nobody looked while it trained."""
-    gpus = run.telemetry.gpus if run.telemetry else ()
-    known = [gpu.throttled_s for gpu in gpus if gpu.seconds]
+    known = [gpu.throttled_s for gpu in judged(run).gpus]
     return max((sum(reasons.values()) for reasons in known if reasons), default=None)
 
 
 def _hottest(run: RunResult) -> float | None:
-    known = [gpu.temperature_c_max for gpu in (run.telemetry.gpus if run.telemetry else ())]
+    known = [gpu.temperature_c_max for gpu in judged(run).gpus]
     return max((value for value in known if value is not None), default=None)
 
 

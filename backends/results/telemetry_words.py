@@ -40,9 +40,10 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
     gpu, seconds, of = found.gpu, trimmed(found.seconds, 0), trimmed(found.gpu.seconds, 0)
     which = f"repeat {found.run.repeat}", f"第 {found.run.repeat} 次重复"
     if found.repeats > 1:
+        seen = (" that were watched", "有监测的 ") if found.unwatched else ("", "")
         which = (
-            f"{found.repeats} of {found.of} repeats, most of all {which[0]}",
-            f"{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
+            f"{found.repeats} of {found.of} repeats{seen[0]}, most of all {which[0]}",
+            f"{seen[1]}{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
         )
     was = "was throttled", "被降频"
     if found.reason in AT_ITS_LIMIT:  # nothing is wrong with it
