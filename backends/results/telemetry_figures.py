@@ -112,6 +112,13 @@ def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | N
     return replace(worst, repeats=repeats)
 
 
+def most_throttled(run: RunResult) -> float | None:
+    """The largest share of its time for which one reason throttled one of its GPUs, limits that
+    were set included; None where no driver says."""
+    found = (throttled([run], at_its_limit=limited) for limited in (False, True))
+    return max((one.share for one in found if one is not None), default=None)
+
+
 def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:
     """The worst of each kind of trouble."""
     found = [*_gpu_troubles(runs), *_host_troubles(runs)]

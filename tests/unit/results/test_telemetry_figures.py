@@ -69,7 +69,7 @@ def test_throttling_costs_by_its_share_of_the_time(
     case, group = only(watched(Telemetry((gpu(throttled_s={reason: seconds}),))))
     assert (case.grade, case.flags) == (Grade(grade), (concern,) if concern else ())
     was = "held at its limit" if concern is Concern.POWER_CAPPED else "throttled"
-    said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s ({reason})"
+    said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s, {seconds}% ({reason})"
     assert finding_lines(case, group) == ([said] if concern else [])
 
 
@@ -155,13 +155,29 @@ def test_a_gpu_that_nobody_saw_has_no_share_in_the_energy_of_its_run(runs_of) ->
     assert document("c", runs, summarise(runs))["runs"][2]["joules_per_sample"] is None
 
 
+def test_table_and_notes_have_one_measure_of_throttling(runs_of) -> None:
+    """Of a long repeat and of a short one: the same seconds are not the same share."""
+    runs = runs_of("1n1g", VALUES[:3], trained_s=100.0)
+    for number, (of, capped, hot) in enumerate(
+        ((90.0, 40.0, 9.0), (60.0, 40.0, 0.0), (80.0, 4, 8))
+    ):
+        reasons = {"power cap": capped, "power brake": hot}
+        seen = Telemetry((gpu(seconds=of, throttled_s=reasons), gpu(gpu=6, seconds=of)))
+        runs[number] = replace(runs[number], telemetry=seen)
+    table = telemetry_table(summarise(runs))
+    assert table is not None
+    assert table.rows[0][table.headings.index("throttled")] == "44%"  # of 44, 67 and 10
+    said = finding_lines(*only(runs))
+    assert any(line.endswith("40 s of 60 s, 66.7% (power cap)") for line in said)
+
+
 def test_of_how_many_repeats_throttling_is_said(runs_of) -> None:
     runs = runs_of("1n1g", VALUES, trained_s=100.0)
     for number, seconds in enumerate((100.0, 100.0, 20.0)):
         held = Telemetry((gpu(seconds=seconds, throttled_s={"power cap": 20.0}),))
         runs[number] = replace(runs[number], telemetry=held)
     said = finding_lines(*only(runs))
-    held = "GPU5 of node1 was held at its limit for 20 s of 100 s (power cap)"
+    held = "GPU5 of node1 was held at its limit for 20 s of 100 s, 20.0% (power cap)"
     assert f"2 of 6 repeats that were watched, most of all repeat 1: {held}" in said
 
 
