@@ -28,7 +28,7 @@ from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, parameters_text
 from backends.results.telemetry_table import telemetry_table
-from backends.results.told_of import Name, told_once
+from backends.results.told_of import Name, told_of, told_once
 from backends.results.translations import Lang, Words, pick, words
 from profiles.logs.failures import REMEDIES
 from profiles.references.matching import Held
@@ -110,6 +110,7 @@ def _banners(
     w: Words,
 ) -> list[str]:
     banners = [f"> **{w.simulated}**"] if simulated(groups) else []
+    banners += _failed_lines(groups, lang, w)
     banners += _grade_lines(groups, lang, w)
     if runs and all(run.imported for run in runs):
         banners.append(f"> {w.imported}")
@@ -118,6 +119,14 @@ def _banners(
     if left and not all(run.imported for run in runs):
         banners.append(f"> {w.partial.format(left=left)}")
     return banners + [md_text(note) for note in context.notes]
+
+
+def _failed_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """Which cases have no figure, and so no grade."""
+    called = {_case_parts(case, groups): case for group in groups for case in group.cases}
+    if not (failed := [name for name, case in called.items() if case.failed]):
+        return []
+    return [f"> **{w.no_figure.format(cases=md_text(told_of(failed, called.keys(), lang)))}**"]
 
 
 def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
@@ -275,16 +284,17 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
     rows = []
     for group in groups:
         which = [group_title(group, groups)] if several else []
-        rows += [(case.case, *which, *_spread_cells(case)) for case in group.cases]
+        rows += [(case.case, *which, *_spread_cells(case, w)) for case in group.cases]
     spreads = [case.spread for group in groups for case in group.cases if case.spread]
     students = any(spread.interval is None and spread.student is not None for spread in spreads)
     notes = (w.mark_student,) * students
     return Table(title=w.statistics, columns=tuple(columns), rows=tuple(rows), notes=notes)
 
 
-def _spread_cells(case: CaseResult) -> tuple[str, ...]:
+def _spread_cells(case: CaseResult, w: Words) -> tuple[str, ...]:
     spread = case.spread
-    judged = (str(case.grade or NOTHING), ", ".join(case.flags) or NOTHING)
+    grade = w.failed if case.failed else str(case.grade or NOTHING)
+    judged = (grade, ", ".join(case.flags) or NOTHING)
     if spread is None:
         return (count_cell(case), *([NOTHING] * 6), *judged)
     return (

@@ -47,6 +47,9 @@ def provenance(
     ]
     if counts := grade_counts(cases):
         parts.append(pick(lang, f"grades {counts}", f"评级 {counts}"))
+    if failed := sum(case.failed for case in cases):
+        cases_failed = f"{failed} case{'s' * (failed > 1)} failed"
+        parts.append(pick(lang, cases_failed, f"{failed} 个用例失败"))
     return " · ".join(filter(None, parts))
 
 
