@@ -119,6 +119,7 @@ class HostFacts:
     clock_offset_s: float  # host clock minus ours, half the round trip taken off
     container_runtimes: tuple[str, ...] = ()
     hostname: str = ""  # what the machine calls itself
+    machine: str = ""  # a digest of its /etc/machine-id, which is told to nobody
     architecture: str = ""  # x86_64, aarch64
     interconnects: tuple[str, ...] = ()  # InfiniBand ports: "mlx5_0 100 Gb/sec (4X EDR)"
     disk_free_mib: int | None = None  # of the file system that holds the host's work_dir

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
@@ -242,6 +243,7 @@ def parse_probe(
         clock_offset_s=offset,
         container_runtimes=tuple(_lines(sections.get("containers", ""))),
         hostname=fact("hostname", "host name"),
+        machine=_machine(_one_line(sections.get("machine", ""))),
         architecture=fact("architecture", "architecture"),
         interconnects=tuple(_interconnects(sections.get("interconnects", ""))),
         disk_free_mib=disk_free,
@@ -254,6 +256,11 @@ def parse_probe(
         nccl_library=_one_line(sections.get("nccl", "")),
         software=parse_software(sections.get("software", "")),
     )
+
+
+def _machine(machine_id: str) -> str:
+    """What tells machines of one name apart; machine-id(5) asks that the id itself is kept."""
+    return sha256(f"dlperf-tui {machine_id}".encode()).hexdigest()[:16] if machine_id else ""
 
 
 def split_sections(stdout: bytes) -> Mapping[str, str]:

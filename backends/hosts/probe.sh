@@ -84,6 +84,8 @@ system() {
     first_lines 1 /proc/sys/kernel/arch || uname -m
     section hostname
     first_lines 1 /proc/sys/kernel/hostname
+    section machine
+    first_lines 1 /etc/machine-id
     section boot
     first_lines 1 /proc/sys/kernel/random/boot_id
     section cpu-model

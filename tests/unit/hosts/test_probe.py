@@ -250,6 +250,9 @@ async def test_this_machine_is_probed_with_one_exec(shell: Any, tmp_path: Path) 
     assert facts is not None
     assert facts.kernel == platform.release()
     assert facts.hostname == socket.gethostname()
+    own = Path("/etc/machine-id")
+    assert bool(facts.machine) == (own.exists() and bool(own.read_text().strip()))
+    assert not own.exists() or own.read_text().strip() != facts.machine
     assert facts.cpus == len(os.sched_getaffinity(0))
     assert facts.memory_mib > 100
     assert facts.disk_free_mib
