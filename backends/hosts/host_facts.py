@@ -128,6 +128,8 @@ class HostFacts:
     gpu_problem: str = ""  # why nvidia-smi, though installed, said nothing useful
     missing: tuple[str, ...] = ()  # what the probe could not find out, in words
     nccl_library: str = ""  # version of the system's libnccl
+    variables: dict[str, str] | None = field(default=None, hash=False)
+    """Of its own, that libraries of a run read; what looks secret is ***. None: not recorded."""
     sought: tuple[Sought, ...] = ()  # where software was looked for
     software: tuple[Software, ...] = ()  # … and what was found
     lease: Lease | None = None  # who has the host; None: it is free

@@ -119,6 +119,13 @@ system() {
     done
 }
 
+own_variables() { # What a run finds set here before anybody sets more; by these names, and no other.
+    [ -r "/proc/$$/environ" ] || return
+    section variables
+    libraries='NCCL|NVSHMEM|UCX|GLOO|CUDA|CUBLAS|CUDNN|TORCH|PYTORCH|XLA|TF|OMP|KMP|MKL'
+    variables $$ | grep -aE "^(($libraries)_[A-Z0-9_]+|NVIDIA_TF32_OVERRIDE)=" | sort
+}
+
 query_gpus() {
     fields=index,name,uuid,pci.bus_id,driver_version,memory.total,memory.used,utilization.gpu
     fields=$fields,power.draw,power.limit,temperature.gpu,clocks.current.sm
@@ -324,6 +331,7 @@ gpus() {
 {
     begin
     system "$1"
+    own_variables
     [ "$3" = nogpu ] || gpus
     (
         [ $# -ge 3 ] || exit
