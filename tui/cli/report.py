@@ -134,14 +134,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         write_output(arguments.output, text, "-o")
         if layout.tables is not None and arguments.format != "json":
-            say_findings(summarise(runs, arguments.center))  # which the tables leave out
+            # Which the tables leave out.
+            say_findings(summarise(runs, arguments.center), arguments.lang)
     elif layout.tables is None or arguments.format not in (None, "md"):
         print(text, end="")
     else:
         groups = summarise(runs, arguments.center)
         below = footer(groups, options, machines)
         print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
-        say_findings(groups)
+        say_findings(groups, arguments.lang)
     for path in paths:
         if (bundle := workspace.bundles.of(path)) is not None:
             from backends.campaign.folder.whole_report import cite_of  # noqa: PLC0415 (only here)
