@@ -13,7 +13,8 @@ from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
-from backends.results.grade_words import grade_counts, grade_reasons, graded_lines, worst_case
+from backends.results.flag_lines import case_parts, flag_lines
+from backends.results.grade_words import grade_counts, grade_reasons, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
@@ -26,9 +27,9 @@ from backends.results.run_result import RunResult
 from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
-from backends.results.summary import Group, parameters_text
+from backends.results.summary import Group
 from backends.results.telemetry_table import telemetry_table
-from backends.results.told_of import Name, told_of, told_once
+from backends.results.told_of import told_of
 from backends.results.translations import Lang, Words, pick, words
 from profiles.logs.failures import REMEDIES
 from profiles.references.matching import Held
@@ -123,7 +124,7 @@ def _banners(
 
 def _failed_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     """Which cases have no figure, and so no grade."""
-    called = {_case_parts(case, groups): case for group in groups for case in group.cases}
+    called = {case_parts(case, groups): case for group in groups for case in group.cases}
     if not (failed := [name for name, case in called.items() if case.failed]):
         return []
     return [f"> **{w.no_figure.format(cases=md_text(told_of(failed, called.keys(), lang)))}**"]
@@ -317,13 +318,7 @@ def _interval_cell(spread: Spread) -> str:
 
 
 def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
-    told = (
-        (allows, line, _case_parts(case, groups))
-        for group in groups
-        for case in group.cases
-        for allows, line in graded_lines(case, group, lang)
-    )
-    lines = [f"- {md_text(whose)}: {md_text(line)}" for whose, line in told_once(told, lang)]
+    lines = [f"- {md_text(whose)}: {md_text(line)}" for whose, line in flag_lines(groups, lang)]
     graded = any(case.grade for group in groups for case in group.cases)
     return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)
 
@@ -387,13 +382,4 @@ def _logs(groups: Sequence[Group], w: Words) -> str:
 
 def _case_name(case: CaseResult, groups: Sequence[Group]) -> str:
     """``1n8g batch_size=128``, as much of it as tells the case apart."""
-    return md_text(" ".join(filter(None, _case_parts(case, groups))))
-
-
-def _case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:
-    """The profile, where there are several; what the case is called in it."""
-    if len(groups) == 1:
-        return "", case.case
-    several = len({group.profile for group in groups}) > 1
-    own = (case.case, parameters_text(case.parameters) if case.parameters else "")
-    return case.profile * several, " ".join(filter(None, own))
+    return md_text(" ".join(filter(None, case_parts(case, groups))))

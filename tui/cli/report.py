@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.folder.artifacts import precheck_document
+from backends.campaign.folder.artifacts import precheck_document, report_context
 from backends.campaign.folder.bundle import SUFFIX
 from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.folder.raw_logs import differing_logs, missing_logs
@@ -228,7 +228,8 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
             html_of(state, path, bundle=bundle, lang=arguments.lang, notes=doubts), arguments.output
         )
     elif arguments.format == "junit":
-        _give(campaign_junit(state.campaign, run_results(state)), arguments.output)
+        notes = (*report_context(state, path).notes, *doubts)
+        _give(campaign_junit(state.campaign, run_results(state), notes), arguments.output)
     if bundle is not None:
         cite = f"cite: {cite_of(state, bundle)}"
         if arguments.format is None:
