@@ -185,7 +185,8 @@ class Sight:
         self.since = inf
         self._drawing += 1
         # Twice: what fills the screen is called back after the first refresh, too.
-        self._screen.call_after_refresh(self._screen.call_after_refresh, self._filled, self._drawing)
+        after = self._screen.call_after_refresh
+        after(after, self._filled, self._drawing)
 
     def _filled(self, drawing: int) -> None:
         if drawing == self._drawing:

@@ -316,4 +316,4 @@ class DirectEngine:
             lease = await RemoteHost(self.transport(name)).lease(self._group)
         except (HostUnreachableError, RemoteError, TimeoutError):
             return ""  # the next start will tell
-        return "" if lease is None else lease.explained
+        return "" if lease is None else lease.told_to(self._lease, self._group)

@@ -119,6 +119,7 @@ class HostFacts:
     clock_offset_s: float  # host clock minus ours, half the round trip taken off
     container_runtimes: tuple[str, ...] = ()
     hostname: str = ""  # what the machine calls itself
+    machine: str = ""  # a digest of its /etc/machine-id, which is told to nobody
     architecture: str = ""  # x86_64, aarch64
     interconnects: tuple[str, ...] = ()  # InfiniBand ports: "mlx5_0 100 Gb/sec (4X EDR)"
     disk_free_mib: int | None = None  # of the file system that holds the host's work_dir
@@ -127,6 +128,8 @@ class HostFacts:
     gpu_problem: str = ""  # why nvidia-smi, though installed, said nothing useful
     missing: tuple[str, ...] = ()  # what the probe could not find out, in words
     nccl_library: str = ""  # version of the system's libnccl
+    variables: dict[str, str] | None = field(default=None, hash=False)
+    """Of its own, that libraries of a run read; what looks secret is ***. None: not recorded."""
     sought: tuple[Sought, ...] = ()  # where software was looked for
     software: tuple[Software, ...] = ()  # … and what was found
     lease: Lease | None = None  # who has the host; None: it is free

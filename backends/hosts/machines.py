@@ -19,8 +19,9 @@ SAME_MEMORY = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """The hosts together. ``uuids``: of the GPUs; ``names``: what machines without GPUs call
-    themselves. Either is empty where one of the hosts does not tell."""
+    """The hosts together. ``uuids``: of the GPUs; of machines without GPUs ``names``, what they
+    call themselves, ``ids``, the digests of their own ids, and ``models``, of their CPUs. Each is
+    empty where one of the hosts does not tell."""
 
     hosts: int
     gpus: int
@@ -28,6 +29,8 @@ class Machines:
     memory_gib: int
     uuids: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
 
 
 Recorded = Mapping[tuple[str, str], Machines]
@@ -42,17 +45,23 @@ def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Ma
     if not used or {*took_part} - {*facts}:
         return None
     gpus = [gpu for one in used for gpu in one.gpus]
-    uuids = {gpu.uuid for gpu in gpus}
-    names = set() if gpus else {one.hostname for one in used}
+    without_gpus = [] if gpus else used
     memory_mib = sum(one.memory_mib for one in used)
     return Machines(
         hosts=len(used),
         gpus=len(gpus),
         cpus=sum(one.cpus for one in used),
         memory_gib=round(memory_mib / 1024),
-        uuids=frozenset() if "" in uuids else frozenset(uuids),
-        names=frozenset() if "" in names else frozenset(names),
+        uuids=_all_told(gpu.uuid for gpu in gpus),
+        names=_all_told(one.hostname for one in without_gpus),
+        ids=_all_told(one.machine for one in without_gpus),
+        models=_all_told(one.cpu_model for one in without_gpus),
     )
+
+
+def _all_told(values: Iterable[str]) -> frozenset[str]:
+    told = frozenset(values)
+    return frozenset() if "" in told else told
 
 
 def machines_text(machines: Machines) -> str:
@@ -80,18 +89,27 @@ def machines_apart(ours: Machines, theirs: Machines) -> str:
 def nothing_shared(ours: Machines, theirs: Machines) -> str:
     """Why they are known to be other machines; empty where they are not. A boot id would tell a
     restart from another machine no more than a GPU's place in its host does."""
-    if ours.uuids and theirs.uuids and not ours.uuids & theirs.uuids:
+    if _apart(ours.uuids, theirs.uuids):
         return "no GPU in common"
-    if ours.names and theirs.names and not ours.names & theirs.names:
-        return "no host in common"
-    return ""
+    of_hosts = ((ours.names, theirs.names), (ours.ids, theirs.ids), (ours.models, theirs.models))
+    return "no host in common" if any(_apart(*both) for both in of_hosts) else ""
+
+
+def _apart(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    return bool(ours and theirs) and ours.isdisjoint(theirs)
 
 
 def told_apart(machines: Iterable[Machines]) -> int:
     """How many of them are known to be other machines than one another. Who shares a GPU with two
     others makes one of all three: a run sees those that it is given."""
     told = [*machines]
-    return max(_without_common(m.uuids for m in told), _without_common(m.names for m in told))
+    ways = (
+        [m.uuids for m in told],
+        [m.names for m in told],
+        [m.ids for m in told],
+        [m.models for m in told],
+    )
+    return max(map(_without_common, ways))
 
 
 def _without_common(sets: Iterable[frozenset[str]]) -> int:

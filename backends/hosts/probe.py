@@ -8,9 +8,11 @@ import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from backends.debug import without_secrets
 from backends.hosts import nvidia
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState, Sought
@@ -242,6 +244,7 @@ def parse_probe(
         clock_offset_s=offset,
         container_runtimes=tuple(_lines(sections.get("containers", ""))),
         hostname=fact("hostname", "host name"),
+        machine=_machine(_one_line(sections.get("machine", ""))),
         architecture=fact("architecture", "architecture"),
         interconnects=tuple(_interconnects(sections.get("interconnects", ""))),
         disk_free_mib=disk_free,
@@ -252,8 +255,22 @@ def parse_probe(
         lease_problem=_lease_problem(sections.get("lease", "")),
         missing=tuple(missing),
         nccl_library=_one_line(sections.get("nccl", "")),
+        variables=_variables(sections.get("variables")),
         software=parse_software(sections.get("software", "")),
     )
+
+
+def _machine(machine_id: str) -> str:
+    """What tells machines of one name apart; machine-id(5) asks that the id itself is kept."""
+    return sha256(f"dlperf-tui {machine_id}".encode()).hexdigest()[:16] if machine_id else ""
+
+
+def _variables(text: str | None) -> dict[str, str] | None:
+    """None where the host has no way to tell."""
+    if text is None:
+        return None
+    told = (without_secrets(line).partition("=") for line in _lines(text))
+    return {name: value for name, _, value in told}
 
 
 def split_sections(stdout: bytes) -> Mapping[str, str]:

@@ -84,6 +84,8 @@ system() {
     first_lines 1 /proc/sys/kernel/arch || uname -m
     section hostname
     first_lines 1 /proc/sys/kernel/hostname
+    section machine
+    first_lines 1 /etc/machine-id
     section boot
     first_lines 1 /proc/sys/kernel/random/boot_id
     section cpu-model
@@ -115,6 +117,13 @@ system() {
         device=${port#/sys/class/infiniband/}
         echo "${device%%/*} $(first_lines 1 "$port/rate") $(first_lines 1 "$port/state")"
     done
+}
+
+own_variables() { # What a run finds set here before anybody sets more; by these names, and no other.
+    [ -r "/proc/$$/environ" ] || return
+    section variables
+    libraries='NCCL|NVSHMEM|UCX|GLOO|CUDA|CUBLAS|CUDNN|TORCH|PYTORCH|XLA|TF|OMP|KMP|MKL'
+    variables $$ | grep -aE "^(($libraries)_[A-Z0-9_]+|NVIDIA_TF32_OVERRIDE)=" | sort
 }
 
 query_gpus() {
@@ -322,6 +331,7 @@ gpus() {
 {
     begin
     system "$1"
+    own_variables
     [ "$3" = nogpu ] || gpus
     (
         [ $# -ge 3 ] || exit

@@ -10,6 +10,7 @@ from profiles.cleantext import clean_text
 
 _ANSWER = re.compile(r"^@lease (?:free$|held )", re.MULTILINE)
 _HELD = re.compile(r"^@lease held since=(\d+) run=(\S+) who=(.*)$", re.MULTILINE)
+_CAMPAIGN = ", campaign "
 _CLAIM = re.compile(r"^@claim owner=(\S+) path=(.*)$", re.MULTILINE)
 
 
@@ -48,6 +49,19 @@ class Lease:
     def explained(self) -> str:
         """Who has the host, and what to do where that is no run of this program."""
         return str(self) if self.by_a_run else f"{self}; {self.remedy}"
+
+    def told_to(self, who: str, campaign: str) -> str:
+        """:attr:`explained` to a campaign that would be a holder as ``who`` and whose run ids begin
+        with ``campaign``: whose the one is that has the host, where that is the reader's own."""
+        person, mark, _ = who.rpartition(_CAMPAIGN)
+        if self.words != self.holder:  # what another user of the host says of himself is no proof
+            return self.explained
+        if self.run_id.startswith(f"{campaign}-"):
+            return f"an earlier run of this campaign: {self.explained}"
+        if not mark or not self.holder.startswith(person + mark):
+            return self.explained
+        same = " of the same name" * self.holder.startswith(f"{who}, run ")
+        return f"another campaign of yours{same}: {self.explained}"
 
     @property
     def remedy(self) -> str:

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from backends.results.escaping import one_line
+from backends.results.flag_lines import flag_lines
+from backends.results.junit_document import junit_document
 from backends.results.numbers import trimmed
 from backends.results.run_result import SUCCEEDED, RunResult
-from backends.results.summary import parameters_text
+from backends.results.summary import parameters_text, summarise
 
 
-def campaign_junit(campaign: str, runs: Sequence[RunResult]) -> str:
+def campaign_junit(campaign: str, runs: Sequence[RunResult], notes: Sequence[str] = ()) -> str:
     """Failed: a run that failed and that no later attempt mended; skipped: cancelled, or not at its
-    end; the throughput of all others is what they say."""
+    end; the throughput of all others is what they say. What the suite prints are ``notes`` and what
+    is doubtful about its cases."""
     last = {(run.profile, *_case(run), run.repeat, run.profiled): run for run in runs}
     counted = list(last.values())
     failed = sum(run.state == "failed" for run in counted)
@@ -40,9 +43,8 @@ def campaign_junit(campaign: str, runs: Sequence[RunResult]) -> str:
         elif run.throughput is not None:
             said = one_line(f"{trimmed(run.throughput)} {run.unit}")
             ET.SubElement(test, "system-out").text = _where(run, said)
-    ET.indent(suite)
-    body = ET.tostring(suite, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+    doubtful = [": ".join(line) for line in flag_lines(summarise(runs))]
+    return junit_document(suite, (*notes, *doubtful))
 
 
 def _case(run: RunResult) -> tuple[str, str]:

@@ -13,7 +13,8 @@ from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
-from backends.results.grade_words import grade_counts, grade_reasons, graded_lines, worst_case
+from backends.results.flag_lines import case_parts, flag_lines
+from backends.results.grade_words import grade_counts, grade_reasons, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
@@ -26,9 +27,9 @@ from backends.results.run_result import RunResult
 from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
-from backends.results.summary import Group, parameters_text
+from backends.results.summary import Group
 from backends.results.telemetry_table import telemetry_table
-from backends.results.told_of import Name, told_once
+from backends.results.told_of import told_of
 from backends.results.translations import Lang, Words, pick, words
 from profiles.logs.failures import REMEDIES
 from profiles.references.matching import Held
@@ -110,6 +111,7 @@ def _banners(
     w: Words,
 ) -> list[str]:
     banners = [f"> **{w.simulated}**"] if simulated(groups) else []
+    banners += _failed_lines(groups, lang, w)
     banners += _grade_lines(groups, lang, w)
     if runs and all(run.imported for run in runs):
         banners.append(f"> {w.imported}")
@@ -118,6 +120,14 @@ def _banners(
     if left and not all(run.imported for run in runs):
         banners.append(f"> {w.partial.format(left=left)}")
     return banners + [md_text(note) for note in context.notes]
+
+
+def _failed_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """Which cases have no figure, and so no grade."""
+    called = {case_parts(case, groups): case for group in groups for case in group.cases}
+    if not (failed := [name for name, case in called.items() if case.failed]):
+        return []
+    return [f"> **{w.no_figure.format(cases=md_text(told_of(failed, called.keys(), lang)))}**"]
 
 
 def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
@@ -275,16 +285,17 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
     rows = []
     for group in groups:
         which = [group_title(group, groups)] if several else []
-        rows += [(case.case, *which, *_spread_cells(case)) for case in group.cases]
+        rows += [(case.case, *which, *_spread_cells(case, w)) for case in group.cases]
     spreads = [case.spread for group in groups for case in group.cases if case.spread]
     students = any(spread.interval is None and spread.student is not None for spread in spreads)
     notes = (w.mark_student,) * students
     return Table(title=w.statistics, columns=tuple(columns), rows=tuple(rows), notes=notes)
 
 
-def _spread_cells(case: CaseResult) -> tuple[str, ...]:
+def _spread_cells(case: CaseResult, w: Words) -> tuple[str, ...]:
     spread = case.spread
-    judged = (str(case.grade or NOTHING), ", ".join(case.flags) or NOTHING)
+    grade = w.failed if case.failed else str(case.grade or NOTHING)
+    judged = (grade, ", ".join(case.flags) or NOTHING)
     if spread is None:
         return (count_cell(case), *([NOTHING] * 6), *judged)
     return (
@@ -307,13 +318,7 @@ def _interval_cell(spread: Spread) -> str:
 
 
 def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
-    told = (
-        (allows, line, _case_parts(case, groups))
-        for group in groups
-        for case in group.cases
-        for allows, line in graded_lines(case, group, lang)
-    )
-    lines = [f"- {md_text(whose)}: {md_text(line)}" for whose, line in told_once(told, lang)]
+    lines = [f"- {md_text(whose)}: {md_text(line)}" for whose, line in flag_lines(groups, lang)]
     graded = any(case.grade for group in groups for case in group.cases)
     return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)
 
@@ -377,13 +382,4 @@ def _logs(groups: Sequence[Group], w: Words) -> str:
 
 def _case_name(case: CaseResult, groups: Sequence[Group]) -> str:
     """``1n8g batch_size=128``, as much of it as tells the case apart."""
-    return md_text(" ".join(filter(None, _case_parts(case, groups))))
-
-
-def _case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:
-    """The profile, where there are several; what the case is called in it."""
-    if len(groups) == 1:
-        return "", case.case
-    several = len({group.profile for group in groups}) > 1
-    own = (case.case, parameters_text(case.parameters) if case.parameters else "")
-    return case.profile * several, " ".join(filter(None, own))
+    return md_text(" ".join(filter(None, case_parts(case, groups))))

@@ -66,10 +66,16 @@ class CaseResult:
 
     @property
     def grade(self) -> Grade | None:
-        """How far the figure can be trusted; None where there is none to trust yet."""
-        if self.throughput is None and not self.failed_runs:
+        """How far the figure can be trusted; None where there is none to trust."""
+        if self.throughput is None and not (self.succeeded and self.failed_runs):
             return None
         return grade_of(self.findings)
+
+    @property
+    def failed(self) -> bool:
+        """All repeats have ended, none succeeded, and at least one was not only cancelled."""
+        uncancelled = any(run.state != "cancelled" for run in self.failed_runs)
+        return uncancelled and not self.succeeded and not self.unended
 
     @property
     def gpus(self) -> int:

@@ -19,6 +19,7 @@ from backends.results.escaping import md_text, one_line
 from backends.results.findings import Concern
 from backends.results.grade import rules_of
 from backends.results.grade_words import rules_text
+from backends.results.junit_document import junit_document
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
@@ -486,6 +487,5 @@ def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
             ET.SubElement(test, "skipped", message=said)
         else:
             ET.SubElement(test, "system-out").text = said
-    ET.indent(suite)
-    body = ET.tostring(suite, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+    before, after = comparison_words(comparison)
+    return junit_document(suite, (*before, *after))

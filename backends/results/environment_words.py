@@ -88,6 +88,8 @@ def _describe(host: Json) -> str:
     parts += [str(host[key]) for key in ("os", "kernel") if host.get(key)]
     if host.get("python"):
         parts.append(f"Python {host['python']}")
+    if isinstance(variables := host.get("variables"), Mapping):
+        parts += [f"{name}={value}" for name, value in variables.items()]
     parts += [
         f"{found.get('where')}: {found.get('name')} {found.get('version')}"
         for found in _objects(host.get("software"))

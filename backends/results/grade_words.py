@@ -19,7 +19,7 @@ from backends.results.numbers import fixed, percent, rounded, scatter, signed_pe
 from backends.results.statistics import MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
-from backends.results.telemetry_figures import disturbed, throttled, unwatched
+from backends.results.telemetry_figures import disturbed, throttled, unwatched, watched_s
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
 
@@ -139,14 +139,20 @@ def _packed(case: CaseResult, lang: Lang) -> list[str]:
 
 def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
     if any(run.readings for run in case.measured_runs):
-        unseen, of = sum(map(unwatched, case.measured_runs)), len(case.measured_runs)
-        part = unseen < of
+        unseen, of = list(filter(unwatched, case.measured_runs)), len(case.measured_runs)
+        part = len(unseen) < of
+        longest = max(unseen, key=watched_s)
+        little, little_zh = "", "没有机器监测数据"
+        if seen_s := watched_s(longest):
+            seen, trained = significant(seen_s), significant(longest.trained_s)
+            little = f" for more than {seen} s of {trained} s (repeat {longest.repeat})"
+            little_zh = f"最多监测了 {trained} 秒中的 {seen} 秒（第 {longest.repeat} 次重复）"
         return [
             pick(
                 lang,
-                f"its machines were not seen{f' in {unseen} of {of} repeats' * part} while it was "
-                "measured: whether anything disturbed it is not known",
-                f"{f'{of} 次重复中有 {unseen} 次' * part}没有机器监测数据：是否受到干扰未知",
+                f"its machines were not seen{f' in {len(unseen)} of {of} repeats' * part} while it "
+                f"was measured{little}: whether anything disturbed it is not known",
+                f"{f'{of} 次重复中有 {len(unseen)} 次' * part}{little_zh}：是否受到干扰未知",
             )
         ]
     return [

@@ -45,6 +45,9 @@ def provenance(
         ", ".join(_machines(runs, machines, lang)),
         *how_sure(cases, lang),
     ]
+    if failed := sum(case.failed for case in cases):
+        cases_failed = f"{failed} case{'s' * (failed > 1)} failed"
+        parts.append(pick(lang, cases_failed, f"{failed} 个用例失败"))
     return " · ".join(filter(None, parts))
 
 

@@ -19,11 +19,13 @@ _BY_NAME = ("file", "profile")  # their values are digests, or too long for a li
 class Recipe:
     """``profiles``: by a profile's name what its runs were made of, each by a kind and a name:
     ``("file", "train.py")`` its digest, ``("setting", "iterations")`` a value, ``("profile",
-    "launch.command")`` what the profile says there. ``variables``: of the hosts that took part,
-    with all values that a variable has on them."""
+    "launch.command")`` what the profile says there. ``variables``: of the hosts that took part, as
+    the inventory sets them, with all values that a variable has on them; ``seen``: the same with
+    those that the hosts have by themselves, None where these are not recorded."""
 
     profiles: Mapping[str, Mapping[tuple[str, str], str]]
     variables: Mapping[str, str]
+    seen: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,11 @@ def recipes_apart(
         one, other = ours.profiles.get(profile), theirs.profiles.get(profile)
         if one is not None and other is not None:
             found += _apart(profile, one, other)
-    variables = ({("variable", n): v for n, v in r.variables.items()} for r in (ours, theirs))
-    return (*found, *_apart("", *variables))
+    sides = [ours.variables, theirs.variables]
+    if ours.seen is not None and theirs.seen is not None:
+        sides = [ours.seen, theirs.seen]
+    one, other = ({("variable", name): value for name, value in own.items()} for own in sides)
+    return (*found, *_apart("", one, other))
 
 
 def _apart(
@@ -73,7 +78,7 @@ def recipe_words(found: Collection[Unlike]) -> list[str]:
     values = "{name} is {before} in the baseline, {after} in the candidate"
     lines = []
     for profile, parts in _told(found, values).items():
-        whose = f"{profile} was not run alike" if profile else "The inventory sets other variables"
+        whose = f"{profile} was not run alike" if profile else "Other variables are set on the hosts"
         lines.append(f"{whose}: {'; '.join(parts)}.")
     return lines
 

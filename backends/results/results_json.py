@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.hangs.verdict_words import verdict_line
 from backends.results.case_result import CaseResult
+from backends.results.findings import Grade
 from backends.results.grade_words import grade_reasons
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.reference_comparison import held_document, held_figures
@@ -204,11 +205,17 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "succeeded": case.succeeded,
         "outliers": [case.measured_runs[i].repeat for i in spread.outliers] if spread else [],
         "stopped": case.stopped,
-        "grade": str(case.grade) if case.grade else None,
+        "grade": _letter(case),
         "grade_reasons": grade_reasons(case, group),
         "flags": [str(concern) for concern in case.flags],
         "references": [held_document(held) for held in held_figures(case)],
     }
+
+
+def _letter(case: CaseResult) -> str | None:
+    """D also where no repeat succeeded, for programs that look for the worst."""
+    grade = case.grade or (Grade.D if case.failed_runs else None)
+    return None if grade is None else str(grade)
 
 
 def _explained(case: CaseResult, group: Group) -> dict[str, Any] | None:  # JSON

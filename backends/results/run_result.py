@@ -67,6 +67,8 @@ class RunResult:
         came; speeds: theirs, thinned, in global samples/s; empty where they are no course of time.
     steady: what was not steady in the run's window; None where nobody could tell.
     telemetry: what its hosts and GPUs did meanwhile; None where nobody watched.
+    trained_s: seconds from its first reading to its last, as they came; None where that is not
+        known.
     started_at: seconds since the epoch.
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
@@ -124,6 +126,7 @@ class RunResult:
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
     telemetry: Telemetry | None = None
+    trained_s: float | None = None
     started_at: float | None = None
     imported: bool = False
     simulated: bool = False

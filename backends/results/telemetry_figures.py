@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
-from typing import TYPE_CHECKING
 
+from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
 from backends.results.run_result import BANDWIDTH, COST_PER_HOUR, TOKENS, RunResult
-
-if TYPE_CHECKING:
-    from backends.hosts.telemetry_summary import GpuUse, HostUse
 
 AT_ITS_LIMIT = frozenset({"power cap", "sync boost", "application clocks setting"})
 """Reasons of a GPU that does as it was told; for all others something is wrong with its machine."""
 POWER_CAPPED = 0.05
 """Share of the time from which on it is worth a word that the power limit sets the pace."""
 THROTTLED = 0.01
+WATCHED = 0.5
+"""Share of a run's time for which each of its GPUs must have been seen: of less than half, what
+nobody saw weighs more than what was seen."""
 SWAPPED_KIB = 64 << 10
 UNEVEN_LOAD = 0.10
 """A repeat's share of busy CPUs above the median of all: somebody else computed there."""
@@ -48,7 +48,8 @@ class Disturbed:
 class Throttled:
     """The GPU of some runs that was throttled for the largest ``share`` of its time.
 
-    ``repeats``: how many of ``of`` runs had one that was throttled for more than is let pass.
+    ``repeats``: how many of the ``of`` runs that were watched had one that was throttled for more
+    than is let pass; ``unwatched``: how many further ones were not.
     """
 
     run: RunResult
@@ -57,6 +58,7 @@ class Throttled:
     seconds: float
     repeats: int
     of: int
+    unwatched: int
 
     @property
     def share(self) -> float:
@@ -64,16 +66,24 @@ class Throttled:
 
 
 def unwatched(run: RunResult) -> bool:
-    """Nobody looked at its machines, or its GPUs were not seen once while it trained."""
+    """Nobody looked at its machines, or its GPUs were seen for too little of the time."""
     if run.telemetry is None:
         return True
-    return bool(run.telemetry.gpus) and not any(gpu.seconds for gpu in run.telemetry.gpus)
+    seen = watched_s(run)
+    return bool(run.telemetry.gpus) and (not seen or seen < WATCHED * (run.trained_s or 0.0))
 
 
 def watched_s(run: RunResult) -> float:
-    """For how long its GPUs were seen between its first reading and its last; 0 of none."""
+    """For how long each of its GPUs was seen between its first reading and its last; 0 where one
+    never was."""
     gpus = run.telemetry.gpus if run.telemetry else ()
-    return max((gpu.seconds for gpu in gpus), default=0.0)
+    all_seen = len(gpus) >= run.gpus
+    return min((gpu.seconds for gpu in gpus), default=0.0) if all_seen else 0.0
+
+
+def judged(run: RunResult) -> Telemetry:
+    """What its machines did, where they were watched enough to speak for the run; else nothing."""
+    return Telemetry() if run.telemetry is None or unwatched(run) else run.telemetry
 
 
 def counted_word(units: Iterable[str]) -> str:
@@ -86,9 +96,11 @@ def counted_word(units: Iterable[str]) -> str:
 
 def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | None:
     """``at_its_limit``: by a limit that was set, and not by what is wrong with its machine."""
+    unseen = sum(map(unwatched, runs))
     found = [
-        Throttled(run, gpu, reason, seconds, repeats=0, of=len(runs))
-        for run, gpu in _gpus(runs)
+        Throttled(run, gpu, reason, seconds, repeats=0, of=len(runs) - unseen, unwatched=unseen)
+        for run in runs
+        for gpu in judged(run).gpus
         for reason, seconds in (gpu.throttled_s or {}).items()
         if (reason in AT_ITS_LIMIT) is at_its_limit
     ]
@@ -98,6 +110,13 @@ def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | N
     much = POWER_CAPPED if at_its_limit else THROTTLED
     repeats = len({id(one.run) for one in found if one.share > much})
     return replace(worst, repeats=repeats)
+
+
+def most_throttled(run: RunResult) -> float | None:
+    """The largest share of its time for which one reason throttled one of its GPUs, limits that
+    were set included; None where no driver says."""
+    found = (throttled([run], at_its_limit=limited) for limited in (False, True))
+    return max((one.share for one in found if one is not None), default=None)
 
 
 def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:
@@ -135,7 +154,7 @@ def joules_per_sample(run: RunResult) -> float | None:
     what counts no samples: a bandwidth, a duration."""
     if run.unit == BANDWIDTH or not run.unit.endswith("/s"):
         return None
-    power = run.telemetry.power_w if run.telemetry else None
+    power = judged(run).power_w
     return power / run.measured if power is not None and run.measured else None
 
 
@@ -155,12 +174,12 @@ def typical(runs: Sequence[RunResult], figure: Callable[[RunResult], float | Non
 
 def of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:
     """The mean over the GPUs of a run."""
-    return lambda run: _mean(map(figure, run.telemetry.gpus if run.telemetry else ()))
+    return lambda run: _mean(map(figure, judged(run).gpus))
 
 
 def cpus_busy(run: RunResult) -> float | None:
     """The mean over its hosts."""
-    return _mean(host.cpu_busy for host in (run.telemetry.hosts if run.telemetry else ()))
+    return _mean(host.cpu_busy for host in judged(run).hosts)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

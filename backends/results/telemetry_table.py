@@ -14,6 +14,8 @@ from backends.results.telemetry_figures import (
     counted_word,
     cpus_busy,
     joules_per_sample,
+    judged,
+    most_throttled,
     of_gpus,
     typical,
     unwatched,
@@ -54,15 +56,8 @@ def _watched(runs: Sequence[RunResult]) -> str:
     return f"{sum(not unwatched(run) for run in runs)}/{len(runs)}" if runs else ""
 
 
-def _throttled_s(run: RunResult) -> float | None:
-    """None also where nobody looked while it trained."""
-    gpus = run.telemetry.gpus if run.telemetry else ()
-    known = [gpu.throttled_s for gpu in gpus if gpu.seconds]
-    return max((sum(reasons.values()) for reasons in known if reasons), default=None)
-
-
 def _hottest(run: RunResult) -> float | None:
-    known = [gpu.temperature_c_max for gpu in (run.telemetry.gpus if run.telemetry else ())]
+    known = [gpu.temperature_c_max for gpu in judged(run).gpus]
     return max((value for value in known if value is not None), default=None)
 
 
@@ -98,6 +93,6 @@ _FIGURES: tuple[
     (("SM clock MHz", "SM频率MHz"), of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number),
     (("of its maximum", "频率占最高值"), of_gpus(_of_maximum), _share),
     (("hottest °C", "最高温度°C"), _hottest, _number),
-    (("throttled s", "降频秒数"), _throttled_s, _number),
+    (("throttled", "降频占时"), most_throttled, _share),
     (("CPUs busy", "CPU忙碌"), cpus_busy, _share),
 )

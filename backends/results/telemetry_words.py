@@ -35,23 +35,25 @@ _ZH_REASONS = {
 
 
 def throttled_line(found: Throttled, lang: Lang = "en") -> str:
-    """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s (software thermal slowdown)``; held
-    at its limit, where that is one that was set: its power cap."""
+    """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s, 25.8% (software thermal
+    slowdown)``; held at its limit, where that is one that was set: its power cap."""
     gpu, seconds, of = found.gpu, trimmed(found.seconds, 0), trimmed(found.gpu.seconds, 0)
+    share = percent(found.share)
     which = f"repeat {found.run.repeat}", f"第 {found.run.repeat} 次重复"
     if found.repeats > 1:
+        seen = (" that were watched", "有监测的 ") if found.unwatched else ("", "")
         which = (
-            f"{found.repeats} of {found.of} repeats, most of all {which[0]}",
-            f"{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
+            f"{found.repeats} of {found.of} repeats{seen[0]}, most of all {which[0]}",
+            f"{seen[1]}{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
         )
     was = "was throttled", "被降频"
     if found.reason in AT_ITS_LIMIT:  # nothing is wrong with it
         was = "was held at its limit", "达到上限"
     return pick(
         lang,
-        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0]} for {seconds} s of {of} s "
-        f"({found.reason})",
-        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]} {seconds} 秒"
+        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0]} for {seconds} s of {of} s, "
+        f"{share} ({found.reason})",
+        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]} {seconds} 秒，占 {share}"
         f"（{_ZH_REASONS.get(found.reason, found.reason)}）",
     )
 

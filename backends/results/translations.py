@@ -182,6 +182,8 @@ class Words:
     no_flags = Both("Nothing to distrust was found.", "未发现可疑之处。")
     nothing_graded = Both("Nothing has been measured yet.", "尚无测得的结果。")
     grade = Both("grade", "评级")
+    failed = Both("failed", "失败")
+    no_figure = Both("No repeat succeeded: {cases}.", "没有一次重复成功：{cases}。")
     grade_a = Both("Grade A: nothing to distrust was found.", "评级 A：未发现可疑之处。")
     worst_grade = Both(
         "Grade {grade}, the worst of {counts}.", "评级 {grade}，为 {counts} 中最差。"

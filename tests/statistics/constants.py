@@ -93,6 +93,7 @@ EXEMPT: Mapping[str, str] = {
     "probe.PROBE_TIMEOUT_S": "how long a host is given to answer",
     "probe.WITHOUT_GPUS_TIMEOUT_S": "how long a host is given to answer",
     "probe.SOFTWARE_TIMEOUT_S": "how long a host is given to answer",
+    "probe._machine": "digits of a digest",
     "probe._MAX_CELL": "characters of a fact that are kept",
     "host_condition._users_of_gpus 60": "characters of a command that are shown",
     "auto_repeats.AutoRepeats.__str__ 100": "a fraction is shown as percents",

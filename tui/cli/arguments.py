@@ -9,7 +9,7 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from profiles.nearest import did_you_mean
+from profiles.nearest import did_you_mean, nearest
 from tui.cli.commands import COMMANDS, CONSOLE, command_file
 from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import WRONG
@@ -144,8 +144,12 @@ class CommandParser(Parser):
         return super().parse_known_args(args, namespace)
 
     def _elsewhere(self, action: argparse.Action, value: str) -> str:
-        shows = not action.option_strings and "show" in (action.choices or ())
-        return f", did you mean '{self.command} show {value}'?" if shows else ""
+        if action.option_strings or "show" not in (action.choices or ()):
+            return ""
+        from profiles.format.catalog import Catalog  # noqa: PLC0415 (only after a slip)
+
+        name = nearest(value, Catalog.load().names) or value
+        return f", did you mean '{self.command} show {name}'?"
 
     def complete(self) -> None:
         """Add the options of the command."""

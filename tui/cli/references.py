@@ -9,10 +9,12 @@ from itertools import groupby
 
 from backends.results.numbers import trimmed
 from backends.results.reference_comparison import reference_document
+from profiles.errors import SelectionError
+from profiles.nearest import nearest
 from profiles.references.reference_tables import Reference, bundled_references
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output import print_json
 
 WIDTH = 80
 _BRANDS = ("NVIDIA ", "Tesla ")
@@ -28,13 +30,30 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """``references [WORDS] [--json]``."""
     found = [one for one in bundled_references() if matches(one, arguments.words)]
+    if not found and not arguments.json:
+        raise SelectionError(
+            f"no published figure has {' '.join(arguments.words)}",
+            remedy=_remedy(_parts(arguments.words)),
+        )
     if arguments.json:
         print_json([reference_document(one) for one in found])
-    elif not found:
-        say(f"no published figure has {' '.join(arguments.words)}")
     else:
         print("\n".join(_table(found, arguments.words)))
     return OK
+
+
+def _remedy(words: Sequence[str]) -> str:
+    """Of which GPUs there are figures without one of the words; else what a word may have meant."""
+    every = bundled_references()
+    for word in reversed(words):
+        rest = [one for one in words if one != word]
+        if rest and (others := [one for one in every if matches(one, rest)]):
+            gpus = sorted({_gpu(one) for one in others})
+            return f"{' '.join(rest)} has some of {', '.join(gpus)}"
+    names = {part for one in every for part in _parts([one.workload, _gpu(one)])}
+    meant = {word: near for word in words if (near := nearest(word, names)) not in (None, word)}
+    said = [f"did you mean {near!r}?" for near in meant.values()]
+    return " ".join(said) or "'dlperf-tui references' lists all that there are"
 
 
 def matches(reference: Reference, words: Sequence[str]) -> bool:
@@ -76,9 +95,7 @@ def _table(found: Sequence[Reference], words: Sequence[str]) -> list[str]:
 
 def _row(one: Reference, source: int) -> str:
     """Precision, GPUs, batch, value, whose it is; never wider than the terminals of old."""
-    gpu = one.gpu.name
-    for brand in _BRANDS:
-        gpu = gpu.removeprefix(brand)
+    gpu = _gpu(one)
     batch = f"b{one.batch_size}" if one.batch_size else ""
     value = trimmed(one.value, 3, thousands=True)
     left = f"  {one.gpus:>3} × {gpu:<16} {one.precision:<10} {batch:>5} {value:>11} "
@@ -86,6 +103,14 @@ def _row(one: Reference, source: int) -> str:
     room = WIDTH - len(left) - len(mark)
     whose = one.framework if len(one.framework) <= room else f"{one.framework[: room - 1]}…"
     return f"{left}{whose:<{room}}{mark}"
+
+
+def _gpu(one: Reference) -> str:
+    """Its model, without the maker's name."""
+    name = one.gpu.name
+    for brand in _BRANDS:
+        name = name.removeprefix(brand)
+    return name
 
 
 def _wrapped(source: str) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.folder.artifacts import precheck_document
+from backends.campaign.folder.artifacts import precheck_document, report_context
 from backends.campaign.folder.bundle import SUFFIX
 from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.folder.raw_logs import differing_logs, missing_logs
@@ -134,14 +134,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         write_output(arguments.output, text, "-o")
         if layout.tables is not None and arguments.format != "json":
-            say_findings(summarise(runs, arguments.center))  # which the tables leave out
+            # Which the tables leave out.
+            say_findings(summarise(runs, arguments.center), arguments.lang)
     elif layout.tables is None or arguments.format not in (None, "md"):
         print(text, end="")
     else:
         groups = summarise(runs, arguments.center)
         below = footer(groups, options, machines)
         print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
-        say_findings(groups)
+        say_findings(groups, arguments.lang)
     for path in paths:
         if (bundle := workspace.bundles.of(path)) is not None:
             from backends.campaign.folder.whole_report import cite_of  # noqa: PLC0415 (only here)
@@ -227,7 +228,8 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
             html_of(state, path, bundle=bundle, lang=arguments.lang, notes=doubts), arguments.output
         )
     elif arguments.format == "junit":
-        _give(campaign_junit(state.campaign, run_results(state)), arguments.output)
+        notes = (*report_context(state, path).notes, *doubts)
+        _give(campaign_junit(state.campaign, run_results(state), notes), arguments.output)
     if bundle is not None:
         cite = f"cite: {cite_of(state, bundle)}"
         if arguments.format is None:

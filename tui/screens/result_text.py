@@ -259,6 +259,8 @@ def _telling(case: CaseResult) -> list[Finding]:
 def _in_short(concern: Concern, case: CaseResult) -> str:
     if concern is Concern.FAILED_RUNS and all(r.state == "cancelled" for r in case.failed_runs):
         return "skipped" if _all_skipped(case) else "cancelled"
+    if concern is Concern.FAILED_RUNS and case.failed:
+        return "failed"
     return SHORT.get(concern, str(concern))
 
 
@@ -338,7 +340,7 @@ def case_text(
     text.append("\n")
     for allows, line in lines:
         text.append("▲ ", WARN)
-        if allows > Grade.A:
+        if allows > Grade.A and case.grade is not None:
             text.append(f"{allows} ", f"bold {_GRADE_COLOURS[allows]}")
         text.append(f"{plain(line)}\n")
     for way_on in _better(case, here=retriable) if spread is not None else ():

@@ -107,7 +107,7 @@ def settings_of(
     found = settings(runs, across)
     if not {*across} & {*may}:
         has = f"'--across {' '.join(may)}' compares what varies in it" if may else "name two"
-        raise SelectionError(
-            "is one campaign, and no parameter is named that varies in it", where=where, remedy=has
-        )
+        fixed = f"{' and '.join(across)} {'do' if across[1:] else 'does'} not vary in it"
+        what = f"is one campaign, and {fixed if across else 'comparing takes two'}"
+        raise SelectionError(what, where=where, remedy=has)
     return found

@@ -14,6 +14,8 @@ from backends.campaign.record import journal
 from profiles.errors import SelectionError
 from profiles.nearest import nearest
 
+_NAMED = 3
+"""Campaigns that are named where another was asked for."""
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d-")
 
 
@@ -49,11 +51,22 @@ def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
         )
     if Path(name_or_path).is_dir():
         journal.check_campaign(Path(name_or_path))
+    names = _names(campaigns)
     raise SelectionError(
-        f"no campaign {name_or_path!r}{_did_you_mean(name_or_path, _names(campaigns))}",
+        f"no campaign {name_or_path!r}{_did_you_mean(name_or_path, names)}",
         where=str(campaigns),
-        remedy="'dlperf-tui campaigns ls' lists them; a path works too",
+        remedy=f"{_there(campaigns, names)}; a path works too",
     )
+
+
+def _there(campaigns: Path, names: Sequence[str]) -> str:
+    """The newest by name, and how to see all."""
+    found = [name for name in names if (campaigns / name / journal.FILE_NAME).is_file()]
+    if not found:
+        return "none is there, --campaigns names another directory"
+    newest = sorted(found, reverse=True)[:_NAMED]
+    listed = f", 'dlperf-tui campaigns ls' lists all {len(found)}" if len(found) > _NAMED else ""
+    return f"there {'are' if newest[1:] else 'is'} {', '.join(newest)}{listed}"
 
 
 def _with_id(campaigns: Path, name: str) -> list[Path]:

@@ -8,8 +8,8 @@ from pathlib import Path, PurePath
 from typing import Any  # TOML
 
 from backends.campaign.folder import frozen
+from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.record import journal
-from backends.inventory.host_entry import Host
 from backends.results.recipes import NOT_SET, Recipe
 from profiles.errors import DlperfError
 
@@ -33,7 +33,17 @@ def recorded_recipe(campaign: Path, took_part: Collection[str]) -> Recipe | None
     except (DlperfError, OSError, ValueError, RecursionError):
         return None
     used = [host for host in manifest.hosts if host.name in took_part] or manifest.hosts
-    return Recipe(profiles, _variables(used))
+    set_here = {host.name: dict(_pair(text) for text in host.environment) for host in used}
+    facts = {host.name: host.facts for host in recorded_hosts(campaign, 0.0)}
+    own = {name: one.variables if (one := facts.get(name)) else None for name in set_here}
+    seen = [{**found, **set_here[name]} for name, found in own.items() if found is not None]
+    every = _variables(seen) if len(seen) == len(set_here) else None
+    return Recipe(profiles, _variables(set_here.values()), every)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value
 
 
 def _made_of(
@@ -58,8 +68,7 @@ def _entries(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, " ".join(value.split()) if isinstance(value, str) else repr(value)
 
 
-def _variables(hosts: Collection[Host]) -> dict[str, str]:
+def _variables(each: Collection[Mapping[str, str]]) -> dict[str, str]:
     """Of each all values that it has on these hosts, in order: ``0 and not set``."""
-    each = [dict(pair.partition("=")[::2] for pair in host.environment) for host in hosts]
     names = sorted({name for own in each for name in own})
     return {name: " and ".join(sorted({own.get(name, NOT_SET) for own in each})) for name in names}

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
@@ -118,6 +119,8 @@ class CampaignSnapshot:
     profiled: int = 0  # of those that succeeded: uncounted, for where the time goes
     skipped: int = 0  # of the cancelled: before they had started
     tried_again: int = 0  # of all
+    blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
+    after_that_s: float | None = None  # what all of it takes once these can be used
 
     @property
     def deserted(self) -> bool:
@@ -154,10 +157,18 @@ class CampaignSnapshot:
             parts.append(f"{self.paused} paused")
         if self.finished:
             parts.append("finished")
-        elif self.eta_s is not None:
-            of_then = " then" if self.replayed else ""
-            parts.append(f"ETA{of_then} {format_duration(self.eta_s)}")
+        elif self.eta_text:
+            parts.append(self.eta_text)
         return " · ".join(parts)
+
+    @property
+    def eta_text(self) -> str:
+        """ "ETA 41m", "ETA 41m once node3 can be used": nobody knows when that is; or nothing."""
+        if self.blocked_by and self.after_that_s is not None:
+            hosts = fold_nodeset(self.blocked_by)
+            return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
+        of_then = " then" if self.replayed else ""
+        return "" if self.eta_s is None else f"ETA{of_then} {format_duration(self.eta_s)}"
 
 
 def take(
@@ -200,6 +211,12 @@ def take(
             kept.keep(run, what_for, view)
         views.append(view)
     every, devices = state.runs.values(), state.devices
+    left_s = None
+    if watched:
+        left_s = kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, devices, every)
+    why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
+    unusable = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
+    blocked_by = tuple(sorted({*chain.from_iterable(unusable)}))
     return CampaignSnapshot(
         name=state.campaign,
         path=path,
@@ -213,9 +230,7 @@ def take(
         active=len(active),
         paused=len(left) - len(to_do),
         total=len(latest),
-        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, devices, every)
-        if watched
-        else None,
+        eta_s=None if blocked_by else left_s,
         finished=state.finished,
         simulated=state.simulated,
         read_only=read_only,
@@ -224,6 +239,8 @@ def take(
         profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
         skipped=sum(run.state is RunState.CANCELLED and run.started_at is None for run in done),
         tried_again=tried_again(latest),
+        blocked_by=blocked_by,
+        after_that_s=left_s if blocked_by else None,
     )
 
 

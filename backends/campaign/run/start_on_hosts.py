@@ -8,6 +8,7 @@ from functools import partial
 
 from backends.campaign.cleanup_words import reason_text
 from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.state import campaign_of
 from backends.campaign.run.end_and_fetch import Ending
 from backends.campaign.run.host_part import Member
 from backends.inventory.nodesets import fold_nodeset
@@ -85,7 +86,8 @@ class Start:
             raise other[0]
         if held:
             await self._take_back()
-            raise Deferred(held[0].host, held[0].lease.explained)
+            own = self._lease, campaign_of(self._run.run_id)
+            raise Deferred(held[0].host, held[0].lease.told_to(*own))
         return tuple(r.boot_id for r in results if isinstance(r, RunStatus))
 
     async def _on(self, member: Member) -> RunStatus:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,6 +90,17 @@ def test_a_waiting_run_says_what_for() -> None:
     assert view(shown(queued, 2.0, waiting=priority), A).state_text == "queued: Priority"
 
 
+def test_no_end_is_promised_while_nobody_knows_when_a_host_can_be_used() -> None:
+    state = fold([planned(A, expected_s=20.0), planned(B, expected_s=20.0)])
+    assert shown(state, 0.0).summary == "0/2 runs · ETA 40s"
+    held = Waiting(WaitKind.UNUSABLE, ("node3",), "held by bob")
+    for waiting in ({A: held, B: Waiting(WaitKind.BEHIND)}, {A: held, B: held}):
+        seen = shown(state, 0.0, waiting=waiting)
+        assert seen.eta_s is None
+        assert seen.summary == "0/2 runs · ETA 40s once node3 can be used"
+
+
+NO_ETA: dict[str, Any] = {"eta_s": None, "after_that_s": None}
 waitings = st.none() | st.builds(
     Waiting,
     st.sampled_from(WaitKind),
@@ -112,7 +124,8 @@ def test_what_is_kept_between_snapshots_changes_none(
         shown(state, now / 2, kept=kept)
         why = {run_id: found for run_id, found in waiting.items() if found is not None}
         one = shown(state, now, waiting=why, kept=kept)
-        assert replace(one, eta_s=None) == replace(shown(state, now, waiting=why), eta_s=None)
+        anew = shown(state, now, waiting=why)
+        assert replace(one, **NO_ETA) == replace(anew, **NO_ETA)
 
 
 def test_views_of_what_no_clock_changes_are_not_made_again() -> None:

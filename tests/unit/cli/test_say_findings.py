@@ -69,3 +69,11 @@ def test_what_is_so_of_all_of_many_cases_names_none(capsys: pytest.CaptureFixtur
     said = capsys.readouterr().err.splitlines()
     assert any(line.startswith("note: all 9 cases, grade D: ") for line in said)
     assert not any("9n1g" in line for line in said if "all 9 cases" in line)
+
+
+def test_what_is_said_is_in_the_language_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    say_findings(measured([1, 1, 1, 1]), "zh")
+    said = capsys.readouterr().err
+    assert "只有一次重复" in said
+    assert "note: " not in said
+    assert "grade" not in said

@@ -30,6 +30,7 @@ from tui.cli.commands import COMMANDS, command_file
         (["campaigns", "rm", "x", "--forec"], "did you mean '--force'?"),
         (["run", "-p", "cpu-smok"], "did you mean cpu-smoke"),
         (["profiles", "cpu-smoke"], "did you mean 'profiles show cpu-smoke'?"),
+        (["profiles", "cpu-smok"], "did you mean 'profiles show cpu-smoke'?"),
         (["plan", "-p", "cpu-smoke", "-c", "1x2"], "did you mean '1n2g'?"),
         (["plan", "-p", "cpu-smoke", "--hosts", "nodd1"], "unknown host 'nodd1'"),
         (["status", "2026-11-21-resnet05"], "did you mean '2026-11-21-resnet50'?"),
@@ -174,3 +175,16 @@ def test_another_word_is_not_suggested() -> None:
             swapped = f"{name[:place]}{name[place + 1]}{name[place]}{name[place + 2 :]}"
             assert did_you_mean(swapped, [name]) == f", did you mean {name!r}?"
             assert did_you_mean(name[:place] + name[place + 1 :], [name])
+
+
+def test_where_there_is_no_such_campaign_those_that_there_are_are_named(
+    cli: Cli,
+) -> None:
+    def said() -> str:
+        return cli.complaint("status", "zzz")
+
+    assert "none is there, --campaigns names another directory" in said()
+    for number in range(5):
+        (cli.campaigns / f"c{number}").mkdir(parents=True)
+        (cli.campaigns / f"c{number}" / "events.jsonl").touch()
+    assert "there are c4, c3, c2, 'dlperf-tui campaigns ls' lists all 5; a path works" in said()

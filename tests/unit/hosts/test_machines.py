@@ -92,6 +92,27 @@ def test_as_many_are_told_apart_as_share_nothing_by_way_of_others_either(
     )
 
 
+CPUS = Machines(1, 0, 8, 30, names=frozenset({"vm"}), models=frozenset({"EPYC 7742"}))
+
+
+@pytest.mark.parametrize(
+    ("other", "apart"),
+    [
+        (CPUS, False),
+        (replace(CPUS, cpus=4), False),  # a run may be given some of them
+        (replace(CPUS, models=frozenset({"Xeon"})), True),
+        (replace(CPUS, models=frozenset()), False),
+        (replace(CPUS, ids=frozenset("b")), True),
+        (replace(CPUS, ids=frozenset("a")), False),
+        (replace(CPUS, ids=frozenset()), False),  # recorded when ids were not
+    ],
+)
+def test_hosts_without_gpus_that_have_one_name_are_told_apart(other: Machines, apart: bool) -> None:
+    one = replace(CPUS, ids=frozenset("a"))
+    assert told_apart([one, other]) == 1 + apart
+    assert nothing_shared(one, other) == "no host in common" * apart
+
+
 @given(machines, gpus)
 def test_a_host_of_which_nothing_is_known_is_no_further_machine(
     one: Machines, theirs: frozenset[str]

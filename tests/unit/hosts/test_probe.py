@@ -239,6 +239,26 @@ def test_any_answer_gives_facts_that_are_safe_to_show(answer: bytes) -> None:
 # --- the script itself, run by this machine's sh --------------------------------------------------
 
 
+async def test_variables_that_a_run_finds_set_are_recorded_and_no_others(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under names that libraries of training read; what looks secret is blotted out even there."""
+    monkeypatch.setenv("NCCL_NVLS_ENABLE", "0")
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")  # the probe takes it away for itself
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("NCCL_AUTH_TOKEN", "hunter2hunter2")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2hunter2")
+    monkeypatch.setenv("MY_NCCL_DEBUG", "INFO")
+    facts = (await probe(shell(Host(name="here", transport="local")))).facts
+    assert facts is not None
+    assert facts.variables is not None
+    named = {"NCCL_NVLS_ENABLE": "0", "OMP_NUM_THREADS": "7", "CUDA_VISIBLE_DEVICES": ""}
+    assert named.items() <= facts.variables.items()
+    assert facts.variables["NCCL_AUTH_TOKEN"] == "***"
+    assert not {"AWS_SECRET_ACCESS_KEY", "MY_NCCL_DEBUG", "PATH"} & {*facts.variables}
+    assert "hunter2" not in str(facts)
+
+
 async def test_this_machine_is_probed_with_one_exec(shell: Any, tmp_path: Path) -> None:
     transport = shell(
         Host(name="here", transport="local", work_dir=str(tmp_path / "not there's yet"))
@@ -250,6 +270,9 @@ async def test_this_machine_is_probed_with_one_exec(shell: Any, tmp_path: Path) 
     assert facts is not None
     assert facts.kernel == platform.release()
     assert facts.hostname == socket.gethostname()
+    own = Path("/etc/machine-id")
+    assert bool(facts.machine) == (own.exists() and bool(own.read_text().strip()))
+    assert not own.exists() or own.read_text().strip() != facts.machine
     assert facts.cpus == len(os.sched_getaffinity(0))
     assert facts.memory_mib > 100
     assert facts.disk_free_mib

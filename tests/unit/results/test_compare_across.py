@@ -189,13 +189,21 @@ def test_graphs_against_none_between_two_campaigns(
         assert line == called(campaign)
 
 
-@pytest.mark.parametrize("asked", [(), ("--across", "precision")])
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ((), "comparing takes two"),
+        (("--across", "precision"), "precision does not vary in it"),
+        (("--across", "precision", "batch_size"), "precision and batch_size do not vary in it"),
+    ],
+)
 @pytest.mark.usefixtures("dlperf")
 def test_one_campaign_alone_names_what_varies_in_it(
-    capsys: pytest.CaptureFixture[str], asked: tuple[str]
+    capsys: pytest.CaptureFixture[str], asked: tuple[str], why: str
 ) -> None:
     said = refused(capsys, "compare", COMPILE, *asked)
     assert "'--across compile' compares what varies" in said
+    assert f"is one campaign, and {why}; " in said
 
 
 def test_the_same_campaign_twice_is_said(dlperf: Dlperf, tmp_path: Path) -> None:

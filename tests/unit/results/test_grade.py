@@ -15,11 +15,12 @@ from statistics import NormalDist, fmean, stdev
 
 import pytest
 
-from backends.results.campaign_report import ReportContext, render_report
+from backends.results.campaign_report import ReportContext, render_report, statistics_table
 from backends.results.case_result import CaseResult
 from backends.results.findings import SHORTFALLS, Concern, Grade, grade_of
 from backends.results.grade import CEILINGS
 from backends.results.grade_words import finding_lines, grade_reasons
+from backends.results.provenance import provenance
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
@@ -126,8 +127,15 @@ def test_grade_goes_by_the_share_of_failures(graded, failed: int, of: int, grade
     assert graded(values)[0] == max(Grade(grade), graded((steady() * 2)[: of - failed])[0])
 
 
-def test_what_never_succeeded_is_a_d_and_what_is_planned_has_no_grade(runs_of, graded):
-    assert graded([None, None]) == (Grade.D, {Concern.FAILED_RUNS})
+def test_what_never_succeeded_has_failed_and_what_is_planned_has_no_grade(runs_of, graded):
+    assert graded([None, None]) == (None, {Concern.FAILED_RUNS})
+    runs = [*runs_of("1n1g", steady()), *runs_of("1n2g", [None, None])]
+    groups = summarise(runs)
+    written = document("c", runs, groups)["results"][1]
+    assert (written["case"], written["grade"]) == ("1n2g", "D")  # what programs look for
+    assert [*statistics_table(groups).rows[1]][-2:] == ["failed", "failed_runs"]
+    assert "> **No repeat succeeded: 1n2g.**" in render_report(ReportContext("c"), runs, groups)
+    assert provenance(groups[0].cases, "1").endswith("grades 1 × B · 1 case failed")
     planned = [replace(run, state="planned", throughput=None) for run in runs_of("1n1g", [1.0])]
     assert only(planned)[0].grade is None
 

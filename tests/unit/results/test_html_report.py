@@ -181,6 +181,12 @@ def test_a_campaign_as_html_has_its_tables_figures_and_grades(dlperf: Dlperf, tm
 def test_junit_has_a_test_per_run_that_counts(runs_of: Runs, dlperf: Dlperf):
     suite = ET.fromstring(dlperf("report", EXAMPLE, "--format", "junit"))
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("18", "0", "0")
+    notes = suite.find("system-out")
+    assert notes is suite[-1]  # where JUnit's schema has it
+    flags = (EXAMPLE / "report.md").read_text().partition("## Flags")[2].partition("##")[0]
+    said = [line.removeprefix("- ") for line in flags.splitlines() if line.startswith("- ")]
+    assert said
+    assert (notes.text or "").splitlines() == said
     again = runs_of("1n1g", [None, 2.0, None])
     mended = [*again, *runs_of("1n1g", [3.0], attempt=2)]
     cancelled = [replace(run, state="cancelled", reason="") for run in runs_of("1n2g", [None])]
@@ -198,4 +204,4 @@ def test_junit_has_a_test_per_run_that_counts(runs_of: Runs, dlperf: Dlperf):
 def test_junit_of_any_words_is_xml(text: str):
     run = RunResult("a", text, text, text, "1n1g", 1, 1, {"x": text}, 1, state="failed",
                     reason=text, hosts=(text,), log=text)  # fmt: skip
-    assert len(ET.fromstring(campaign_junit(text, [run]))) == 1
+    assert len(ET.fromstring(campaign_junit(text, [run], [text])).findall("testcase")) == 1

@@ -95,6 +95,13 @@ class Copy:
         path.write_bytes(data)
         self.profile["sha256"] = hashlib.sha256(data).hexdigest()
 
+    def found(self, **variables: str) -> None:
+        """What the only host has by itself."""
+        path = self.path / "environment.json"
+        document = json.loads(path.read_text())
+        document["hosts"][0]["variables"] = variables
+        path.write_text(json.dumps(document))
+
     def write(self) -> Path:
         data = json.dumps(self.manifest).encode()
         (self.path / "frozen/manifest.json").write_bytes(data)
@@ -144,11 +151,28 @@ def test_a_variable_of_the_hosts_is_said(copy: Copy, dlperf: Dlperf) -> None:
     copy.manifest["hosts"][0]["environment"] = ["NCCL_NVLS_ENABLE=1", "NCCL_DEBUG="]
     said = dlperf("compare", EXAMPLE, copy.write())
     assert (
-        "The inventory sets other variables: NCCL_DEBUG is not set in the baseline, empty in the"
+        "Other variables are set on the hosts: NCCL_DEBUG is not set in the baseline, empty in the"
         in said
     )
     assert "NCCL_NVLS_ENABLE is 0 in the baseline, 1 in the candidate" in said
     assert "not run alike" not in said
+
+
+def test_a_variable_that_a_host_has_by_itself_counts_as_one_of_the_inventory(
+    copy: Copy, dlperf: Dlperf, tmp_path: Path
+) -> None:
+    """Where both campaigns recorded them: of one that did not, nothing is known."""
+    recorded = Copy(tmp_path / "recorded")
+    recorded.found(NCCL_ALGO="Ring", OMP_NUM_THREADS="1")
+    ours = recorded.write()
+    copy.manifest["hosts"][0]["environment"].append("NCCL_ALGO=Ring")
+    other = copy.write()
+    assert "OMP_NUM_THREADS" not in dlperf("compare", ours, other)
+    copy.found(OMP_NUM_THREADS="8")
+    found = json.loads(dlperf("compare", ours, other, "--json"))["unlike"]
+    assert [(one["name"], one["baseline"], one["candidate"]) for one in found] == [
+        ("OMP_NUM_THREADS", "1", "8")
+    ]
 
 
 def test_a_host_that_ran_nothing_is_not_held_against_anything(copy: Copy, dlperf: Dlperf) -> None:

@@ -352,8 +352,13 @@ def test_references_are_searched_by_all_words_and_in_any_case(dlperf: Dlperf):
 def test_references_of_nothing_are_one_line(dlperf: Dlperf, capsys: pytest.CaptureFixture[str]):
     from tui.cli import main  # noqa: PLC0415 (its stderr, which the fixture swallows)
 
-    assert main(["references", "gpt-17", "abacus"]) == 0
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err == "no published figure has gpt-17 abacus\n"
+    for words, remedy in (
+        (["gpt-17", "abacus"], "'dlperf-tui references' lists all that there are"),
+        (["resnt50"], "did you mean 'resnet50'?"),
+        (["resnet50", "h900"], "resnet50 has some of "),
+    ):
+        assert main(["references", *words]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith(f"dlperf-tui: no published figure has {' '.join(words)}; {remedy}")
     assert json.loads(dlperf("references", "gpt-17", "--json")) == []

@@ -14,8 +14,11 @@ import pytest
 
 from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.folder.export_report import Export, export
+from backends.campaign.folder.paths import telemetry_path
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import CampaignState
+from backends.hosts.telemetry import read_telemetry
+from backends.hosts.telemetry_summary import Span, summarise
 from backends.precheck.record import Precheck, PrecheckError
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
@@ -58,6 +61,19 @@ def test_the_examples_are_as_they_would_be_written_now(example: Path, tmp_path: 
     rewrite_results(read_campaign(copy), copy)
     for name in ("results.json", "results.csv", "report.md"):
         assert (copy / name).read_text() == (example / name).read_text(), name
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_what_the_gpus_did_is_by_the_rule_of_now(example: Path) -> None:
+    """Or the same quantity would be two numbers in two examples."""
+    for run in read_campaign(example).runs.values():
+        path = example / telemetry_path(run.run_id, "vm")
+        if run.telemetry is None or not run.telemetry.gpus or run.repeat > 1:
+            continue
+        trained = Span(run.series.times[0], run.series.times[-1])
+        with path.open("rb") as file:
+            seen = summarise(read_telemetry(file), "vm", run.devices["vm"], trained, {})
+        assert seen.gpus == run.telemetry.gpus
 
 
 def test_a_precheck_is_read_once_for_all_files(

@@ -28,6 +28,7 @@ from backends.results.comparison_report import (
     comparison_junit,
     comparison_markdown,
     comparison_table,
+    comparison_words,
 )
 from backends.results.numbers import fixed, signed_percent
 from backends.results.ratios import Welch
@@ -450,7 +451,11 @@ def test_junit_fails_what_the_exit_code_rests_on_and_skips_what_is_not_decided(r
     comparison = compare(*many(runs_of, {"1n3g": 0.97, "1n9g": 0.9}))
     suite = ET.fromstring(comparison_junit(comparison))
     assert (suite.get("tests"), suite.get("failures")) == ("24", "1")
-    outcomes = {test.get("name", "").split()[0]: test[0] for test in suite}
+    outcomes = {test.get("name", "").split()[0]: test[0] for test in suite.iter("testcase")}
+    assert suite[-1].tag == "system-out"
+    before, after = comparison_words(comparison)
+    assert before or after
+    assert (suite[-1].text or "").splitlines() == [*before, *after]
     assert outcomes["1n9g"].tag == "failure"
     assert outcomes["1n3g"].tag == outcomes["1n1g"].tag == "skipped"
     assert (outcomes["1n3g"].get("message") or "").startswith("regression: the means differ by")

@@ -15,8 +15,9 @@ def test_what_was_cancelled_is_not_said_to_have_failed(runs_of):
         (cancelled, "cancelled"),
         (skipped, "skipped"),
         ([cancelled[0], skipped[1]], "cancelled"),
-        (failed, "failed runs"),
-        ([cancelled[0], failed[1]], "failed runs"),
+        (failed, "failed"),
+        ([cancelled[0], failed[1]], "failed"),
+        ([failed[0], replace(failed[1], state="running")], "failed runs"),
     ):
         [group] = summarise(runs)
         assert flags(group.cases[0]).plain == f"✗ {said}"

@@ -69,7 +69,7 @@ def test_throttling_costs_by_its_share_of_the_time(
     case, group = only(watched(Telemetry((gpu(throttled_s={reason: seconds}),))))
     assert (case.grade, case.flags) == (Grade(grade), (concern,) if concern else ())
     was = "held at its limit" if concern is Concern.POWER_CAPPED else "throttled"
-    said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s ({reason})"
+    said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s, {seconds}% ({reason})"
     assert finding_lines(case, group) == ([said] if concern else [])
 
 
@@ -105,12 +105,80 @@ def test_the_energy_of_a_token_is_not_called_that_of_a_sample(runs_of) -> None:
 
 def test_where_nobody_looked_no_throttling_is_not_said(runs_of) -> None:
     runs = runs_of("1n1g", VALUES)
-    runs[0] = replace(
-        runs[0], telemetry=Telemetry((gpu(seconds=0.0, throttled_s={"power cap": 0.0}),))
-    )
+    held = Telemetry((gpu(seconds=0.0, throttled_s={"power cap": 0.0}),), (host(),))
+    runs[0] = replace(runs[0], telemetry=held)
+    assert telemetry_table(summarise(runs)) is None
+
+
+CAPPED = {"power cap": 40.0}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "trained_s", "enough"),
+    [
+        ((50.0,), 100.0, True),
+        ((49.0,), 100.0, False),
+        ((90.0, 49.0), 100.0, False),  # the other GPU may have held all of them up
+        ((0.0,), 0.1, False),
+        ((0.0,), None, False),
+        ((1.0,), 0.1, True),  # a log that came at once
+        ((1.0,), None, True),  # nobody knows of how much
+    ],
+)
+def test_a_run_that_was_seen_for_less_than_half_of_its_time_is_not_judged_by_that(
+    watched, seconds: Sequence[float], trained_s: float | None, enough: bool
+) -> None:
+    use = gpu(throttled_s=CAPPED, sm_clock_mhz_mean=1485.0, temperature_c_max=71.0)
+    seen = Telemetry(tuple(replace(use, seconds=s) for s in seconds))
+    case, group = only(watched(seen, trained_s=trained_s, readings=99, steady=()))
+    assert (Concern.UNOBSERVED in case.concerns) == (not enough)
+    assert (Concern.POWER_CAPPED in case.flags) == enough
+    assert (case.grade is Grade.A) == enough
+    assert bool(usual_lines(case.runs)) == enough
+    assert (document("c", case.runs, [group])["runs"][2]["joules_per_sample"] is not None) == enough
+    assert (telemetry_table([group]) is not None) == enough
+
+
+def test_how_little_of_a_run_was_seen_is_said(watched) -> None:
+    seen = Telemetry((gpu(seconds=1.01, throttled_s=CAPPED),))
+    case, group = only(watched(seen, trained_s=42.0, readings=99, steady=()))
+    unknown = "whether anything disturbed it is not known"
+    assert finding_lines(case, group) == [
+        "its machines were not seen in 1 of 7 repeats while it was measured for more than 1.01 s "
+        f"of 42 s (repeat 3): {unknown}"
+    ]
+
+
+def test_a_gpu_that_nobody_saw_has_no_share_in_the_energy_of_its_run(runs_of) -> None:
+    runs = runs_of("1n2g", VALUES)
+    runs[2] = replace(runs[2], telemetry=Telemetry((gpu(),)))
+    assert document("c", runs, summarise(runs))["runs"][2]["joules_per_sample"] is None
+
+
+def test_table_and_notes_have_one_measure_of_throttling(runs_of) -> None:
+    """Of a long repeat and of a short one: the same seconds are not the same share."""
+    runs = runs_of("1n1g", VALUES[:3], trained_s=100.0)
+    for number, (of, capped, hot) in enumerate(
+        ((90.0, 40.0, 9.0), (60.0, 40.0, 0.0), (80.0, 4, 8))
+    ):
+        reasons = {"power cap": capped, "power brake": hot}
+        seen = Telemetry((gpu(seconds=of, throttled_s=reasons), gpu(gpu=6, seconds=of)))
+        runs[number] = replace(runs[number], telemetry=seen)
     table = telemetry_table(summarise(runs))
     assert table is not None
-    assert "throttled s" not in table.headings
+    assert table.rows[0][table.headings.index("throttled")] == "44%"  # of 44, 67 and 10
+    said = finding_lines(*only(runs))
+    assert any(line.endswith("40 s of 60 s, 66.7% (power cap)") for line in said)
+
+
+def test_of_how_many_repeats_throttling_is_said(runs_of) -> None:
+    runs = runs_of("1n1g", VALUES, trained_s=100.0)
+    for number, seconds in enumerate((100.0, 100.0, 20.0)):
+        held = Telemetry((gpu(seconds=seconds, throttled_s={"power cap": 20.0}),))
+        runs[number] = replace(runs[number], telemetry=held)
+    said = finding_lines(*only(runs))
+    held = "GPU5 of node1 was held at its limit for 20 s of 100 s, 20.0% (power cap)"
+    assert f"2 of 6 repeats that were watched, most of all repeat 1: {held}" in said
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ _COLUMNS = (
     Column("host", "left"),
     Column("state", "left"),
     Column("devices", "left"),
-    Column("in use"),
+    Column("GPUs used"),
     Column("load"),
     Column("remarks", "left"),
 )

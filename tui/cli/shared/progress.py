@@ -13,7 +13,6 @@ from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
 from profiles.counted import counted
-from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
 from tui.cli.shared.output import say
 from tui.cli.shared.ssh_prompt import TerminalPrompter
@@ -144,7 +143,7 @@ def bar_text(now: CampaignSnapshot, width: int) -> str:
     cells = max(10, min(40, width - 40))
     filled = round(fraction * cells)
     bar = "━" * filled + "╌" * (cells - filled)
-    eta = f" · ETA {format_duration(now.eta_s)}" if now.eta_s is not None else ""
+    eta = f" · {now.eta_text}" if now.eta_text else ""
     paused = f" · {now.paused} paused" if now.paused else ""
     mark = "SIMULATED " * now.simulated
     lines = [f"{mark}{bar} {now.done}/{now.total} runs{paused}{eta}"]

@@ -11,28 +11,31 @@ from backends.results.grade_words import graded_lines
 from backends.results.missed_targets import missed_targets
 from backends.results.summary import Group
 from backends.results.told_of import Name, told_once
+from backends.results.translations import Lang, pick
 from profiles.format.case_labels import case_labels
 from tui.cli.shared.output import say_folded
 
 
-def say_findings(groups: Sequence[Group]) -> None:
+def say_findings(groups: Sequence[Group], lang: Lang = "en") -> None:
     """The grade of each case, and everything that is to be known of it, once of all cases of which
     it is so, the worst first. The grade stands before what it comes from alone."""
-    for whose, what in told_once(_told(groups)):
-        say_folded(f"note: {whose}{what}")
+    for whose, what in told_once(_told(groups, lang), lang):
+        say_folded(pick(lang, "note: ", "注：") + f"{whose}{what}")
 
 
-def _told(groups: Sequence[Group]) -> Iterator[tuple[Grade, str, Name]]:
+def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Grade, str, Name]]:
     called = _names(groups)
+    colon, good = pick(lang, ": ", "："), pick(lang, "nothing to distrust", "未发现可疑之处")
     for group in groups:
         for case in group.cases:
             name = called(group, case)
-            grade = f", grade {case.grade}" if case.grade else ""
-            for allows, line in graded_lines(case, group):
+            words = f", grade {case.grade}", f"，评级 {case.grade}"
+            grade = pick(lang, *words) if case.grade else ""
+            for allows, line in graded_lines(case, group, lang):
                 decides = allows is case.grade and allows is not Grade.A
-                yield allows, f"{grade * decides}: {line}", name
+                yield allows, f"{grade * decides}{colon}{line}", name
             if case.grade is Grade.A:
-                yield Grade.A, f"{grade}: nothing to distrust", name
+                yield Grade.A, f"{grade}{colon}{good}", name
 
 
 def say_missed(rule: AutoRepeats, groups: Sequence[Group]) -> None:

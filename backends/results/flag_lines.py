@@ -1,0 +1,31 @@
+"""What is doubtful about the cases of a report, each once, with the cases of which it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from backends.results.case_result import CaseResult
+from backends.results.grade_words import graded_lines
+from backends.results.summary import Group, parameters_text
+from backends.results.told_of import Name, told_once
+from backends.results.translations import Lang
+
+
+def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
+    """Whose it is and what, the worst first."""
+    told = (
+        (allows, line, case_parts(case, groups))
+        for group in groups
+        for case in group.cases
+        for allows, line in graded_lines(case, group, lang)
+    )
+    return told_once(told, lang)
+
+
+def case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:
+    """The profile, where there are several; what the case is called in it."""
+    if len(groups) == 1:
+        return "", case.case
+    several = len({group.profile for group in groups}) > 1
+    own = (case.case, parameters_text(case.parameters) if case.parameters else "")
+    return case.profile * several, " ".join(filter(None, own))
