@@ -172,7 +172,9 @@ DIALOGS: Mapping[str, Panel] = {
         "Every campaign against one of them, the oldest at first, by the rules of "
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "slower or faster where that excludes 1 and the change is beyond the threshold, the same "
-        "where all of it is within.",
+        "where all of it is within. n: successful repeats of both sides, 6/7 where others failed. "
+        "w: ratio and interval are Welch's, of geometric means; of medians there is one from six "
+        "repeats on.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
             Key(
