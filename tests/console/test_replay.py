@@ -328,7 +328,7 @@ async def test_nothing_is_told_as_if_it_were_so_now(size: tuple[int, int], keys:
         tick(app)
         await pilot.pause()
         if keys[0] == "3":
-            await until(pilot, lambda: "ETA then" in screen_text(app))
+            await until(pilot, lambda: "Was left" in screen_text(app))
         shown = screen_text(app)
         assert not AS_IF_NOW.search(shown), shown
 
