@@ -234,7 +234,7 @@ async def test_the_chart_of_a_run_that_stalled_goes_on_to_its_end(workspace: Fak
         stalled_at = workspace.clock() + 600
         controller._apply(ev.RunFailed(t=stalled_at, run_id=run.run_id, reason="stalled"))
         tick(app)
-        await pilot.press("home")
+        await pilot.press("home", "v")  # its details are there by themselves
         assert last < 60
         await until(pilot, lambda: page.query_one(Chart).axis[1][1] >= 600)
 
