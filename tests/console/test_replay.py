@@ -333,6 +333,12 @@ async def test_nothing_is_told_as_if_it_were_so_now(size: tuple[int, int], keys:
         assert not AS_IF_NOW.search(shown), shown
 
 
+async def test_esc_on_a_page_of_a_replay_says_how_it_is_left() -> None:
+    async with replay(LARGE) as (app, pilot, _):
+        await pilot.press("escape")
+        await until(pilot, lambda: "q leaves the replay" in screen_text(app))
+
+
 async def test_there_is_no_matrix_in_a_replay_and_its_own_keys_stand_together() -> None:
     async with replay(HUGE) as (app, pilot, watch):
         watch.now += 1.0
