@@ -95,7 +95,7 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
         return f"nothing to retry: the run {said_of(run)}"
     if action == "retry" and _is_last(viewed, run):
         if viewed.simulated:
-            return "a simulated campaign that is over is not gone on with; 2 starts another"
+            return "this simulated campaign is over; 2 starts another"
         chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
         return f"the campaign is over: 'dlperf-tui retry {viewed.name}{chosen}' does it again"
     return "the campaign is over: no run of it is left to change"
