@@ -159,7 +159,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("L", "language", "Language", "English or Chinese", footer=8),
             Key("s", "sort", "Sort", "by the next column", footer=6),
             Key("S", "reverse", "Reverse", "the largest first, or the smallest", footer=9),
-            Key("p", "transpose", "Pivot", "rows as columns", footer=7),
+            Key("p", "transpose", "Transpose", "rows as columns", footer=7),
             Key("y", "copy", "Copy", "copy all of it to the clipboard", footer=4),
             Key("enter", "write", "Write", "write it to a file", footer=3),
             Key("V", "layout(-1)", "Before", "the layout before", footer=10),
@@ -172,7 +172,9 @@ DIALOGS: Mapping[str, Panel] = {
         "Every campaign against one of them, the oldest at first, by the rules of "
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "slower or faster where that excludes 1 and the change is beyond the threshold, the same "
-        "where all of it is within.",
+        "where all of it is within. n: successful repeats of both sides, 6/7 where others failed. "
+        "w: ratio and interval are Welch's, of geometric means; of medians there is one from six "
+        "repeats on.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
             Key(

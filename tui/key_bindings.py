@@ -402,7 +402,12 @@ PANELS: Mapping[str, Panel] = {
         "The median over the successful repeats of each case, and how it scales: speedup is "
         "throughput over that of the base case, efficiency is speedup over the share of devices. "
         "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
-        "number, no more; the panel of the case says why.",
+        "number, no more; the panel of the case says why. "
+        "n: successful repeats, 6/7 where others failed. CV: their standard deviation over their "
+        "mean. Flags: what to distrust, what sets the grade first. w: Welch's interval, of "
+        "geometric means, which three to five repeats have; of medians there is one from six on. "
+        "Of a case: rule, which readings of a run make its figure; steady, whether these have no "
+        "drift, step or stall; lost to, what takes the rest of the efficiency.",
         (
             Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
             Key("enter", "open", "Repeats", "every repeat of the case", footer=2, palette=False),

@@ -138,7 +138,9 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     def _say_why(self, pressed: str) -> None:
         """Of a key that any other console has, too."""
         missing = (key for key in PANELS["app"].keys if key.action in NOT_IN_A_REPLAY)
-        if not self.screen.is_modal and any(pressed in key.keys.split(",") for key in missing):
+        if pressed == "escape" and not self.screen.is_modal:
+            self.flash("Esc: there is nothing to go back from; q leaves the replay")
+        elif not self.screen.is_modal and any(pressed in key.keys.split(",") for key in missing):
             self.flash(f"{pressed}: not in a replay, which shows one campaign and starts none")
         else:
             super()._say_why(pressed)

@@ -78,7 +78,9 @@ def recipe_words(found: Collection[Unlike]) -> list[str]:
     values = "{name} is {before} in the baseline, {after} in the candidate"
     lines = []
     for profile, parts in _told(found, values).items():
-        whose = f"{profile} was not run alike" if profile else "Other variables are set on the hosts"
+        whose = "Other variables are set on the hosts"
+        if profile:
+            whose = f"{profile} was not run alike"
         lines.append(f"{whose}: {'; '.join(parts)}.")
     return lines
 

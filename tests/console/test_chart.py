@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from textual.app import App, ComposeResult
 
 from backends.campaign.record.chart_points import TOGETHER_S, spread
 from backends.campaign.record.run_record import Series
@@ -22,10 +23,12 @@ from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
 from profiles.throughput.steady import Disturbance, Shape
+from tests.console.conftest import screen_text
 from tui.text import number, plain
 from tui.theme import ACCENT, MUTED
 from tui.widgets.chart import (
     AXIS_ROWS,
+    Chart,
     Line,
     Plot,
     _curve,
@@ -574,6 +577,28 @@ def test_names_are_cut_in_their_middle_before_one_is_left_out() -> None:
         " 1 oneflow-resnet50 b128 fp32   2 paddle-resnet50 b128 fp32",
         " 3 ngc-tensorflow…net50 b256 amp   4 ngc-pytorch-resnet50 b256 amp",
     ]
+
+
+class Charted(App[None]):
+    """A chart alone."""
+
+    def compose(self) -> ComposeResult:
+        yield Chart()
+
+
+@pytest.mark.parametrize(("bottom", "said"), [(0.2, False), (99.0, True)])
+async def test_an_axis_that_begins_at_0_after_all_is_not_said_to_begin_elsewhere(
+    bottom: float, said: bool
+) -> None:
+    app = Charted()
+    async with app.run_test(size=(80, 20)) as pilot:
+        chart = app.query_one(Chart)
+        line = Line("a", ((0.0, bottom + 1), (9.0, 100.0)), ACCENT)
+        chart.show(Plot((line,), (0.0, 9.0), 100.0, legend=(AXIS_ABOVE_0,), bottom=bottom))
+        await pilot.pause()
+        seen = screen_text(app)
+        assert (AXIS_ABOVE_0 in seen) is said
+        assert bool(re.search(r"^ *0┤", seen, re.MULTILINE)) is not said
 
 
 def test_the_chart_of_a_silent_run_goes_on_to_now() -> None:

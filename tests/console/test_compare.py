@@ -70,12 +70,13 @@ async def measured(
     days: int = 0,
     about: About | None = None,
     choice: Mapping[str, tuple[str, ...]] | None = None,
+    profiles: tuple[str, ...] = ("oneflow-resnet50",),
 ) -> FakeController:
     """A campaign that is over, so many days after the first one."""
     if not workspace.probed:
         await workspace.probe()
     chosen = {**ONEFLOW, **(choice or {})}
-    plan = workspace.plan(Selection(("oneflow-resnet50",), tags, chosen, 7))
+    plan = workspace.plan(Selection(profiles, tags, chosen, 7))
     controller = workspace.controller(plan, name)
     controller.speed, controller.environment = speed, environment
     for _ in range(100):
@@ -335,7 +336,7 @@ async def test_the_title_has_the_baseline_and_the_threshold_whatever_else_there_
     ("label", "counts"),
     [("1n8g", "3"), ("1n8g", "12/14, 11/14"), ("1n8g b128→160", "6, 7"), ("1n8g b160", "6/7, 7")],
 )
-async def test_no_count_of_repeats_and_no_other_figure_is_cut_at_80_columns(
+async def test_case_and_verdict_are_whole_at_80_columns_and_figures_are_so_or_left_out(
     workspace: FakeWorkspace, marks: int, label: str, counts: str
 ) -> None:
     await three(workspace)
@@ -346,9 +347,10 @@ async def test_no_count_of_repeats_and_no_other_figure_is_cut_at_80_columns(
         screen.query_one(KeyedTable).refill([Row("a", tuple(map(cell, said)))])
         await pilot.pause()
         row = next(line for line in screen_text(app).splitlines() if "12,345.6" in line)
-        for words in said[:-1]:
-            assert f" {words} " in row
-        assert " ? inco" in row
+        assert label in row
+        assert " ? inconclusive " in row
+        assert "…" not in row.replace("0.945…0.985", "")
+        assert " 12,345.7  " in row
 
 
 async def test_a_campaign_that_cannot_be_read_is_told_in_place(workspace: FakeWorkspace) -> None:
@@ -524,6 +526,29 @@ async def test_simulated_campaigns_say_so(workspace: FakeWorkspace) -> None:
         await open_compare(app, pilot, 2)
         assert shows(app, "Compare · 2 campaigns · SIMULATED")
         assert shows(app, "SIMULATED: ")
+
+
+@pytest.mark.parametrize("marks", [2, 3])
+async def test_cases_of_several_profiles_and_their_verdicts_are_whole_on_a_narrow_terminal(
+    workspace: FakeWorkspace, marks: int
+) -> None:
+    profiles = ("oneflow-resnet50", "cpu-smoke")
+    for days, name in enumerate(("a-before", "b-driver", "c-again")[:marks]):
+        await measured(workspace, name, days=days, profiles=profiles)
+    workspace.summaries.reverse()
+    workspace.probed.clear()
+    async with console(workspace, SMALL) as (app, pilot):
+        screen = await open_compare(app, pilot, marks)
+        assert screen._found is not None
+        named = {case.profile for _, case in screen._found.cases()}
+        assert named == set(profiles)
+        table = screen.query_one(KeyedTable)
+        for row in table._rows:
+            table.select(row.key)
+            await pilot.pause()
+            seen = screen_text(app).splitlines()
+            label, verdict = row.cells[0].plain, row.cells[-1].plain
+            assert any(label in line and verdict in line for line in seen), (label, seen)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])

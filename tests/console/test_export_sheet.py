@@ -74,6 +74,18 @@ async def test_a_name_that_no_file_can_have_is_told_while_it_is_typed_and_not_ta
         assert isinstance(app.screen, Prompt)
 
 
+async def test_what_the_next_layouts_need_is_imported_once_the_first_one_is_shown(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported: list[str] = []
+    monkeypatch.setattr(export_sheet, "import_module", imported.append)
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await open_export(app, pilot)
+        await until(pilot, lambda: "pandas" in imported)
+
+
 @pytest.mark.parametrize(
     "name", ["x" * 5_000, "x" * 5_000 + "/report.md"], ids=["file", "directory"]
 )

@@ -63,6 +63,18 @@ def test_any_column_comes_into_sight(labels: list[str], room: int, data: st.Data
     assert moved == first or column not in grid.columns(first)
 
 
+def test_a_mark_and_a_figure_are_parted_also_where_the_grade_has_to_go_for_it() -> None:
+    labels, figures = ("b256 fp32", "b256 amp"), (("384 D", "24.1k D"),)
+    told = [
+        GridText(labels, cells(2), (), figures, room).line(0, range(2)).plain.split("1n1g")[1]
+        for room in range(60, 27, -1)
+    ]
+    assert all("[ ] 24.1k " in line for line in told if "24.1k" in line)
+    assert "384 D" in told[0]
+    assert "384 D" not in told[-1]
+    assert "384" in told[-1]
+
+
 def label(cell: Cell) -> str:
     given = cell.case.parameters
     return f"Σ{given[GLOBAL_BATCH]}" if cell.strong else f"b{given['batch_size']}"

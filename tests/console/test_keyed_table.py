@@ -535,3 +535,32 @@ async def test_of_a_profile_that_has_no_room_both_ends_of_its_name_are_shown() -
             for name, line in zip(names, shown, strict=True):
                 assert line.startswith("[ ] ngc"), (width, line)
                 assert line.endswith(name[-4:]), (width, line)
+
+
+COMPARED = (
+    Column("name", "Name", 8, most=30, ends=True),
+    Column("figure", "Figure", 6, right=True, gives_way=2),
+    Column("interval", "Interval", 9, right=True, gives_way=1),
+    Column("verdict", "Verdict", None, least=12),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"), [(54, ""), (53, "Interval"), (42, "Figure"), (20, "Figure")]
+)
+async def test_figures_give_way_in_their_order_where_a_name_or_a_verdict_would_be_cut(
+    width: int, left_out: str
+) -> None:
+    class Compared(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(COMPARED)
+
+    async with Compared().run_test(size=(width, 6)) as pilot:
+        name, figures = "a-name-that-is-long", ("12", "0.99…1.01")
+        cells = (cell(name), *map(cell, figures), cell("inconclusive"))
+        pilot.app.query_one(KeyedTable).refill([Row("r", cells)])
+        await pilot.pause()
+        head, line, *_ = screen_text(pilot.app).splitlines()
+        gone = {"": (), "Interval": ("Interval",), "Figure": ("Figure", "Interval")}[left_out]
+        assert [c.label for c in COMPARED if c.label not in head] == list(gone)
+        assert (name in line and "inconclusive" in line) is (width > 20)

@@ -159,6 +159,26 @@ async def test_question_mark_explains_the_focused_panel(workspace: FakeWorkspace
         assert "Links between devices" in screen_text(app)
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_help_of_results_explains_every_sign_of_the_table_and_of_a_case(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("4", "question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        seen = screen_text(app)
+        for _ in range(3):
+            await pilot.press("pagedown")
+            seen += screen_text(app)
+        for sign in ("n: ", "CV: ", "Flags: ", "w: ", "rule, ", "steady, ", "lost to, "):
+            assert sign in " ".join(seen.replace("│", " ").split()), sign
+
+
+def test_help_of_compare_explains_the_signs_of_its_rows() -> None:
+    assert "n: " in PANELS["compare"].about
+    assert "w: " in PANELS["compare"].about
+
+
 async def test_the_palette_offers_only_actions_that_are_possible_now(
     workspace: FakeWorkspace,
 ) -> None:

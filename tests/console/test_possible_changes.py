@@ -26,7 +26,7 @@ OVER = ev.CampaignFinished(t=4.0)
         ([assigned(RUN), FAILED], "O, then r goes on with it"),
         ([assigned(RUN), FAILED, OVER], "'dlperf-tui retry c' does it again"),
         ([assigned(RUN), CANCELLED, OVER], f"'dlperf-tui retry c --run {RUN}' does it again"),
-        ([assigned(RUN), succeeded(RUN), OVER], "no run of it is left to change"),
+        ([assigned(RUN), succeeded(RUN), OVER], "nothing to retry: the run"),
     ],
     ids=["at work", "failed", "over", "cancelled", "well"],
 )

@@ -221,6 +221,24 @@ async def test_a_failed_run_shows_reason_host_evidence_and_the_next_step(
             assert part in shown
 
 
+async def test_the_chart_of_a_run_that_stalled_goes_on_to_its_end(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",))
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 1)
+        for _ in range(2):
+            await pass_time(workspace, app, pilot, 10)
+        assert page.viewed is not None
+        run = page.viewed.runs[0]
+        last = max(x for x, _ in page.query_one(Chart)._plot.lines[0].points)
+        stalled_at = workspace.clock() + 600
+        controller._apply(ev.RunFailed(t=stalled_at, run_id=run.run_id, reason="stalled"))
+        tick(app)
+        await pilot.press("home", "v")  # its details are there by themselves
+        assert last < 60
+        await until(pilot, lambda: page.query_one(Chart).axis[1][1] >= 600)
+
+
 async def test_a_failed_run_says_what_helps_most_often(workspace: FakeWorkspace) -> None:
     workspace.fails = {"1n8g": "out of GPU memory"}
     async with console(workspace, LARGE) as (app, pilot):

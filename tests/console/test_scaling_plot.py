@@ -13,6 +13,7 @@ from backends.results.case_result import CaseResult
 from backends.results.reference_comparison import held_figures
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
+from tui.screens.repeats import repeats_text
 from tui.screens.result_text import case_text, flags
 from tui.widgets.chart import Line, Plot, legend
 from tui.widgets.distribution import INTERVAL, MEDIAN, OUTLIER, distribution_line, limits
@@ -148,6 +149,18 @@ def test_every_repeat_is_on_its_line_within_the_slowest_and_the_fastest(
     for sign in {*line} - {" "}:
         assert ("2–9" if sign.isdigit() else sign) in explained
     assert (INTERVAL in explained) == (case.spread.interval is not None)
+
+
+def test_one_repeat_alone_is_told_by_its_value_and_has_no_axis() -> None:
+    group = group_of(**{"1n1g": [383.0], "1n2g": [760.0]})
+    told = repeats_text(case_of(group, "1n1g"), group, 80).plain
+    assert told.startswith("one repeat: 383.0 ")
+    assert MEDIAN not in told
+    assert "from the median of each" not in told
+    several = group_of(**{"1n1g": [383.0, 384.0], "1n2g": [760.0]})
+    told = repeats_text(case_of(several, "1n1g"), several, 80).plain
+    assert "one repeat" not in told
+    assert "from the median of each" in told
 
 
 @given(SPEEDS, st.integers(8, 120))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 
+from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
 from tui.cli.console import check_terminal
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_campaign, open_workspace
+from tui.cli.shared.output import say
 from tui.garbage import imports_left_out
 
 SLOWEST, FASTEST = 1.0, 100.0
@@ -36,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)  # holds what a bundle is unpacked into
     path = workspace.find_to_read(arguments.campaign)
     check_terminal(f"report {shlex.quote(arguments.campaign)}")
+    say(f"reading {clean_text(path.name)} …")  # which takes a second or more
     with imports_left_out():
         from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415 (as the app)
         from tui.replaying import ReplayApp  # noqa: PLC0415 (Textual takes a quarter of a second)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -41,13 +42,13 @@ from tui.widgets.distribution import distribution_line, legend, limits
 from tui.widgets.keyed_table import Column, Row
 
 COLUMNS = (
-    Column("case", "Case", 14, most=48),
+    Column("case", "Case", 14, most=48, ends=True, first=True),
     Column("with", "#", 2, right=True),
-    Column("baseline", "Baseline", 9, right=True, most=16, first=True),
-    Column("candidate", "Candidate", 9, right=True, most=16, first=True),
-    Column("n", "n", 3, right=True, most=13, first=True),
+    Column("baseline", "Baseline", 9, right=True, most=16, first=True, gives_way=3),
+    Column("candidate", "Candidate", 9, right=True, most=16, first=True, gives_way=4),
+    Column("n", "n", 3, right=True, most=13, first=True, gives_way=2),
     Column("ratio", "Ratio", 5, right=True),
-    Column("interval", "95% interval", 13, right=True),
+    Column("interval", "95% interval", 13, right=True, gives_way=1),
     Column("verdict", "Verdict", None),
 )
 
@@ -66,8 +67,11 @@ LEAST_NAME = 16
 
 
 def columns_of(found: SideBySide) -> tuple[Column, ...]:
-    """Which campaign a row is of is said where it could be another."""
-    return tuple(one for one in COLUMNS if one.key != "with" or _held_by_number(found))
+    """Which campaign a row is of is said where it could be another; a verdict has room."""
+    verdicts = (verdict_text(case, place, found, brief=True) for place, case in found.cases())
+    least = max((verdict.cell_len for verdict in verdicts), default=0)
+    columns = (*COLUMNS[:-1], replace(COLUMNS[-1], least=max(COLUMNS[-1].least, least)))
+    return tuple(one for one in columns if one.key != "with" or _held_by_number(found))
 
 
 def _held_by_number(found: SideBySide) -> bool:

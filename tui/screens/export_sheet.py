@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -43,6 +44,8 @@ from tui.widgets.text_lines import TextLines
 
 REPORT, TABLE = "report", "table"
 LANGUAGES: tuple[Lang, ...] = get_args(Lang)
+FRAMES = "pandas"
+"""What tables of the next layouts are made with; its import takes most of a second."""
 REPORT_HAS = "environment, tables, figures, what to distrust"
 
 
@@ -190,6 +193,7 @@ class ExportSheet(Dialog[None]):
         self._show_choices()
         self.sight.changed()
         self.refresh_bindings()
+        await asyncio.to_thread(import_module, FRAMES)
 
     def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
         exists = os.path.exists(_proposed(self._viewed.path, what))  # noqa: PTH110 (see below)

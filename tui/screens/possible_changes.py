@@ -91,9 +91,11 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
         return f"{DESERTED}: O, then r goes on with it{where}"
     if viewed.state.imported:
         return "the campaign was imported: nothing of it runs here"
-    if action == "retry" and run.state in RETRIABLE and _is_last(viewed, run):
+    if action == "retry" and run.state not in RETRIABLE:
+        return f"nothing to retry: the run {said_of(run)}"
+    if action == "retry" and _is_last(viewed, run):
         if viewed.simulated:
-            return "the campaign is over; 2 starts another"
+            return "this simulated campaign is over; 2 starts another"
         chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
         return f"the campaign is over: 'dlperf-tui retry {viewed.name}{chosen}' does it again"
     return "the campaign is over: no run of it is left to change"

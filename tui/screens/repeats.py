@@ -117,6 +117,9 @@ def distribution_text(case: CaseResult, width: int) -> Text:
     across = limits([case])
     if across is None:
         return Text("no repeat has succeeded yet", MUTED, end="")
+    if len(case.throughputs) == 1:
+        one = f"{number(case.throughputs[0])} {plain(case.unit)}"
+        return Text(f"one repeat: {one}; nothing to compare it with", MUTED, end="")
     text = distribution_line(case, across, width)
     low, high = (f"{number(end)}" for end in across)
     text.append(f"\n{low}{high:>{max(1, width - len(low))}}\n", MUTED)
@@ -149,7 +152,7 @@ def _all_cases(group: Group, width: int) -> Text:
     measured = group.measured_cases
     medians = {case.case: case.spread.median for case in measured if case.spread}
     off = [value / medians[c.case] - 1 for c in measured for value in c.throughputs]
-    if not off or len(measured) < 2:
+    if len(measured) < 2 or all(len(case.throughputs) < 2 for case in measured):
         return Text(end="")
     low, high = min(*off, -0.001), max(*off, 0.001)
     tag = max(len(case.case) for case in measured) + 1

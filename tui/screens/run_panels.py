@@ -211,7 +211,8 @@ class RunPanels(Vertical):
             plot, over = window_plot(shown, width=width, window=window), _of_window(run, window)
         else:
             series, over = named_series(viewed, shown_series(viewed, run)), "over time"
-            until_s = 0.0 if run.silent_s is None else run.elapsed_s or 0.0
+            broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
+            until_s = (run.elapsed_s or 0.0) if broke_off or run.silent_s is not None else 0.0
             plot = throughput_plot(series, run.run_id, width=width, window=window, until_s=until_s)
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from operator import itemgetter
 from types import ModuleType
@@ -27,7 +27,7 @@ from textual.widget import Widget
 
 from tui.text import cell, plain, shorten
 from tui.theme import MUTED, SERIES, TEXT
-from tui.widgets.chart_scale import DOTS, Scale, named_scale, value_scale
+from tui.widgets.chart_scale import AXIS_ABOVE_0, DOTS, Scale, named_scale, value_scale
 
 Point = tuple[float, float]
 MAX_LINES = 5
@@ -320,6 +320,14 @@ def _legend_lines(plot: Plot, named: Sequence[Line], width: int, longest: int) -
     return lines
 
 
+def _from_0(plot: Plot, width: int, height: int) -> Plot:
+    """Without the words of an axis above 0 where, at that height, its round values begin there."""
+    rows = height - AXIS_ROWS - len(legend(plot, width, height))
+    if AXIS_ABOVE_0 not in plot.legend or rows < 2 or _scale(plot, rows).bottom > 0:
+        return plot
+    return replace(plot, legend=tuple(words for words in plot.legend if words != AXIS_ABOVE_0))
+
+
 def _without_middle(text: str, width: int) -> str:
     """Names differ at both ends: at their beginning the profile, at their end the parameters."""
     if cell_len(text) <= width:
@@ -357,9 +365,9 @@ class Chart(Widget, can_focus=False):
     @property
     def axis(self) -> tuple[int, tuple[float, float]]:
         """The column in which the curves begin, and what lies at both ends of it."""
-        rows = max(2, self.size.height - AXIS_ROWS - len(legend(self._plot, *self.size)))
-        plot = self._plot
-        scale = _scale(plot, rows)
+        named = legend(_from_0(self._plot, *self.size), *self.size)
+        rows = max(2, self.size.height - AXIS_ROWS - len(named))
+        scale = _scale(self._plot, rows)
         words = [len(words) for _, words in scale.ticks]
         return max(self._plot.label_width, *words) + 1, self._plot.x_limits
 
@@ -383,7 +391,7 @@ class Chart(Widget, can_focus=False):
         if not self._plot.names and not any(map(_is_finite, points)):
             words = cell(f" {self._plot.empty}", MUTED)
             return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
-        named = legend(self._plot, width, height)
+        named = legend(_from_0(self._plot, width, height), width, height)
         least = AXIS_ROWS + len(self._plot.names) if self._plot.names else MIN_HEIGHT
         if width < MIN_WIDTH or height - len(named) < least:
             words = cell(" too small for a chart", MUTED)

@@ -45,8 +45,9 @@ class _Layout:
 
 _LAYOUTS = (
     _Layout(stacked=False, graded=True, gap=1, around=3),
-    _Layout(stacked=False, graded=True, gap=0, around=2),
-    _Layout(stacked=True, graded=True, gap=0, around=2),
+    _Layout(stacked=False, graded=True, gap=1, around=2),
+    _Layout(stacked=True, graded=True, gap=1, around=2),
+    _Layout(stacked=True, graded=False, gap=1, around=2),
     _Layout(stacked=True, graded=False, gap=0, around=2),
 )
 """The first ones look best."""

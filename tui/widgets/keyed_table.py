@@ -41,7 +41,8 @@ class Column:
     gives the rest where the other one is too narrow; one in which there has been nothing at all
     gives all of it, the last one first; but none that is ``still``: what it holds changes by the
     minute. ``ends``: of names, whose ends both stay where one is too long.
-    ``if_any``: left out until there is something in it.
+    ``if_any``: left out until there is something in it. ``gives_way``: left out, 1 before 2, where
+    names or the least of the other column would be cut beside it.
     ``first``: what must be whole: it grows while the other column has more than the least.
 
     What a column needs is the most that it has held at this width: columns stand still while their
@@ -59,6 +60,7 @@ class Column:
     if_any: bool = False
     still: bool = False
     least: int = 8
+    gives_way: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,31 +250,38 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return tuple((c, max(least, rest) if c is other else widths[c.key]) for c in chosen)
 
     def _chosen(self, total: int, needed: Mapping[str, int]) -> list[Column]:
-        """Without those of the last that only a wide table has, where names are whole then."""
+        """Without those that only a wide table has or that give way, where names are whole then."""
         chosen = [
             c
             for c in self._all_columns
             if total >= c.from_width and not (c.if_any and c.key not in self._filled)
         ]
-        names = next((c for c in chosen if c.width is None and c.ends), None)
-        if names is None:
+        late = [c for c in chosen if c.from_width or c.gives_way]
+        late.sort(key=lambda c: -c.gives_way)
+        firm = [c for c in chosen if not c.gives_way]
+        names = next((c for c in chosen if c.ends), None)
+        if names is None or (names.width is not None and firm == chosen):
             return chosen
 
-        def left(column: Column) -> int:
-            if column.still or column.width is None:
-                return (column.width or 0) + 2 * self.cell_padding
-            if column.key not in self._filled:
+        def room(column: Column) -> int:
+            if column is names:
+                most = column.most or needed[column.key]
+                width = max(column.width or 0, min(needed[column.key], most))
+            elif column.still or column.width is None:
+                width = column.least if column.width is None else column.width
+            elif column.key not in self._filled:
                 return 0
-            least = min(column.width, max(needed[column.key], cell_len(column.label)))
-            return least + 2 * self.cell_padding
+            else:
+                width = min(column.width, max(needed[column.key], cell_len(column.label)))
+                width = max(width, min(needed[column.key], column.most) if column.first else 0)
+            return width + 2 * self.cell_padding
 
-        late = [c for c in chosen if c.from_width]
-        room = total - sum(map(left, chosen))
+        spare = total - sum(map(room, chosen))
         for kept in range(len(late), -1, -1):
             gone = late[kept:]
-            if room + sum(map(left, gone)) >= needed[names.key]:
+            if spare + sum(map(room, gone)) >= 0:
                 return [c for c in chosen if c not in gone]
-        return chosen
+        return firm
 
     def _note_needed(self) -> dict[str, int]:
         """By column, the longest that it has held; and in which there has been anything."""

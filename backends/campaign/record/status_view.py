@@ -18,7 +18,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.run_estimates import Estimates, Remaining
 from backends.campaign.record.run_record import Series
-from backends.campaign.record.silence import silent_s
+from backends.campaign.record.silence import SILENT_IN_DEMO_S, SILENT_S, silent_s
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
@@ -141,7 +141,7 @@ class CampaignSnapshot:
     @property
     def replayed(self) -> bool:
         """It is not what is so today, but what was at some moment."""
-        return self.kept_by is not None and self.kept_by.role == Role.REPLAY
+        return _is_replay(self.kept_by)
 
     @property
     def summary(self) -> str:
@@ -163,12 +163,16 @@ class CampaignSnapshot:
 
     @property
     def eta_text(self) -> str:
-        """ "ETA 41m", "ETA 41m once node3 can be used": nobody knows when that is; or nothing."""
+        """ "ETA 41m", in a replay "was left 41m", "ETA 41m once node3 can be used": nobody knows when that is; or nothing."""
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
             return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
-        of_then = " then" if self.replayed else ""
-        return "" if self.eta_s is None else f"ETA{of_then} {format_duration(self.eta_s)}"
+        left = "was left" if self.replayed else "ETA"
+        return "" if self.eta_s is None else f"{left} {format_duration(self.eta_s)}"
+
+
+def _is_replay(kept_by: Holder | None) -> bool:
+    return kept_by is not None and kept_by.role == Role.REPLAY
 
 
 def take(
@@ -200,6 +204,7 @@ def take(
     to_do = [run for run in left if not run.paused]
     durations = kept.estimates.of(state.runs.values())
     watched = not read_only or kept_by is not None
+    silent_from_s = SILENT_IN_DEMO_S if state.simulated and _is_replay(kept_by) else SILENT_S
     views = []
     for run in state.runs.values():
         what_for = waiting.get(run.run_id)
@@ -207,7 +212,7 @@ def take(
         if view is None:
             expected = durations.of(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
-            view = _view(run, path, now, expected, what_for, start, watched=watched)
+            view = _view(run, path, now, expected, what_for, start, silent_from_s, watched=watched)
             kept.keep(run, what_for, view)
         views.append(view)
     every, devices = state.runs.values(), state.devices
@@ -294,6 +299,7 @@ def _view(
     expected: float | None,
     waiting: Waiting | None,
     start: str,
+    silent_from_s: float,
     *,
     watched: bool,
 ) -> RunView:
@@ -315,7 +321,7 @@ def _view(
         eta = expected - elapsed
     elif run.state is RunState.PLANNED:
         progress = 0.0
-    quiet_s = silent_s(run, now) if watched else None
+    quiet_s = silent_s(run, now, silent_from_s) if watched else None
     if quiet_s is not None and expected and elapsed is not None:
         progress, eta = min(1.0, max(0.0, elapsed - quiet_s) / expected), None
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
