@@ -163,7 +163,8 @@ class CampaignSnapshot:
 
     @property
     def eta_text(self) -> str:
-        """ "ETA 41m", in a replay "was left 41m", "ETA 41m once node3 can be used": nobody knows when that is; or nothing."""
+        """ "ETA 41m", in a replay "was left 41m"; or nothing. "ETA 41m once node3 can be used":
+        nobody knows when that is."""
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
             return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
