@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.text import Text
@@ -34,6 +35,7 @@ from tui.widgets.meters import (
 )
 
 LOOK_EVERY_S = 1.0
+OLD_ONE_STAYS_S = 0.1
 _WHERE = tuple[Path, str, tuple[str, ...]]
 
 
@@ -88,7 +90,8 @@ class TelemetryPanel(Widget, can_focus=False):
         *,
         called: str,
     ) -> None:
-        """Show this run, and until it was read that it is read: no figure of the one before.
+        """Show this run. What was shown stays, under its own name, until that has been read, so
+        that the panel is painted once; but not for long.
 
         Parameters
         ---------
@@ -102,12 +105,17 @@ class TelemetryPanel(Widget, can_focus=False):
             self._close()
             self._where, self._devices, self._called = where, devices, called
             self.known, self.reading, self._counted = False, True, None
-            self._telemetry = RunTelemetry(campaign, run_id, tuple(devices))
+            self._telemetry = telemetry = RunTelemetry(campaign, run_id, tuple(devices))
+            self.set_timer(OLD_ONE_STAYS_S, partial(self._say_that_it_is_read, telemetry))
+            self.look(unseen=True)
+
+    def _say_that_it_is_read(self, telemetry: RunTelemetry) -> None:
+        """No figure of the run before."""
+        if telemetry is self._telemetry and not self.known:
             set_frame(self, self._title(()))
             waits = Text("reading …", MUTED, no_wrap=True, end="")
             blank = Text("", end="")  # as many lines as before: the chart keeps its height
             self._show([waits, *[blank] * (len(self._strips) - 1)])
-            self.look(unseen=True)
 
     def align(self, left: int, limits: tuple[float, float], counted: Counted | None = None) -> None:
         """Where the chart's axis is: its first column, and the seconds at both ends. ``counted``:
@@ -138,6 +146,7 @@ class TelemetryPanel(Widget, can_focus=False):
             if telemetry is self._telemetry:
                 waited, self.reading = self.reading, False
                 self._draw()
+                self._say_that_it_is_read(telemetry)
                 if waited:
                     paint_soon(self.screen)
 
