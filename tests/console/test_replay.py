@@ -393,7 +393,7 @@ def test_without_a_terminal_too_it_is_said_that_there_is_no_such_campaign(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(RECORDED, tmp_path / RECORDED.name)
-    for word, meant in ((RECORDED.name[:-1], RECORDED.name), ("nosuch", "campaigns ls")):
+    for word, meant in ((RECORDED.name[:-1], RECORDED.name), ("nosuch", "there is")):
         assert main(["--campaigns", str(tmp_path), "replay", word]) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1

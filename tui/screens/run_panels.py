@@ -67,7 +67,8 @@ class RunPanels(Vertical):
         self.log_panel = LogPanel()
         self._timetable = Schedule()
         self._host = 0
-        self._drawn: object = None  # what the chart is of
+        self._drawn: object = None  # what the chart is of, and of which second of its run
+        self._drawn_s = 0.0
         self._told: object = None  # what the details are of
         self._scheduled: object = None  # what the schedule is of
         self._hosts_of: Path | None = None
@@ -193,15 +194,16 @@ class RunPanels(Vertical):
 
     def _show_chart(self, viewed: CampaignSnapshot, run: RunView) -> None:
         chart, meters = self.chart, self.meters
-        beat: object = viewed.revision if run.elapsed_s is None else int(run.elapsed_s / CHART_S)
-        if self._session.playing is not None:  # it may stand still before the second is over
-            beat = viewed.revision, run.elapsed_s
+        at_s = run.elapsed_s
+        goes_on = at_s is not None and self._session.playing is None  # a replay may stand still
+        beat = None if goes_on else (viewed.revision, at_s)
         room = (chart.content_size, chart.display, meters.display)
         alone = self.in_window and has_window(viewed, run)
         drawn = (viewed.path, run.run_id, run.state, beat, room, alone)
-        if drawn == self._drawn:
+        fresh = not goes_on or 0.0 <= (at_s or 0.0) - self._drawn_s < CHART_S
+        if drawn == self._drawn and fresh:
             return
-        self._drawn = drawn
+        self._drawn, self._drawn_s = drawn, at_s or 0.0
         record = viewed.state.runs[run.run_id]
         own = chart_series(record)
         window = run_window(record, own.points)
