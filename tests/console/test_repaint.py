@@ -18,13 +18,14 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.visual import RichVisual
+from textual.widget import Widget
 
 from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, settled, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.repaint import Painted
 from tui.screens import front_screen
-from tui.screens.front_screen import WHOLE_WITHIN_S
+from tui.screens.front_screen import WHOLE_WITHIN_S, FrontScreen
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.shown_text import RenderedOnce
 
@@ -321,3 +322,29 @@ async def test_panels_that_move_are_painted_where_they_are(
             await settled(app)
             strips = app.screen._compositor.render_strips()
             assert sent.lines(*SMALL) == [strip.text for strip in strips], key
+
+
+async def test_what_a_key_asks_for_is_painted_at_once_and_not_with_the_next_tick_of_a_clock(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[list[Widget]] = []
+
+    def paint(screen: FrontScreen[None]) -> None:
+        painted(screen)
+        nodes = screen.walk_children(Widget)
+        left.append([w for w in nodes if w._repaint_required or w in screen._dirty_widgets])
+
+    painted = FrontScreen.paint
+    monkeypatch.setattr(FrontScreen, "paint", paint)
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(60)
+        for page, keys in (("2", "jkljh "), ("3", "jjk"), ("1", "jjk")):
+            await pilot.press(page)
+            tick(app)
+            await settled(app)
+            for key in keys:
+                left.clear()
+                await pilot.press("space" if key == " " else key)
+                await until(pilot, lambda: app.typed.idle and left)
+                assert left[-1] == [], (page, key, left)
