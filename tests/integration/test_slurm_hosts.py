@@ -36,7 +36,7 @@ def test_hosts_lists_nodes_with_devices_partitions_states_and_who_has_them(
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in capsys.readouterr().out.splitlines()
     ]
-    assert rows[0] == ["host", "state", "devices", "in use", "load", "partitions", "remarks"]
+    assert rows[0] == ["host", "state", "devices", "GPUs used", "load", "partitions", "remarks"]
     told = [[*row[:4], *row[5:]] for row in rows[2:]]
     everywhere = "gpu, short, urgent"
     assert told == [

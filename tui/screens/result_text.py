@@ -42,14 +42,14 @@ WIDE = 150
 """Columns from which a table has more than the most needed."""
 
 _COLUMNS = (
-    Column("case", "Case", 18, most=60, first=True),
+    Column("case", "Case", 18, most=60, ends=True, first=True),
     Column("gpus", "GPUs", 4, right=True),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("speedup", "Speedup", 7, right=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=18),
     Column("efficiency", "Effic.", 6, right=True),
-    Column("cv", "CV", 6, right=True),
-    Column("n", "n", 3, right=True),
+    Column("cv", "CV", 6, right=True, gives_way=1),
+    Column("n", "n", 3, right=True, gives_way=2),
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None),
 )
