@@ -79,7 +79,7 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     def labels_now(self) -> Mapping[str, str]:
         """For the footer."""
         clock = self._replay.replay_clock
-        return {"play": "Pause" if clock.plays and not clock.over else "Play"}
+        return {"play": "Again" if clock.over else "Pause" if clock.plays else "Play"}
 
     def action_play(self) -> None:
         """At the end there is only the beginning to go on with."""
@@ -102,11 +102,20 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
 
     def action_skip(self, seconds: int) -> None:
         """Ahead, or back."""
+        self._stand_still(back=seconds < 0)
         self._seek(self._replay.replay_clock() + seconds)
 
     def action_turn(self, direction: int) -> None:
         """To where a run began or ended."""
+        self._stand_still(back=direction < 0)
         self._seek(self._replay.turn(direction))
+
+    def _stand_still(self, *, back: bool) -> None:
+        """Back from the end: it would be there again before anybody has seen the moment."""
+        clock = self._replay.replay_clock
+        if back and clock.over and clock.plays:
+            clock.toggle()
+            self.screen.refresh_bindings()
 
     def _seek(self, moment: float) -> None:
         self._replay.replay_clock.seek(moment)

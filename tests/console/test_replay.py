@@ -425,3 +425,20 @@ async def test_who_stands_still_stands_still_at_the_beginning_and_who_is_at_the_
             await pilot.press("full_stop")
             watch.now += 1000.0
             await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+
+
+@pytest.mark.parametrize("key", ["[", "{"])
+async def test_who_goes_back_from_the_end_stands_still_there(key: str) -> None:
+    async with replay() as (app, pilot, watch):
+        clock = app._replay.replay_clock
+        watch.now += 1000.0
+        await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+        await until(pilot, lambda: ". Again" in screen_text(app))
+        await pilot.press(key)
+        await until(pilot, lambda: "REPLAY ‖" in screen_text(app))
+        at = clock()
+        watch.now += 1000.0
+        assert clock() == at < clock.end
+        await pilot.press("full_stop")
+        watch.now += 1000.0
+        await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))

@@ -358,9 +358,14 @@ async def test_retry_is_offered_for_failed_runs_only(workspace: FakeWorkspace) -
         assert controller.retried == []
         await pilot.press("j", "t")
         await until(pilot, lambda: controller.retried == ["r01"])
-        assert "r01b" in page.query_one(KeyedTable).shown_keys
+        table = page.query_one(KeyedTable)
+        assert "r01b" in table.shown_keys
+        await until(pilot, lambda: table.current_key == "r01b")
         await pilot.press("t")
         assert controller.retried == ["r01"]
+        await pilot.press("k")  # and from there it goes where it is moved
+        await pass_time(workspace, app, pilot, 5)
+        assert table.current_key != "r01b"
 
 
 async def test_a_past_campaign_is_read_only(workspace: FakeWorkspace) -> None:
@@ -968,10 +973,11 @@ async def test_where_several_profiles_run_titles_and_curves_name_that_of_each(
         mixed = replace(viewed, runs=(replace(first, profile="other"), *rest))
         for shown, named in ((viewed, False), (mixed, True)):
             for run in shown.runs:
-                called = RunRows().called(shown, run)
+                called = RunRows().names(shown)[run.run_id]
                 assert called.startswith(f"{run.profile} ") is named
-            for one in named_series(shown, shown.series):
-                assert one.label.startswith(shown.state.runs[one.run_id].profile) is named
+            profiles = {run.run_id: run.profile for run in shown.runs}
+            for one in named_series(shown.series, RunRows().names(shown)):
+                assert one.label.startswith(f"{profiles[one.run_id]} ") is named
             # The page goes on showing what it reads of the campaign, which has one profile.
             await until(pilot, partial(titled, page, shown, named=named))
 
@@ -980,7 +986,7 @@ def titled(page: RunsPage, viewed: CampaignSnapshot, *, named: bool) -> bool:
     """Whether the profile is named, or is not, in the log's title and beside the curve."""
     page.panels._drawn = None  # a campaign has its profiles from the first
     run = viewed.runs[1]
-    page.panels.show(viewed, run, RunRows().called(viewed, run))
+    page.panels.show(viewed, run, RunRows().names(viewed))
     title = str(page.query_one(LogPanel).border_title)
     beside = words(page.query_one(Chart))
     return (run.profile in title) is named and (f"1 {run.profile}" in beside) is named

@@ -61,3 +61,18 @@ async def test_the_list_has_the_lines_that_the_panels_below_do_not_need_and_none
             if "schedule" in now and "log" in now:
                 lines = page.panels.schedule.text.count("\n") + 1
                 assert now["schedule"] == lines + FRAME
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 12), (100, 17)], ids=str)
+async def test_on_a_low_terminal_the_list_has_all_lines_until_a_panel_is_asked_for(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        assert set(heights(page)) == {"runs-panel"}
+        assert any(word in screen_text(app) for word in ("running", "preparing"))
+        await pilot.press("v")
+        await pilot.pause()
+        assert len(heights(page)) == 2

@@ -143,13 +143,18 @@ class Page(FrontScreen[None]):
         return ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if self.never(action):
+        if self.never(action) or (action == "filter" and not self._filterable):
             return False
         panels = self.query(TablePanel) if action == "back" else ()
         return all(
             panel.filter_text or (panel.table.display and not panel.table.has_focus)
             for panel in panels
         )
+
+    @property
+    def _filterable(self) -> bool:
+        panel = self.main_panel()
+        return panel is not None and bool(panel.table.found or panel.filter_text)
 
     def action_filter(self) -> None:
         panel = self.main_panel()

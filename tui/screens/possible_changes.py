@@ -150,7 +150,13 @@ def change_labels(
 
 def _is_last(viewed: CampaignSnapshot, run: RunView) -> bool:
     """No later attempt of it was made."""
-    return any(one.run_id == run.run_id for one in viewed.state.latest_attempts())
+    return last_attempt(viewed, run.run_id) == run.run_id
+
+
+def last_attempt(viewed: CampaignSnapshot, run_id: str) -> str:
+    """The last one at what the run is an attempt at; its run id."""
+    slot = viewed.state.runs[run_id].slot
+    return next(one.run_id for one in viewed.state.latest_attempts() if one.slot == slot)
 
 
 def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:

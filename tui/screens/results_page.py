@@ -199,7 +199,8 @@ class ResultsPage(Page):
         units = {group.unit for group in self._groups}
         bases = {group.base for group in self._groups if group.scales}
         said = {bandwidth_words(g) for g in self._groups if is_collective(g)}
-        parts = [f"{', '.join([*sorted(said), *sorted(units)])}, median of the repeats"]
+        parts = [words] if (words := self._order.words) else []
+        parts.append(f"{', '.join([*sorted(said), *sorted(units)])}, median of the repeats")
         cases = [case for group in self._groups for case in group.cases]
         if profiled := sum(len(case.profiled_runs) for case in cases):
             parts.append(f"{sum(case.succeeded for case in cases)} counted, {profiled} profiled")
@@ -207,8 +208,6 @@ class ResultsPage(Page):
             parts.append("all simulated")
         if len(bases) == 1:
             parts.append(f"base {bases.pop()}")
-        if words := self._order.words:
-            parts.append(words)
         return " · ".join(parts)
 
     @property

@@ -58,6 +58,8 @@ class RunPanels(Vertical):
         self.in_window = False
         """The chart is of the run's window alone, where that is known."""
         self.tall = False
+        self.low = False
+        """There is room for the list, or for one panel that was asked for below it."""
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel()
         self.reason = ShownText(id="reason")
@@ -86,12 +88,13 @@ class RunPanels(Vertical):
         self,
         viewed: CampaignSnapshot | None,
         run: RunView | None,
-        called: str,
+        names: Mapping[str, str],
         *,
         cut: bool = False,
     ) -> None:
-        """``called``: the run, beside the others of its campaign. ``cut``: its row has no room for
-        the reason."""
+        """``names``: of the campaign's runs, by their ids, as the list has them. ``cut``: the run's
+        row has no room for the reason."""
+        called = names[run.run_id] if run is not None else ""
         if viewed is not None and run is not None:
             self._follow_telemetry(viewed, run, called)
         self._arrange(run, idle=viewed is None or not viewed.active)
@@ -103,7 +106,7 @@ class RunPanels(Vertical):
         if self.reason.display:
             self.reason.show(Text(plain(run.reason), BAD))
         if self.chart.display or self.meters.display:
-            self._show_chart(viewed, run)
+            self._show_chart(viewed, run, names)
         self.meters.asked = self.details.display
         if self.details.display:
             self._show_details(viewed, run)
@@ -183,7 +186,7 @@ class RunPanels(Vertical):
         metered = self.meters.known or (self.meters.reading and self.meters.display)
         if metered and self.tall and upper == "chart":
             shown.add("telemetry")
-        if run is None:
+        if run is None or (self.low and not self.view):
             shown = set()
         if self.alone:
             shown = {self.alone}
@@ -192,7 +195,7 @@ class RunPanels(Vertical):
         self.display = bool(shown - {"runs-panel"})
         self.set_class(bool(self.alone), "-zoomed")
 
-    def _show_chart(self, viewed: CampaignSnapshot, run: RunView) -> None:
+    def _show_chart(self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]) -> None:
         chart, meters = self.chart, self.meters
         at_s = run.elapsed_s
         goes_on = at_s is not None and self._session.playing is None  # a replay may stand still
@@ -209,10 +212,10 @@ class RunPanels(Vertical):
         window = run_window(record, own.points)
         width = chart.content_size.width
         if alone:
-            (shown,) = named_series(viewed, [own])
+            (shown,) = named_series([own], names)
             plot, over = window_plot(shown, width=width, window=window), _of_window(run, window)
         else:
-            series, over = named_series(viewed, shown_series(viewed, run)), "over time"
+            series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             until_s = (run.elapsed_s or 0.0) if broke_off or run.silent_s is not None else 0.0
             plot = throughput_plot(series, run.run_id, width=width, window=window, until_s=until_s)

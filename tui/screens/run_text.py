@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -95,7 +95,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
         parts.append((DESERTED, WARN))
     elif viewed.kept_by is not None and not viewed.replayed:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))
-    elif viewed.read_only:
+    elif viewed.read_only and not viewed.replayed:
         parts.append((PAST, MUTED))
     if viewed.finished and well:
         parts.append(("4 shows the results", MUTED))
@@ -110,6 +110,7 @@ class RunRows:
         self._labels = CaseLabels()
         self._profiles: dict[str, str] = {}  # by what tells them apart
         self._alike = ""
+        self._names: Mapping[str, str] = {}
         self._labels_of: object = None
 
     def _labels_for(self, viewed: CampaignSnapshot) -> None:
@@ -118,17 +119,21 @@ class RunRows:
         if of != self._labels_of:
             self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
             self._profiles, self._alike = apart(dict.fromkeys(run.profile for run in viewed.runs))
+            self._names = {run.run_id: self._name(run) for run in viewed.runs}
+
+    def _name(self, run: RunView) -> str:
+        called = _called(run, self._labels)
+        return f"{run.profile} {called}" if len(self._profiles) > 1 else called
 
     def shared(self, viewed: CampaignSnapshot) -> str:
         """What all of its runs are, and no row says: ``…-resnet50 compile=on``."""
         self._labels_for(viewed)
         return " ".join(filter(None, (plain(self._alike), self._labels.shared)))
 
-    def called(self, viewed: CampaignSnapshot, run: RunView) -> str:
-        """Beside the others, without what is said of all of them."""
+    def names(self, viewed: CampaignSnapshot) -> Mapping[str, str]:
+        """By run id: each beside the others, without what is said of all of them."""
         self._labels_for(viewed)
-        called = _called(run, self._labels)
-        return f"{run.profile} {called}" if len(self._profiles) > 1 else called
+        return self._names
 
     def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
         self._labels_for(viewed)
@@ -314,12 +319,9 @@ def rows_signature(viewed: CampaignSnapshot | None) -> object:
     return (viewed.path, viewed.revision, viewed.read_only, viewed.kept_by, clocks)
 
 
-def named_series(viewed: CampaignSnapshot, series: Sequence[ChartSeries]) -> list[ChartSeries]:
-    """With their profiles, where those of the campaign are several."""
-    if len({run.profile for run in viewed.runs}) < 2:
-        return list(series)
-    profiles = {one.run_id: viewed.state.runs[one.run_id].profile for one in series}
-    return [replace(one, label=f"{profiles[one.run_id]} {one.label}") for one in series]
+def named_series(series: Sequence[ChartSeries], names: Mapping[str, str]) -> list[ChartSeries]:
+    """As the list calls their runs, by the ids of ``names``."""
+    return [replace(one, label=names[one.run_id]) for one in series]
 
 
 def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:

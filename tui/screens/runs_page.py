@@ -28,6 +28,7 @@ from tui.screens.possible_changes import (
     cancel_question,
     change,
     change_labels,
+    last_attempt,
     past_asking,
     possible_changes,
     why_not,
@@ -41,6 +42,8 @@ from tui.widgets.keybar import HIGH
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
+LOW = 18
+"""Lines, below which the list has all of them until a panel is asked for."""
 PAST_ASKING = "past"
 _ANSWERS = frozenset({"y", "n"})
 _OF_NO_RUN = frozenset(
@@ -83,6 +86,7 @@ class RunsPage(Page):
         self._question: tuple[Choice, Path, RunView | None] | None = None  # whether to end that
         self._unasked = frozenset[str]()  # keys that now would answer what is not asked any more
         self._past = ""  # why it is not
+        self._tried_again = ""  # the run under the cursor, of which another attempt is to come
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
@@ -119,6 +123,8 @@ class RunsPage(Page):
             last = {run.run_id for run in viewed.state.latest_attempts()} if viewed else ()
             troubled = (run.run_id for run in runs if in_trouble(run))
             self._troubled = frozenset(run_id for run_id in troubled if run_id in last)
+            if viewed is not None and self._tried_again in viewed.state.runs:
+                panel.table.select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
@@ -164,14 +170,15 @@ class RunsPage(Page):
 
     @on(KeyedTable.Moved)
     def _moved(self) -> None:
+        self._tried_again = ""
         self.panels.first_host()
         self._show_selected()
 
     def _show_selected(self) -> None:
         viewed, run, panels = self.viewed, self.selected, self.panels
-        panels.tall = self.has_class("-tall")
-        called = self._rows.called(viewed, run) if viewed and run else ""
-        panels.show(viewed, run, called, cut=self.main_panel().table.current_cut)
+        panels.tall, panels.low = self.has_class("-tall"), self.size.height < LOW
+        names = self._rows.names(viewed) if viewed else {}
+        panels.show(viewed, run, names, cut=self.main_panel().table.current_cut)
         self.set_class(not panels.display, "-alone")
         self.set_class(panels.brief, "-brief")
         self.set_class(self.size.height >= HIGH, "-high")
@@ -326,6 +333,7 @@ class RunsPage(Page):
                 Said(f"{run.label} {run.state.said}; only failed and cancelled runs are retried")
             )
             return
+        self._tried_again = run.run_id
         self._change(Verb.RETRY, [run.run_id])
 
     def action_diagnose(self) -> None:
