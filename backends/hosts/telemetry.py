@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 _SCRIPT = (Path(__file__).parent / "telemetry.sh").read_text("utf-8")
 _BLOCK = 4 << 20
-MOST_BYTES = 16 << 20
-"""Of a file that are looked at, from its beginning: 8 GPUs for 4 hours, in 150 MiB of memory."""
+WHOLE_BYTES = 16 << 20
+"""Of a longer file several samples make one: each is kept of 8 GPUs for 4 hours."""
+MOST_BYTES = 1 << 30
+"""Of a file that are looked at, from its beginning: 8 GPUs for 10 days."""
 COLUMNS = {
     "timestamp": "time_s",
     "index": "gpu",
@@ -89,11 +92,16 @@ class HostTelemetry:
 def read_telemetry(file: BinaryIO) -> HostTelemetry:
     """Everything in a file that makes sense; a line that does not (an error, a torn one) is none.
 
-    Of a file longer than :data:`MOST_BYTES` only the beginning.
+    Of a file longer than :data:`WHOLE_BYTES` several samples of a GPU are one row, so that memory
+    stays the same; of one longer than :data:`MOST_BYTES` only the beginning.
     """
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    several = max(1, math.ceil(min(size, MOST_BYTES) / WHOLE_BYTES))
     header: list[str] = []
     zone_s = 0.0
     gpus, hosts, others = [], [], []
+    before = None
     for block in _blocks(file):
         header = _header(block) or header
         rows = _gpu_rows(block, header)
@@ -101,11 +109,12 @@ def read_telemetry(file: BinaryIO) -> HostTelemetry:
         if len(host) and len(rows):  # printed within seconds; zones differ by quarters of an hour
             zone_s = round((host.time_s[0] - rows.time_s[0]) / 900) * 900.0
         rows["time_s"] += zone_s
-        gpus.append(rows)
+        gpus.append(_fewer(_with_durations(rows, before), several))
+        before = rows.groupby("gpu").tail(1) if len(rows) else before
         hosts.append(host)
         others.append(_numbers(rb"other", block, _OTHER))
     return HostTelemetry(
-        _with_durations(_joined(gpus, (*COLUMNS.values(),))),
+        _joined(gpus, (*COLUMNS.values(), "passed")),
         _joined(hosts, _HOST),
         _joined(others, _OTHER),
     )
@@ -203,8 +212,13 @@ def _joined(frames: list[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     return pd.concat(given, ignore_index=True) if given else pd.DataFrame(columns=list(columns))
 
 
-def _with_durations(rows: pd.DataFrame) -> pd.DataFrame:
-    """For how long each row stands, and for how much of it its GPU was throttled."""
+def _with_durations(rows: pd.DataFrame, before: pd.DataFrame | None) -> pd.DataFrame:
+    """For how long each row stands, and for how much of it its GPU was throttled. ``before``: the
+    last row of each GPU in front of them."""
+    import pandas as pd  # noqa: PLC0415
+
+    known = 0 if before is None else len(before)
+    rows = rows.copy() if before is None else pd.concat([before, rows], ignore_index=True)
     by_gpu = rows.groupby("gpu")
     passed = by_gpu["time_s"].diff()
     rows["passed"] = passed.where((passed > 0) & (passed <= LONGEST_GAP_S), 0.0)
@@ -214,4 +228,23 @@ def _with_durations(rows: pd.DataFrame) -> pd.DataFrame:
             rows[reason] = counted.clip(lower=0.0).clip(upper=rows["passed"])
         elif _NOW + reason in rows:
             rows[reason] = rows.pop(_NOW + reason) * rows["passed"]
-    return rows
+    return rows[known:].reset_index(drop=True)
+
+
+def _fewer(rows: pd.DataFrame, several: int) -> pd.DataFrame:
+    """One of so many samples of a GPU: their sums of seconds, means, and largest values, at the
+    time of the last."""
+    if several == 1 or not len(rows):
+        return rows
+    added = {"passed", *THROTTLE_REASONS.values()}
+    how: dict[str, Any] = {
+        name: "sum" if name in added else "mean" if name in _OF_A_MOMENT else "max"
+        for name in rows.columns
+        if name != "gpu"
+    }
+    together = rows.groupby("gpu").cumcount() // several
+    fewer = rows.groupby(["gpu", together.rename("together")], as_index=False).agg(how)
+    return fewer.drop(columns="together").sort_values("time_s", ignore_index=True)
+
+
+_OF_A_MOMENT = frozenset({"utilization", "power_w", "clock_mhz"})

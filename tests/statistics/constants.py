@@ -120,6 +120,7 @@ EXEMPT: Mapping[str, str] = {
     "telemetry._ACTIVE": "what drivers call the same",
     "telemetry._BLOCK": "bytes that are read at a time",
     "telemetry.MOST_BYTES": "bytes that are read at all",
+    "telemetry.WHOLE_BYTES": "bytes beyond which several samples are kept as one",
 }
 """What is no rule, and why: an owner, or an owner and its text."""
 

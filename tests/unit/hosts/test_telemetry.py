@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import asdict
 from pathlib import Path
 
@@ -231,6 +232,36 @@ def test_of_an_endless_file_only_the_beginning_is_read(monkeypatch: pytest.Monke
     monkeypatch.setattr("backends.hosts.telemetry.MOST_BYTES", len(STREAM))
     monkeypatch.setattr("backends.hosts.telemetry._BLOCK", 1000)
     assert len(read_telemetry(io.BytesIO(STREAM * 3)).gpus) == 40
+
+
+@pytest.mark.parametrize("block", [1000, 1 << 20])
+@pytest.mark.parametrize("parts", [1, 3, 7])
+def test_a_long_file_comes_to_the_same_in_fewer_rows(
+    parts: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of a day is watched all day, in the memory that one of four hours takes."""
+    lines = [host(0), HEADER]
+    for s in range(600):
+        lines += [
+            gpu(s, i, utilization=str(90 + s % 5), power=400 + s % 7, last=f"{s * 500_000 + i}, 0")
+            for i in range(2)
+        ]
+    data = "".join([*lines, host(600)]).encode()
+    monkeypatch.setattr("backends.hosts.telemetry._BLOCK", block)
+    whole = read_telemetry(io.BytesIO(data))
+    monkeypatch.setattr("backends.hosts.telemetry.WHOLE_BYTES", math.ceil(len(data) / parts))
+    fewer = read_telemetry(io.BytesIO(data))
+    assert len(fewer.gpus) <= len(whole.gpus) / parts + 2 * (1 + len(data) // block)
+    trained = Span(EPOCH, EPOCH + 600)
+    for one, other in zip(
+        *(summarise(seen, "node1", (0, 1), trained, {}).gpus for seen in (whole, fewer)),
+        strict=True,
+    ):
+        assert other.seconds == one.seconds == pytest.approx(599)
+        assert other.throttled_s == pytest.approx(one.throttled_s)
+        assert other.energy_j == pytest.approx(one.energy_j, rel=1e-3)
+        assert other.utilization_mean == pytest.approx(one.utilization_mean, rel=1e-3)
+        assert other.memory_mib_max == one.memory_mib_max
 
 
 def test_nothing_at_all_is_no_telemetry() -> None:
