@@ -295,7 +295,7 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
 def _spread_cells(case: CaseResult, w: Words) -> tuple[str, ...]:
     spread = case.spread
     grade = w.failed if case.failed else str(case.grade or NOTHING)
-    judged = (grade, ", ".join(case.flags) or NOTHING)
+    judged = (grade, ", ".join(case.concerns) or NOTHING)
     if spread is None:
         return (count_cell(case), *([NOTHING] * 6), *judged)
     return (

@@ -413,9 +413,19 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "verdict": str(_json_verdict(case)),
                 "reason": reason(case, comparison.threshold),
                 "repeats_needed": case.repeats_needed,
+                **_trust("baseline", case.baseline),
+                **_trust("candidate", case.candidate),
             }
             for case in comparison.cases
         ],
+    }
+
+
+def _trust(name: str, side: CaseResult | None) -> dict[str, Any]:  # JSON
+    """How far a side's figure can be trusted; null and nothing where it has none."""
+    return {
+        f"{name}_grade": str(side.grade) if side and side.grade else None,
+        f"{name}_flags": [str(concern) for concern in side.concerns] if side else [],
     }
 
 
@@ -437,6 +447,7 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
         *("baseline_campaign", "candidate_campaign", "profile", "case", "parameters", *names),
         *("ratio_low", "ratio_high", "ratio_method"),
         *("estimate", "estimate_low", "estimate_high", *last),
+        *(f"{side}_{name}" for side in _SIDES for name in ("grade", "flags")),
     )
     rows = []
     for comparison in comparisons:
@@ -449,10 +460,17 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
                 told["estimate"],
                 *(told["estimate_interval"] or (None, None)),
                 *(told[name] for name in last),
+                *(told[name] for side in _SIDES for name in (f"{side}_grade", f"{side}_flags")),
             )
             first = (*comparison.names, case.profile, case.case, parameters_compared(case))
-            rows.append((*first, *("" if value is None else str(value) for value in values)))
+            rows.append((*first, *map(_csv_text, values)))
     return render_csv([Table("", tuple(map(Column, headings)), tuple(rows))])
+
+
+def _csv_text(value: object) -> str:
+    if isinstance(value, list):
+        return ";".join(value)
+    return "" if value is None else str(value)
 
 
 def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:

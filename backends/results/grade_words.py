@@ -25,19 +25,19 @@ from backends.results.translations import Lang, pick
 
 
 def finding_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
-    """At least one sentence per finding of ``case``, in the order of its flags."""
-    return [line for _, line in graded_lines(case, group, lang)]
+    """At least one sentence per finding of ``case``, the gravest first."""
+    return [line for _, line in found_lines(case, group, lang)]
 
 
-def graded_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[tuple[Grade, str]]:
-    """The same, each with the best grade that it allows."""
-    return [(f.ceiling, line) for f in case.findings for line in _lines(f, case, group, lang)]
+def found_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[tuple[Finding, str]]:
+    """The same, each with the finding that it tells."""
+    return [(found, line) for found in case.findings for line in _lines(found, case, group, lang)]
 
 
 def grade_reasons(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
-    """The sentences of what lowers the grade, the worst first; none for an A."""
-    lowering = sorted((f for f in case.findings if f.ceiling > Grade.A), key=_worst_first)
-    return [line for finding in lowering for line in _lines(finding, case, group, lang)]
+    """The sentences of what lowers the grade, what sets it first; none for an A."""
+    told = found_lines(case, group, lang)
+    return [line for found, line in told if found.ceiling > Grade.A]
 
 
 def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
@@ -58,10 +58,6 @@ def rules_text(rules: Iterable[tuple[str, str]]) -> str:
         "the figure that the log sums up" if statistic == "summary" else f"{statistic} of {window}"
         for statistic, window in sorted(rules)
     )
-
-
-def _worst_first(finding: Finding) -> int:
-    return -list(Grade).index(finding.ceiling)
 
 
 def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list[str]:

@@ -67,7 +67,7 @@ def test_throttling_costs_by_its_share_of_the_time(
     watched, seconds: float, reason: str, grade: str, concern: Concern | None
 ) -> None:
     case, group = only(watched(Telemetry((gpu(throttled_s={reason: seconds}),))))
-    assert (case.grade, case.flags) == (Grade(grade), (concern,) if concern else ())
+    assert (case.grade, case.concerns) == (Grade(grade), (concern,) if concern else ())
     was = "held at its limit" if concern is Concern.POWER_CAPPED else "throttled"
     said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s, {seconds}% ({reason})"
     assert finding_lines(case, group) == ([said] if concern else [])
@@ -132,7 +132,7 @@ def test_a_run_that_was_seen_for_less_than_half_of_its_time_is_not_judged_by_tha
     seen = Telemetry(tuple(replace(use, seconds=s) for s in seconds))
     case, group = only(watched(seen, trained_s=trained_s, readings=99, steady=()))
     assert (Concern.UNOBSERVED in case.concerns) == (not enough)
-    assert (Concern.POWER_CAPPED in case.flags) == enough
+    assert (Concern.POWER_CAPPED in case.concerns) == enough
     assert (case.grade is Grade.A) == enough
     assert bool(usual_lines(case.runs)) == enough
     assert (document("c", case.runs, [group])["runs"][2]["joules_per_sample"] is not None) == enough
@@ -215,12 +215,12 @@ def test_a_repeat_with_busier_cpus_than_the_others_is_named(
         "repeat 1: the CPUs of node1 were busier by 11.0% of their time than in the other repeats"
     )
     assert (said in finding_lines(case, group)) == named
-    assert (Concern.DISTURBED in case.flags) == named
+    assert (Concern.DISTURBED in case.concerns) == named
 
 
 def test_what_preflight_warned_of_stands_with_the_result(watched) -> None:
     case, group = only(watched(Telemetry(), warned=("node1: load 9.9 on 8 CPUs",)))
-    assert (case.grade, case.flags) == (Grade.B, (Concern.PREFLIGHT,))
+    assert (case.grade, case.concerns) == (Grade.B, (Concern.PREFLIGHT,))
     assert finding_lines(case, group) == ["preflight warned: node1: load 9.9 on 8 CPUs"]
 
 
