@@ -243,6 +243,17 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
 
 
+def within(spread: Spread | None, lang: Lang = "en") -> str:
+    """``±0.26% of the median``: half of its 95% interval, or of the mean's where there is none of
+    that; empty below three repeats."""
+    if spread is None or spread.half_width is None:
+        return ""
+    half = f"±{percent(spread.half_width, 2)}"
+    if spread.interval is not None:
+        return pick(lang, f"{half} of the median", f"中位数的 {half}")
+    return pick(lang, f"{half} of the mean (Student's)", f"均值的 {half}（t分布）")
+
+
 def _wide(half: str, *, of_median: bool) -> tuple[str, str]:
     """The interval of a median is seldom as far above it as below."""
     if of_median:

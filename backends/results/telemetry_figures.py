@@ -112,11 +112,11 @@ def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | N
     return replace(worst, repeats=repeats)
 
 
-def most_throttled(run: RunResult) -> float | None:
-    """The largest share of its time for which one reason throttled one of its GPUs, limits that
-    were set included; None where no driver says."""
-    found = (throttled([run], at_its_limit=limited) for limited in (False, True))
-    return max((one.share for one in found if one is not None), default=None)
+def most_throttled(run: RunResult, *, at_its_limit: bool) -> float | None:
+    """The largest share of its time for which one reason throttled one of its GPUs, or held it at a
+    limit that was set; None where no driver says."""
+    found = throttled([run], at_its_limit=at_its_limit)
+    return None if found is None else found.share
 
 
 def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:

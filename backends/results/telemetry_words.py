@@ -34,6 +34,11 @@ _ZH_REASONS = {
 }
 
 
+def reason_text(reason: str, lang: Lang = "en") -> str:
+    """Why a GPU is throttled or at its limit: ``power cap``."""
+    return pick(lang, reason, _ZH_REASONS.get(reason, reason))
+
+
 def throttled_line(found: Throttled, lang: Lang = "en") -> str:
     """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s, 25.8% (software thermal
     slowdown)``; held at its limit, where that is one that was set: its power cap."""
@@ -54,7 +59,7 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
         f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0]} for {seconds} s of {of} s, "
         f"{share} ({found.reason})",
         f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]} {seconds} 秒，占 {share}"
-        f"（{_ZH_REASONS.get(found.reason, found.reason)}）",
+        f"（{reason_text(found.reason, 'zh')}）",
     )
 
 
@@ -76,7 +81,7 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
     worst = max(found, key=lambda one: (one.throttled_s, -one.clock_change))
     name = f"GPU{worst.gpu} of {worst.host}", f"{worst.host} 的 GPU{worst.gpu}"
     if (reason := worst.throttled_by) != "":
-        seconds, zh = trimmed(worst.throttled_s, 0), _ZH_REASONS.get(reason, reason)
+        seconds, zh = trimmed(worst.throttled_s, 0), reason_text(reason, "zh")
         return pick(
             lang,
             f"; meanwhile {name[0]} was throttled for {seconds} s ({reason})",
@@ -95,11 +100,12 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     MHz")``, energy, CPUs; what nobody watched is left out."""
     counted = counted_word(run.unit for run in runs)
     whole, share = partial(trimmed, decimals=0), partial(percent, decimals=0)
+    energy = partial(significant, zeros=True)
     lines = (
         ("GPUs", "{}% busy", of_gpus(lambda gpu: gpu.utilization_mean), whole),
         ("GPUs", "{} W each", of_gpus(lambda gpu: gpu.power_w_mean), whole),
         ("GPUs", "SM clock {} MHz", of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), whole),
-        ("energy", f"{{}} J per {counted}", joules_per_sample, significant),
+        ("energy", f"{{}} J per {counted}", joules_per_sample, energy),
         ("CPUs", "{} busy", cpus_busy, share),
     )
     said: dict[str, list[str]] = {}

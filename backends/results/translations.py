@@ -63,6 +63,8 @@ class Words:
     minimum = Both("min", "最小值")
     maximum = Both("max", "最大值")
     interval = Both("95% interval of the median", "中位数95%置信区间")
+    either_interval = Both("95% interval: of the median, or t", "95%置信区间：中位数，或 t")
+    students_interval = Both("95% interval of the mean", "均值95%置信区间")
     flags = Both("flags", "标记")
     flags_heading = Both("Flags and warnings", "标记与警告")
     parameters = Both("parameters", "参数")
@@ -152,6 +154,7 @@ class Words:
             "cancelled": "有重复被取消",
         },
     )
+    stopped_width = Both(", {width}", "，{width}")
     stopped_line = Both("{case}: {n} repeats{width}; {why}", "{case}：{n} 次重复{width}；{why}")
     held = Both("Held against published figures", "与公开数据对照")
     held_at = Both("{percent} of {figure} ({how})", "{figure} 的 {percent}（{how}）")

@@ -14,7 +14,7 @@ from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
 from backends.results.findings import Concern, Grade
 from backends.results.grade import rules_of
-from backends.results.grade_words import found_lines, rules_text
+from backends.results.grade_words import found_lines, rules_text, within
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
@@ -388,10 +388,9 @@ def _grade_words(case: CaseResult) -> str:
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:
     """How narrow the interval is, how narrow it is to be, and what that may still take."""
-    width = case.spread.half_width if case.spread else None
-    if rule is None or width is None:
+    if rule is None or not (width := within(case.spread)):
         return []
-    rows = [("within", f"±{percent(width, 2)}, asked ±{rule.target * 100:g}%")]
+    rows = [("within", f"{width}, asked ±{rule.target * 100:g}%")]
     expected = expected_repeats(rule, case.throughputs)
     if case.stopped:
         rows.append(("repeats", f"{case.repeats}; {EN.stopped.get(case.stopped, case.stopped)}"))

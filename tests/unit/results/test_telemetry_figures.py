@@ -103,6 +103,29 @@ def test_the_energy_of_a_token_is_not_called_that_of_a_sample(runs_of) -> None:
         assert f"J per {counted}" in dict(usual_lines(runs))["energy"]
 
 
+def test_zeros_at_the_end_of_an_energy_are_digits_that_were_measured(runs_of) -> None:
+    runs = runs_of("1n1g", [1000.0] * 3, unit="images/s")
+    for number, watts in enumerate((100.02, 100.0, 99.96)):
+        seen = Telemetry((gpu(power_w_mean=watts),))
+        runs[number] = replace(runs[number], telemetry=seen)
+        table = telemetry_table(summarise(runs[number : number + 1]))
+        assert table is not None
+        assert table.rows[0][table.headings.index("J per image")] == "0.100"
+    assert ("energy", "0.100 J per image") in usual_lines(runs)
+
+
+def test_cpus_that_nobody_asked_twice_are_explained(runs_of) -> None:
+    long, short = runs_of("1n1g", VALUES[:1]), runs_of("1n2g", VALUES[:1])
+    asked = Telemetry((gpu(),), (host(0.5),))
+    once = Telemetry((gpu(), gpu(gpu=6)), (replace(host(), cpu_busy=None),))
+    for busy, explained in ((once, True), (asked, False)):
+        runs = [replace(long[0], telemetry=asked), replace(short[0], telemetry=busy)]
+        for lang in ("en", "zh"):
+            table = telemetry_table(summarise(runs), lang)
+            assert table is not None
+            assert bool(table.notes) == (explained)
+
+
 def test_where_nobody_looked_no_throttling_is_not_said(runs_of) -> None:
     runs = runs_of("1n1g", VALUES)
     held = Telemetry((gpu(seconds=0.0, throttled_s={"power cap": 0.0}),), (host(),))
@@ -166,7 +189,12 @@ def test_table_and_notes_have_one_measure_of_throttling(runs_of) -> None:
         runs[number] = replace(runs[number], telemetry=seen)
     table = telemetry_table(summarise(runs))
     assert table is not None
-    assert table.rows[0][table.headings.index("throttled")] == "44%"  # of 44, 67 and 10
+    cells = dict(zip(table.headings, table.rows[0], strict=True))
+    assert cells["throttled"] == "10%"  # of 10, 0 and 10
+    assert cells["at its limit"] == "44% (power cap)"  # of 44, 67 and 5
+    chinese = telemetry_table(summarise(runs), "zh")
+    assert chinese is not None
+    assert "44%（功耗上限）" in chinese.rows[0]
     said = finding_lines(*only(runs))
     assert any(line.endswith("40 s of 60 s, 66.7% (power cap)") for line in said)
 
