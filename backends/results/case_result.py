@@ -135,6 +135,11 @@ class CaseResult:
         return tuple(run for run in self.runs if not run.succeeded)
 
     @property
+    def retried_runs(self) -> tuple[RunResult, ...]:
+        """Attempts that failed and were tried again, whatever became of that."""
+        return tuple(run for run in self.superseded if run.state == "failed")
+
+    @property
     def skipped_runs(self) -> tuple[RunResult, ...]:
         """Of the failed: those that were cancelled before they had started."""
         return tuple(run for run in self.failed_runs if run.skipped)

@@ -54,6 +54,7 @@ class Concern(StrEnum):
     WARNINGS = "warnings"
     NEGATIVE_SCALING = "negative_scaling"
     POWER_CAPPED = "power_capped"
+    RETRIED = "retried"
 
 
 Rank = tuple[int, int]

@@ -22,6 +22,7 @@ from backends.results.summary import Group
 from backends.results.telemetry_figures import disturbed, throttled, unwatched, watched_s
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
+from profiles.counted import counted
 
 
 def finding_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
@@ -161,6 +162,21 @@ def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
     ]
 
 
+def _retried(case: CaseResult, lang: Lang) -> list[str]:
+    runs = case.retried_runs
+    each = [f" ({run.reason})" * bool(run.reason) for run in runs]
+    which = (f"repeat {run.repeat}{why}" for run, why in zip(runs, each, strict=True))
+    which_zh = (f"第 {run.repeat} 次重复{why}" for run, why in zip(runs, each, strict=True))
+    was = "was" if len(runs) == 1 else "were"
+    return [
+        pick(
+            lang,
+            f"{counted(len(runs), 'failed attempt')} {was} tried again: {', '.join(which)}",
+            f"{len(runs)} 次失败的尝试已重试：{'，'.join(which_zh)}",
+        )
+    ]
+
+
 def _not_looked_at(case: CaseResult, lang: Lang) -> list[str]:
     why = steadiness_text(list(filter(not_looked_at, case.measured_runs)), lang)
     return [pick(lang, f"whether its runs were steady was {why}", f"运行是否稳定：{why}")]
@@ -169,6 +185,7 @@ def _not_looked_at(case: CaseResult, lang: Lang) -> list[str]:
 _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.LOG_CHANGED: _log_changed,
     Concern.WARNINGS: _warnings,
+    Concern.RETRIED: _retried,
     Concern.UNSTEADY: unsteady_lines,
     Concern.PREFLIGHT: _preflight,
     Concern.THROTTLED: _throttled,

@@ -87,6 +87,7 @@ SHORT = {
     Concern.SAME_LOG: "same log twice",
     Concern.OTHER_DIRECTORY: "several directories",
     Concern.WARNINGS: "warnings",
+    Concern.RETRIED: "tried again",
 }
 
 MOST_IN_LITTLE_ROOM = (18, 28)
@@ -252,7 +253,8 @@ def _in_short(concern: Concern, case: CaseResult) -> str:
         return "skipped" if _all_skipped(case) else "cancelled"
     if concern is Concern.FAILED_RUNS and case.failed:
         return "failed"
-    return SHORT.get(concern, str(concern))
+    count = f"{len(case.retried_runs)} " if concern is Concern.RETRIED else ""
+    return count + SHORT.get(concern, str(concern))
 
 
 def _how_far(case: CaseResult) -> str:
