@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _SIDES = ("baseline", "candidate")
 _WELCH = (
     "ratio: of the two medians; w: Welch's interval, of the ratio of the geometric means, which "
-    "'why' tells as a change; that of the medians has an interval of its own from six repeats on"
+    "'why' tells as a change, and which need not lie around the ratio; that of the medians has an "
+    "interval of its own from six repeats on"
 )
 _OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
@@ -330,8 +331,14 @@ def reason(case: ComparedCase, threshold: float) -> str:
 
 
 def _by_medians(case: ComparedCase) -> str:
-    """Where the printed ratio's interval and the one that decides do not say the same."""
-    if case.interval is None or case.by_medians is None or case.by_medians is case.verdict:
+    """Where the printed ratio is another than the one that its interval is of; and where its own
+    interval and the one that decides do not say the same."""
+    if case.interval is None or case.ratio is None or case.evidence is None:
+        return ""
+    change, own = (signed_percent(ratio - 1) for ratio in (case.ratio, case.evidence.ratio))
+    if case.interval.method is Method.WELCH and change != own:
+        return f"; the medians differ by {change}"
+    if case.by_medians is None or case.by_medians is case.verdict:
         return ""
     low, high = (signed_percent(end - 1) for end in (case.interval.low, case.interval.high))
     return f"; the interval of the ratio of medians ({low} to {high}) would say: {case.by_medians}"

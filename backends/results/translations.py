@@ -98,8 +98,10 @@ class Words:
     mark_amber = Both("! CV above 2%", "! 变异系数超过2%")
     mark_red = Both("!! CV above 5%", "!! 变异系数超过5%")
     mark_welch = Both(
-        "w: Welch's interval, of the ratio of geometric means; medians take six repeats",
-        "w：Welch区间（几何平均值之比）；中位数之比的区间需要六次重复",
+        "w: Welch's interval, of the ratio of geometric means, which need not lie around the "
+        "speedup, that of the medians; an interval of its own takes six repeats",
+        "w：Welch区间（几何平均值之比），不一定以加速比（中位数之比）为中心；"
+        "中位数之比的区间需要六次重复",
     )
     mark_student = Both(
         "t: half of Student's 95% interval of the mean, relative to it; an interval of the median "
