@@ -16,10 +16,11 @@ from backends.results.grade import (
     slower_than,
 )
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
+from backends.results.run_result import RunResult
 from backends.results.statistics import MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
-from backends.results.telemetry_figures import disturbed, throttled, unwatched, watched_s
+from backends.results.telemetry_figures import disturbed, throttled, unplaced, unwatched, watched_s
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
 from profiles.counted import counted
@@ -135,31 +136,50 @@ def _packed(case: CaseResult, lang: Lang) -> list[str]:
 
 
 def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
-    if any(run.readings for run in case.measured_runs):
-        unseen, of = list(filter(unwatched, case.measured_runs)), len(case.measured_runs)
-        part = len(unseen) < of
-        longest = max(unseen, key=watched_s)
-        little, little_zh = "", "没有机器监测数据"
-        if seen_s := watched_s(longest):
-            seen, trained = significant(seen_s), significant(longest.trained_s)
-            little = f" for more than {seen} s of {trained} s (repeat {longest.repeat})"
-            little_zh = f"最多监测了 {trained} 秒中的 {seen} 秒（第 {longest.repeat} 次重复）"
+    if not any(run.readings for run in case.measured_runs):
         return [
             pick(
                 lang,
-                f"its machines were not seen{f' in {len(unseen)} of {of} repeats' * part} while it "
-                f"was measured{little}: whether anything disturbed it is not known",
-                f"{f'{of} 次重复中有 {len(unseen)} 次' * part}{little_zh}：是否受到干扰未知",
+                "a figure without readings or telemetry: "
+                "whether it was steady and undisturbed is not known",
+                "既无读数也无监测数据：是否稳定、是否受到干扰未知",
             )
         ]
+    unseen = [run for run in case.measured_runs if unwatched(run)]
+    late = [run for run in unseen if unplaced(run)]
+    unseen = [run for run in unseen if not unplaced(run)]
     return [
-        pick(
-            lang,
-            "a figure without readings or telemetry: "
-            "whether it was steady and undisturbed is not known",
-            "既无读数也无监测数据：是否稳定、是否受到干扰未知",
-        )
+        *([_came_at_once(late, lang)] if late else []),
+        *([_unseen(unseen, len(case.measured_runs), lang)] if unseen else []),
     ]
+
+
+def _came_at_once(late: Sequence[RunResult], lang: Lang) -> str:
+    repeats = ", ".join(str(run.repeat) for run in late)
+    one = len(late) == 1
+    which, its = ("the log of repeat", "its") if one else ("the logs of repeats", "their")
+    return pick(
+        lang,
+        f"{which} {repeats} came in one burst, so that {its} readings cannot be placed in time: "
+        f"what {its} machines did while {'it was' if one else 'they were'} measured is not known",
+        f"第 {repeats} 次重复的日志一次性到达，无法得知各读数的时间：测量期间机器的状态未知",
+    )
+
+
+def _unseen(unseen: Sequence[RunResult], of: int, lang: Lang) -> str:
+    part = len(unseen) < of
+    longest = max(unseen, key=watched_s)
+    little, little_zh = "", "没有机器监测数据"
+    if seen_s := watched_s(longest):
+        seen, trained = significant(seen_s), significant(longest.trained_s)
+        little = f" for more than {seen} s of {trained} s (repeat {longest.repeat})"
+        little_zh = f"最多监测了 {trained} 秒中的 {seen} 秒（第 {longest.repeat} 次重复）"
+    return pick(
+        lang,
+        f"its machines were not seen{f' in {len(unseen)} of {of} repeats' * part} while it "
+        f"was measured{little}: whether anything disturbed it is not known",
+        f"{f'{of} 次重复中有 {len(unseen)} 次' * part}{little_zh}：是否受到干扰未知",
+    )
 
 
 def _retried(case: CaseResult, lang: Lang) -> list[str]:

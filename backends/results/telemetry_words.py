@@ -17,6 +17,7 @@ from backends.results.telemetry_figures import (
     joules_per_sample,
     of_gpus,
     typical,
+    unplaced,
     unwatched,
     watched_s,
 )
@@ -117,6 +118,17 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
         longest = significant(max(map(watched_s, seen), default=0.0))
         said["watched"] = [f"{len(seen)} of {len(runs)} repeats, for {longest} s"]
     return tuple((name, ", ".join(words)) for name, words in said.items())
+
+
+def watched_brief(run: RunResult) -> str:
+    """How little of a run's machines is known; empty where it is enough."""
+    if run.measured is None or not unwatched(run):
+        return ""
+    if unplaced(run):
+        return "its log came in one burst: what its machines did is not known"
+    if not (seen := watched_s(run)):
+        return "not watched"
+    return f"watched for {significant(seen)} s of {significant(run.trained_s)} s"
 
 
 def _other_processes(found: Disturbed) -> tuple[str, str]:

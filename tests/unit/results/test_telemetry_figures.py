@@ -20,6 +20,7 @@ from backends.results.summary import Group, summarise
 from backends.results.telemetry_table import telemetry_table
 from backends.results.telemetry_words import usual_lines
 from profiles.throughput.steady import Disturbance, Shape
+from tui.screens.repeats import repeat_rows
 from tui.screens.result_text import case_text
 
 VALUES = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
@@ -169,6 +170,36 @@ def test_how_little_of_a_run_was_seen_is_said(watched) -> None:
     assert finding_lines(case, group) == [
         "its machines were not seen in 1 of 7 repeats while it was measured for more than 1.01 s "
         f"of 42 s (repeat 3): {unknown}"
+    ]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.01, 42.0])
+def test_a_log_that_came_in_one_burst_is_no_accusation_of_who_watched(watched, seconds) -> None:
+    """Its readings have the time at which they came, and not that at which they were printed."""
+    seen = Telemetry((gpu(seconds=seconds, throttled_s=CAPPED),))
+    runs = watched(seen, trained_s=42.0, readings=10, used=8, window_s=4.7, steady=())
+    runs[2] = replace(runs[2], window_s=None)
+    case, group = only(runs)
+    assert (case.grade, case.concerns) == (Grade.B, (Concern.UNOBSERVED,))
+    assert finding_lines(case, group) == [
+        "the log of repeat 3 came in one burst, so that its readings cannot be placed in time: "
+        "what its machines did while it was measured is not known"
+    ]
+    assert finding_lines(case, group, "zh")[0].startswith("第 3 次重复的日志")
+    assert usual_lines(case.runs) == ()
+    notes = [str(row.cells[-1]) for row in repeat_rows(case)]
+    assert ["in one burst" in note for note in notes] == [n == 2 for n in range(7)]
+
+
+def test_which_repeats_were_not_watched_stands_with_each(watched) -> None:
+    seen = Telemetry((gpu(seconds=1.01, throttled_s=CAPPED),))
+    runs = watched(seen, trained_s=42.0, readings=99, steady=())
+    runs[0] = replace(runs[0], telemetry=None)
+    notes = [str(row.cells[-1]) for row in repeat_rows(only(runs)[0])]
+    assert [note.split(" · ")[0] for note in notes[:3]] == [
+        "not watched",
+        "",
+        "watched for 1.01 s of 42 s",
     ]
 
 
