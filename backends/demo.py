@@ -156,10 +156,10 @@ def _differences(state: CampaignState, hosts: Sequence[HostSnapshot]) -> Iterato
     if ends != expected:
         yield f"runs ended as {dict(ends)}, not as {expected}"
     cases = [case for group in summarise(run_results(state)) for case in group.cases]
-    throttled = [case for case in cases if Concern.THROTTLED in case.flags]
+    throttled = [case for case in cases if Concern.THROTTLED in case.concerns]
     if len(throttled) != 1:
         yield f"{len(throttled)} cases were throttled, not 1"
-    if any(Concern.SIMULATED not in case.flags for case in cases):
+    if any(Concern.SIMULATED not in case.concerns for case in cases):
         yield "a case does not say that it was simulated"
     degraded = [host.name for host in hosts if host.state is HostState.DEGRADED]
     if degraded != [HOSTS[-1].name]:

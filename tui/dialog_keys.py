@@ -173,8 +173,8 @@ DIALOGS: Mapping[str, Panel] = {
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "slower or faster where that excludes 1 and the change is beyond the threshold, the same "
         "where all of it is within. n: successful repeats of both sides, 6/7 where others failed. "
-        "w: ratio and interval are Welch's, of geometric means; of medians there is one from six "
-        "repeats on.",
+        "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
+        "that of the medians, which has one of its own from six repeats on.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
             Key(

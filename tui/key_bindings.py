@@ -404,8 +404,9 @@ PANELS: Mapping[str, Panel] = {
         "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
         "number, no more; the panel of the case says why. "
         "n: successful repeats, 6/7 where others failed. CV: their standard deviation over their "
-        "mean. Flags: what to distrust, what sets the grade first. w: Welch's interval, of "
-        "geometric means, which three to five repeats have; of medians there is one from six on. "
+        "mean. Flags: what to distrust, what sets the grade first. w: the interval is "
+        "Welch's, of the ratio of geometric means, which three to five repeats have, and need not "
+        "lie around the speedup, which is of medians; of these there is one from six on. "
         "Of a case: rule, which readings of a run make its figure; steady, whether these have no "
         "drift, step or stall; lost to, what takes the rest of the efficiency.",
         (

@@ -14,11 +14,11 @@ from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
 from backends.results.flag_lines import case_parts, flag_lines
-from backends.results.grade_words import grade_counts, grade_reasons, worst_case
+from backends.results.grade_words import grade_counts, grade_reasons, within, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.numbers import NOTHING, fixed, percent, scatter
+from backends.results.numbers import NOTHING, fixed, scatter
 from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
@@ -177,11 +177,15 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks.append(render_markdown([statistics_table(groups, lang)]))
     blocks += _windows(groups, lang, w)
     stopped = [
-        line for group in groups for case in group.cases if (line := _stopped(case, groups, w))
+        line
+        for group in groups
+        for case in group.cases
+        if (line := _stopped(case, groups, lang, w))
     ]
     blocks += ["\n".join(stopped)] if stopped else []
     if (machines := telemetry_table(groups, lang)) is not None:
         blocks += [f"### {machines.title}", "\n".join(markdown_rows(machines))]
+        blocks += ["\n".join(f"- {md_text(note)}" for note in machines.notes)]
     return [
         *blocks,
         *_slow_ranks(groups, w),
@@ -258,15 +262,14 @@ def _explained(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     return [f"### {w.explained}", *blocks, *([] if told else [w.explain_how])]
 
 
-def _stopped(case: CaseResult, groups: Sequence[Group], w: Words) -> str:
+def _stopped(case: CaseResult, groups: Sequence[Group], lang: Lang, w: Words) -> str:
     """Why there were no further repeats, where it was not a number that was asked for."""
     if case.stopped not in w.stopped:
         return ""
-    width = case.spread.half_width if case.spread else None
     line = w.stopped_line.format(
         case=_case_name(case, groups),
         n=count_cell(case),
-        width="" if width is None else f", ±{percent(width, 2)}",
+        width=w.stopped_width.format(width=width) if (width := within(case.spread, lang)) else "",
         why=w.stopped[case.stopped],
     )
     return f"- {line}"
@@ -279,15 +282,17 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
     columns = [Column(w.case, "left")]
     if several:
         columns.append(Column(w.parameters, "left"))
-    names = (w.count, w.median, w.interval, w.mean, w.minimum, w.maximum, w.cv)
+    spreads = [case.spread for group in groups for case in group.cases if case.spread]
+    students = any(spread.interval is None and spread.student is not None for spread in spreads)
+    medians = any(spread.interval is not None for spread in spreads)
+    interval = w.interval if not students else w.either_interval if medians else w.students_interval
+    names = (w.count, w.median, interval, w.mean, w.minimum, w.maximum, w.cv)
     columns += [*(Column(name) for name in names), Column(w.grade, "center")]
     columns.append(Column(w.flags, "left"))
     rows = []
     for group in groups:
         which = [group_title(group, groups)] if several else []
         rows += [(case.case, *which, *_spread_cells(case, w)) for case in group.cases]
-    spreads = [case.spread for group in groups for case in group.cases if case.spread]
-    students = any(spread.interval is None and spread.student is not None for spread in spreads)
     notes = (w.mark_student,) * students
     return Table(title=w.statistics, columns=tuple(columns), rows=tuple(rows), notes=notes)
 
@@ -295,7 +300,7 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
 def _spread_cells(case: CaseResult, w: Words) -> tuple[str, ...]:
     spread = case.spread
     grade = w.failed if case.failed else str(case.grade or NOTHING)
-    judged = (grade, ", ".join(case.flags) or NOTHING)
+    judged = (grade, ", ".join(case.concerns) or NOTHING)
     if spread is None:
         return (count_cell(case), *([NOTHING] * 6), *judged)
     return (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from backends.results.findings import SHORTFALLS, Concern, Finding, Grade, grade_of
+from backends.results.findings import Concern, Finding, Grade, grade_of
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size
 from backends.results.statistics import Spread
@@ -28,6 +28,7 @@ class CaseResult:
     ``planned``: repeats that there are to be, as far as is known; some may not have ended.
     ``stopped``: why there are no further repeats, a value of
     :class:`backends.results.auto_repeats.Stop`; None while there may be.
+    ``findings``: what there is to distrust, the gravest first.
     """
 
     profile: str
@@ -57,12 +58,8 @@ class CaseResult:
 
     @property
     def concerns(self) -> tuple[Concern, ...]:
+        """Its flags, in the order of :attr:`findings`."""
         return tuple(finding.concern for finding in self.findings)
-
-    @property
-    def flags(self) -> tuple[Concern, ...]:
-        """The concerns that are something odd, and not only a want of repeats or of knowledge."""
-        return tuple(concern for concern in self.concerns if concern not in SHORTFALLS)
 
     @property
     def grade(self) -> Grade | None:
@@ -136,6 +133,11 @@ class CaseResult:
     @property
     def failed_runs(self) -> tuple[RunResult, ...]:
         return tuple(run for run in self.runs if not run.succeeded)
+
+    @property
+    def retried_runs(self) -> tuple[RunResult, ...]:
+        """Attempts that failed and were tried again, whatever became of that."""
+        return tuple(run for run in self.superseded if run.state == "failed")
 
     @property
     def skipped_runs(self) -> tuple[RunResult, ...]:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _SIDES = ("baseline", "candidate")
 _WELCH = (
     "ratio: of the two medians; w: Welch's interval, of the ratio of the geometric means, which "
-    "'why' tells as a change; that of the medians has an interval of its own from six repeats on"
+    "'why' tells as a change, and which need not lie around the ratio; that of the medians has an "
+    "interval of its own from six repeats on"
 )
 _OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
@@ -330,8 +331,14 @@ def reason(case: ComparedCase, threshold: float) -> str:
 
 
 def _by_medians(case: ComparedCase) -> str:
-    """Where the printed ratio's interval and the one that decides do not say the same."""
-    if case.interval is None or case.by_medians is None or case.by_medians is case.verdict:
+    """Where the printed ratio is another than the one that its interval is of; and where its own
+    interval and the one that decides do not say the same."""
+    if case.interval is None or case.ratio is None or case.evidence is None:
+        return ""
+    change, own = (signed_percent(ratio - 1) for ratio in (case.ratio, case.evidence.ratio))
+    if case.interval.method is Method.WELCH and change != own:
+        return f"; the medians differ by {change}"
+    if case.by_medians is None or case.by_medians is case.verdict:
         return ""
     low, high = (signed_percent(end - 1) for end in (case.interval.low, case.interval.high))
     return f"; the interval of the ratio of medians ({low} to {high}) would say: {case.by_medians}"
@@ -413,9 +420,19 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "verdict": str(_json_verdict(case)),
                 "reason": reason(case, comparison.threshold),
                 "repeats_needed": case.repeats_needed,
+                **_trust("baseline", case.baseline),
+                **_trust("candidate", case.candidate),
             }
             for case in comparison.cases
         ],
+    }
+
+
+def _trust(name: str, side: CaseResult | None) -> dict[str, Any]:  # JSON
+    """How far a side's figure can be trusted; null and nothing where it has none."""
+    return {
+        f"{name}_grade": str(side.grade) if side and side.grade else None,
+        f"{name}_flags": [str(concern) for concern in side.concerns] if side else [],
     }
 
 
@@ -437,6 +454,7 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
         *("baseline_campaign", "candidate_campaign", "profile", "case", "parameters", *names),
         *("ratio_low", "ratio_high", "ratio_method"),
         *("estimate", "estimate_low", "estimate_high", *last),
+        *(f"{side}_{name}" for side in _SIDES for name in ("grade", "flags")),
     )
     rows = []
     for comparison in comparisons:
@@ -449,10 +467,17 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
                 told["estimate"],
                 *(told["estimate_interval"] or (None, None)),
                 *(told[name] for name in last),
+                *(told[name] for side in _SIDES for name in (f"{side}_grade", f"{side}_flags")),
             )
             first = (*comparison.names, case.profile, case.case, parameters_compared(case))
-            rows.append((*first, *("" if value is None else str(value) for value in values)))
+            rows.append((*first, *map(_csv_text, values)))
     return render_csv([Table("", tuple(map(Column, headings)), tuple(rows))])
+
+
+def _csv_text(value: object) -> str:
+    if isinstance(value, list):
+        return ";".join(value)
+    return "" if value is None else str(value)
 
 
 def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:

@@ -17,55 +17,52 @@ class Grade(StrEnum):
 
 
 class Concern(StrEnum):
-    """Why a figure deserves a second look. The values are the ``flags`` of results.json, less
-    :data:`SHORTFALLS`."""
+    """Why a figure deserves a second look, the graver first: what it is, what its ratio is of, how
+    it scatters, what its machines did, what is not known of it, and what is no doubt at all. The
+    values are the ``flags`` of results.json."""
 
     SIMULATED = "simulated"
+    CLOCK = "clock"
+    SAME_LOG = "same_log"
+    LOG_CHANGED = "log_changed"
+    FAR_ABOVE = "far_above"
     FORCED = "forced"
     FAILED_RUNS = "failed_runs"
-    FEW_REPEATS = "few_repeats"
-    WIDE_INTERVAL = "wide_interval"
-    CV_AMBER = "cv_amber"
-    CV_RED = "cv_red"
-    OUTLIERS = "outliers"
-    FIRST_RUN_SLOW = "first_run_slow"
-    DRIFT = "drift"
-    DEPENDENT_REPEATS = "dependent_repeats"
-    UNSTEADY = "unsteady"
-    PREFLIGHT = "preflight"
-    THROTTLED = "throttled"
-    POWER_CAPPED = "power_capped"
-    DISTURBED = "disturbed"
-    PACKED = "packed"
-    NEGATIVE_SCALING = "negative_scaling"
-    SUPERLINEAR = "superlinear"
-    NO_BASE = "no_base"
-    WEAK_BASE = "weak_base"
     MIXED_ENVIRONMENT = "mixed_environment"
     OTHER_ENVIRONMENT = "other_environment"
     OTHER_RULE = "other_rule"
-    UNKNOWN_ENVIRONMENT = "unknown_environment"
+    SUPERLINEAR = "superlinear"
+    NO_BASE = "no_base"
+    WEAK_BASE = "weak_base"
+    WIDE_INTERVAL = "wide_interval"
+    CV_RED = "cv_red"
+    CV_AMBER = "cv_amber"
+    UNSTEADY = "unsteady"
+    DRIFT = "drift"
+    DEPENDENT_REPEATS = "dependent_repeats"
+    FIRST_RUN_SLOW = "first_run_slow"
+    OUTLIERS = "outliers"
+    DISTURBED = "disturbed"
+    THROTTLED = "throttled"
+    PACKED = "packed"
+    PREFLIGHT = "preflight"
+    OTHER_DIRECTORY = "other_directory"
+    FEW_REPEATS = "few_repeats"
     UNOBSERVED = "unobserved"
     STEADINESS_UNKNOWN = "steadiness_unknown"
-    LOG_CHANGED = "log_changed"
-    CLOCK = "clock"
-    FAR_ABOVE = "far_above"
-    SAME_LOG = "same_log"
-    OTHER_DIRECTORY = "other_directory"
+    UNKNOWN_ENVIRONMENT = "unknown_environment"
     WARNINGS = "warnings"
+    NEGATIVE_SCALING = "negative_scaling"
+    POWER_CAPPED = "power_capped"
+    RETRIED = "retried"
 
 
-SHORTFALLS = frozenset(
-    {
-        Concern.FEW_REPEATS,
-        Concern.WIDE_INTERVAL,
-        Concern.WEAK_BASE,
-        Concern.UNKNOWN_ENVIRONMENT,
-        Concern.UNOBSERVED,
-        Concern.STEADINESS_UNKNOWN,
-    }
-)
-"""What a figure lacks without anything odd about it: reasons of a grade, and no flags."""
+Rank = tuple[int, int]
+"""The smallest is told first."""
+_RANK_OF_GRADE = {grade: place for place, grade in enumerate(reversed(Grade))}
+_RANK_OF_CONCERN = {concern: place for place, concern in enumerate(Concern)}
+LEAST: Rank = (len(Grade), 0)
+"""Of what is told after every finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +71,16 @@ class Finding:
 
     concern: Concern
     ceiling: Grade
+
+    @property
+    def rank(self) -> Rank:
+        """What sets the grade is first, then what costs more; of what costs the same the graver."""
+        return _RANK_OF_GRADE[self.ceiling], _RANK_OF_CONCERN[self.concern]
+
+
+def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The order in which they are told everywhere."""
+    return tuple(sorted(findings, key=lambda finding: finding.rank))
 
 
 def grade_of(findings: Iterable[Finding]) -> Grade:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from backends.results.case_result import CaseResult
-from backends.results.grade_words import graded_lines
+from backends.results.grade_words import found_lines
 from backends.results.summary import Group, parameters_text
 from backends.results.told_of import Name, told_once
 from backends.results.translations import Lang
 
 
 def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
-    """Whose it is and what, the worst first."""
+    """Whose it is and what, the gravest first."""
     told = (
-        (allows, line, case_parts(case, groups))
+        (found.rank, line, case_parts(case, groups))
         for group in groups
         for case in group.cases
-        for allows, line in graded_lines(case, group, lang)
+        for found, line in found_lines(case, group, lang)
     )
     return told_once(told, lang)
 

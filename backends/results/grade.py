@@ -61,9 +61,10 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.SAME_LOG: Grade.C,
     Concern.OTHER_DIRECTORY: Grade.B,
     Concern.WARNINGS: Grade.B,
+    Concern.RETRIED: Grade.A,
 }
 """The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it;
-that the power limit sets the pace is how these GPUs are."""
+that the power limit sets the pace is how these GPUs are; an attempt that failed has no figure."""
 OF_THE_LOGS = (Concern.CLOCK, Concern.FAR_ABOVE, Concern.SAME_LOG, Concern.OTHER_DIRECTORY)
 """The doubts that a run brings, under their names."""
 SUPERLINEAR = 1.05
@@ -91,10 +92,7 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield _usual(Concern.SIMULATED)
     if any(run.forced for run in case.runs):
         yield _usual(Concern.FORCED)
-    if case.failed_runs:
-        yield Finding(
-            Concern.FAILED_RUNS, _at_most(len(case.failed_runs) / case.repeats, MOST_FAILED)
-        )
+    yield from _of_the_attempts(case)
     if case.spread is not None:
         yield from _of_the_spread(case.spread)
     if unsteady := [found.cost for run in case.measured_runs for found in run.steady or ()]:
@@ -115,6 +113,13 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
             yield Finding(concern, Grade.D) if alone else _usual(concern)
     if any(map(other_warnings, case.runs)):
         yield _usual(Concern.WARNINGS)
+
+
+def _of_the_attempts(case: CaseResult) -> Iterator[Finding]:
+    if failed := len(case.failed_runs):
+        yield Finding(Concern.FAILED_RUNS, _at_most(failed / case.repeats, MOST_FAILED))
+    if case.retried_runs:
+        yield _usual(Concern.RETRIED)
 
 
 def _usual(concern: Concern) -> Finding:

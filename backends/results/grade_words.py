@@ -16,28 +16,30 @@ from backends.results.grade import (
     slower_than,
 )
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
+from backends.results.run_result import RunResult
 from backends.results.statistics import MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
-from backends.results.telemetry_figures import disturbed, throttled, unwatched, watched_s
+from backends.results.telemetry_figures import disturbed, throttled, unplaced, unwatched, watched_s
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
+from profiles.counted import counted
 
 
 def finding_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
-    """At least one sentence per finding of ``case``, in the order of its flags."""
-    return [line for _, line in graded_lines(case, group, lang)]
+    """At least one sentence per finding of ``case``, the gravest first."""
+    return [line for _, line in found_lines(case, group, lang)]
 
 
-def graded_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[tuple[Grade, str]]:
-    """The same, each with the best grade that it allows."""
-    return [(f.ceiling, line) for f in case.findings for line in _lines(f, case, group, lang)]
+def found_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[tuple[Finding, str]]:
+    """The same, each with the finding that it tells."""
+    return [(found, line) for found in case.findings for line in _lines(found, case, group, lang)]
 
 
 def grade_reasons(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
-    """The sentences of what lowers the grade, the worst first; none for an A."""
-    lowering = sorted((f for f in case.findings if f.ceiling > Grade.A), key=_worst_first)
-    return [line for finding in lowering for line in _lines(finding, case, group, lang)]
+    """The sentences of what lowers the grade, what sets it first; none for an A."""
+    told = found_lines(case, group, lang)
+    return [line for found, line in told if found.ceiling > Grade.A]
 
 
 def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
@@ -58,10 +60,6 @@ def rules_text(rules: Iterable[tuple[str, str]]) -> str:
         "the figure that the log sums up" if statistic == "summary" else f"{statistic} of {window}"
         for statistic, window in sorted(rules)
     )
-
-
-def _worst_first(finding: Finding) -> int:
-    return -list(Grade).index(finding.ceiling)
 
 
 def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list[str]:
@@ -138,29 +136,63 @@ def _packed(case: CaseResult, lang: Lang) -> list[str]:
 
 
 def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
-    if any(run.readings for run in case.measured_runs):
-        unseen, of = list(filter(unwatched, case.measured_runs)), len(case.measured_runs)
-        part = len(unseen) < of
-        longest = max(unseen, key=watched_s)
-        little, little_zh = "", "没有机器监测数据"
-        if seen_s := watched_s(longest):
-            seen, trained = significant(seen_s), significant(longest.trained_s)
-            little = f" for more than {seen} s of {trained} s (repeat {longest.repeat})"
-            little_zh = f"最多监测了 {trained} 秒中的 {seen} 秒（第 {longest.repeat} 次重复）"
+    if not any(run.readings for run in case.measured_runs):
         return [
             pick(
                 lang,
-                f"its machines were not seen{f' in {len(unseen)} of {of} repeats' * part} while it "
-                f"was measured{little}: whether anything disturbed it is not known",
-                f"{f'{of} 次重复中有 {len(unseen)} 次' * part}{little_zh}：是否受到干扰未知",
+                "a figure without readings or telemetry: "
+                "whether it was steady and undisturbed is not known",
+                "既无读数也无监测数据：是否稳定、是否受到干扰未知",
             )
         ]
+    unseen = [run for run in case.measured_runs if unwatched(run)]
+    late = [run for run in unseen if unplaced(run)]
+    unseen = [run for run in unseen if not unplaced(run)]
+    return [
+        *([_came_at_once(late, lang)] if late else []),
+        *([_unseen(unseen, len(case.measured_runs), lang)] if unseen else []),
+    ]
+
+
+def _came_at_once(late: Sequence[RunResult], lang: Lang) -> str:
+    repeats = ", ".join(str(run.repeat) for run in late)
+    one = len(late) == 1
+    which, its = ("the log of repeat", "its") if one else ("the logs of repeats", "their")
+    return pick(
+        lang,
+        f"{which} {repeats} came in one burst, so that {its} readings cannot be placed in time: "
+        f"what {its} machines did while {'it was' if one else 'they were'} measured is not known",
+        f"第 {repeats} 次重复的日志一次性到达，无法得知各读数的时间：测量期间机器的状态未知",
+    )
+
+
+def _unseen(unseen: Sequence[RunResult], of: int, lang: Lang) -> str:
+    part = len(unseen) < of
+    longest = max(unseen, key=watched_s)
+    little, little_zh = "", "没有机器监测数据"
+    if seen_s := watched_s(longest):
+        seen, trained = significant(seen_s), significant(longest.trained_s)
+        little = f" for more than {seen} s of {trained} s (repeat {longest.repeat})"
+        little_zh = f"最多监测了 {trained} 秒中的 {seen} 秒（第 {longest.repeat} 次重复）"
+    return pick(
+        lang,
+        f"its machines were not seen{f' in {len(unseen)} of {of} repeats' * part} while it "
+        f"was measured{little}: whether anything disturbed it is not known",
+        f"{f'{of} 次重复中有 {len(unseen)} 次' * part}{little_zh}：是否受到干扰未知",
+    )
+
+
+def _retried(case: CaseResult, lang: Lang) -> list[str]:
+    runs = case.retried_runs
+    each = [f" ({run.reason})" * bool(run.reason) for run in runs]
+    which = (f"repeat {run.repeat}{why}" for run, why in zip(runs, each, strict=True))
+    which_zh = (f"第 {run.repeat} 次重复{why}" for run, why in zip(runs, each, strict=True))
+    was = "was" if len(runs) == 1 else "were"
     return [
         pick(
             lang,
-            "a figure without readings or telemetry: "
-            "whether it was steady and undisturbed is not known",
-            "既无读数也无监测数据：是否稳定、是否受到干扰未知",
+            f"{counted(len(runs), 'failed attempt')} {was} tried again: {', '.join(which)}",
+            f"{len(runs)} 次失败的尝试已重试：{'，'.join(which_zh)}",
         )
     ]
 
@@ -173,6 +205,7 @@ def _not_looked_at(case: CaseResult, lang: Lang) -> list[str]:
 _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.LOG_CHANGED: _log_changed,
     Concern.WARNINGS: _warnings,
+    Concern.RETRIED: _retried,
     Concern.UNSTEADY: unsteady_lines,
     Concern.PREFLIGHT: _preflight,
     Concern.THROTTLED: _throttled,
@@ -245,6 +278,17 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         limit = "5%" if concern is Concern.CV_RED else "2%"
         cv = scatter(spread.cv)
         yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
+
+
+def within(spread: Spread | None, lang: Lang = "en") -> str:
+    """``±0.26% of the median``: half of its 95% interval, or of the mean's where there is none of
+    that; empty below three repeats."""
+    if spread is None or spread.half_width is None:
+        return ""
+    half = f"±{percent(spread.half_width, 2)}"
+    if spread.interval is not None:
+        return pick(lang, f"{half} of the median", f"中位数的 {half}")
+    return pick(lang, f"{half} of the mean (Student's)", f"均值的 {half}（t分布）")
 
 
 def _wide(half: str, *, of_median: bool) -> tuple[str, str]:

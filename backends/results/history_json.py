@@ -84,6 +84,7 @@ def _point_document(point: Point) -> dict[str, Any]:
         "repeats": case.repeats,
         "succeeded": case.succeeded,
         "grade": case.grade,
+        "flags": [str(concern) for concern in case.concerns],
         "imported": case.imported,
     } | _beside(point)
 

@@ -87,7 +87,8 @@ def _cases_table(history: History) -> Table:
         rows=tuple(
             _case_row(history, case, "" if of_all else f" {case.unit}") for case in history.cases
         ),
-        caption=f"Last: the median{of_all}; a change counts beyond {counts}.",
+        caption=f"Last: the median{of_all}; a change counts beyond {counts}, and is of geometric "
+        "means, as levels are.",
         notes=(
             "history: a bar of the blocks is a change of level, × a campaign in which all failed, "
             "· one without a figure; change: the last that counts, after over before, with the "
@@ -180,7 +181,7 @@ def _ground(case: CaseHistory) -> str:
         case Why.LAST:
             ratio = signed_percent(case.last.ratio - 1) if case.last is not None else NOTHING
             no = "no change found" if case.verdict is Verdict.SAME else "not decided"
-            return f"{no}; the last is {ratio} off its level"
+            return f"{no}; the mean of the last is {ratio} off its level"
         case Why.FAILED:
             return "all repeats of its last campaign failed"
         case Why.ONE:

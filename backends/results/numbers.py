@@ -37,15 +37,20 @@ def trimmed(
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def significant(value: float | None, digits: int = DIGITS, *, nothing: str = NOTHING) -> str:
-    """``0.135``, ``1230`` of 1234: ``digits`` digits in all, no power of ten."""
+def significant(
+    value: float | None, digits: int = DIGITS, *, zeros: bool = False, nothing: str = NOTHING
+) -> str:
+    """``0.135``, ``1230`` of 1234: ``digits`` digits in all, no power of ten; with ``zeros`` those
+    at the end as well, which are digits that were measured: ``0.100``."""
     if value is None:
         return nothing
     exact = Decimal(repr(float(value)))
     if not exact.is_finite():
         return str(float(value))
-    text = f"{_rounded(exact, digits - 1 - _magnitude(exact)):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    found = _rounded(exact, digits - 1 - _magnitude(exact))
+    found = _rounded(exact, digits - 1 - _magnitude(found))  # 0.09996 is 0.100
+    text = f"{found:f}"
+    return text.rstrip("0").rstrip(".") if "." in text and not zeros else text
 
 
 def bytes_text(size: int) -> str:

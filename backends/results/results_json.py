@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from backends.hangs.verdict_words import verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.findings import Grade
-from backends.results.grade_words import grade_reasons
+from backends.results.grade_words import found_lines, grade_reasons
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.reference_comparison import held_document, held_figures
 from backends.results.run_result import RunResult
@@ -207,7 +207,11 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "stopped": case.stopped,
         "grade": _letter(case),
         "grade_reasons": grade_reasons(case, group),
-        "flags": [str(concern) for concern in case.flags],
+        "findings": [
+            {"kind": str(found.concern), "grade": str(found.ceiling), "words": line}
+            for found, line in found_lines(case, group)
+        ],
+        "flags": [str(concern) for concern in case.concerns],
         "references": [held_document(held) for held in held_figures(case)],
     }
 

@@ -147,6 +147,13 @@ class RunResult:
         return self.nodes * self.gpus_per_node
 
     @property
+    def came_at_once(self) -> bool:
+        """All readings that count came at one moment, at which they cannot all have been printed:
+        when they were is not known."""
+        several = self.used is not None and self.used > 1
+        return several and self.window_s is None and self.unit != BANDWIDTH
+
+    @property
     def slot(self) -> tuple[object, ...]:
         """The repeat, or the profiled run, that this is an attempt at."""
         size = (self.profile, self.nodes, self.gpus_per_node, self.repeat, self.profiled)

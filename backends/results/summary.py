@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from backends.hosts.fingerprint import has_gpus
 from backends.results.auto_repeats import Stop
 from backends.results.case_result import CaseResult
+from backends.results.findings import gravest_first
 from backends.results.grade import base_finding, findings
 from backends.results.ratios import ratio_interval
 from backends.results.run_result import RunResult, batch_size, kept_parameters, precision
@@ -192,13 +193,13 @@ def _last_attempts(
 
 
 def _graded(cases: Sequence[CaseResult], base_tag: str) -> tuple[CaseResult, ...]:
-    """With what there is to distrust; what depends on the base's own grade comes last."""
+    """With what there is to distrust; what depends on the base's own grade is asked last."""
     base = next(case for case in cases if case.case == base_tag)
     judged = [replace(case, findings=findings(case, base, cases)) for case in cases]
     base = next(case for case in judged if case.case == base_tag)
     weak = [(case, base_finding(case, base)) for case in judged]
     return tuple(
-        replace(case, findings=(*case.findings, finding)) if finding else case
+        replace(case, findings=gravest_first([*case.findings, *filter(None, [finding])]))
         for case, finding in weak
     )
 

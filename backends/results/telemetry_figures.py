@@ -66,11 +66,18 @@ class Throttled:
 
 
 def unwatched(run: RunResult) -> bool:
-    """Nobody looked at its machines, or its GPUs were seen for too little of the time."""
+    """Nobody looked at its machines, its GPUs were seen for too little of the time, or what was
+    seen cannot be held against its readings."""
     if run.telemetry is None:
         return True
     seen = watched_s(run)
-    return bool(run.telemetry.gpus) and (not seen or seen < WATCHED * (run.trained_s or 0.0))
+    little = not seen or seen < WATCHED * (run.trained_s or 0.0)
+    return bool(run.telemetry.gpus) and (run.came_at_once or little)
+
+
+def unplaced(run: RunResult) -> bool:
+    """Its GPUs were watched, and its log came too late to tell when it was measured."""
+    return run.came_at_once and run.telemetry is not None and bool(run.telemetry.gpus)
 
 
 def watched_s(run: RunResult) -> float:
@@ -112,11 +119,11 @@ def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | N
     return replace(worst, repeats=repeats)
 
 
-def most_throttled(run: RunResult) -> float | None:
-    """The largest share of its time for which one reason throttled one of its GPUs, limits that
-    were set included; None where no driver says."""
-    found = (throttled([run], at_its_limit=limited) for limited in (False, True))
-    return max((one.share for one in found if one is not None), default=None)
+def most_throttled(run: RunResult, *, at_its_limit: bool) -> float | None:
+    """The largest share of its time for which one reason throttled one of its GPUs, or held it at a
+    limit that was set; None where no driver says."""
+    found = throttled([run], at_its_limit=at_its_limit)
+    return None if found is None else found.share
 
 
 def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:

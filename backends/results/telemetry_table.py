@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from backends.hosts.telemetry_summary import GpuUse
 from backends.results.layouts.common import group_title
@@ -17,26 +18,35 @@ from backends.results.telemetry_figures import (
     judged,
     most_throttled,
     of_gpus,
+    throttled,
     typical,
     unwatched,
 )
+from backends.results.telemetry_words import reason_text
 from backends.results.translations import Lang, pick
+
+_NOT_ASKED_TWICE = (
+    "CPUs busy: asked every five seconds; – where a run trained for too short a time to be asked "
+    "twice",
+    "CPU忙碌：每5秒查询一次；– 表示训练时间太短，不足两次查询",
+)
 
 
 def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
     """A row per case, of medians over its repeats; None where nobody watched any of them."""
     cases = [(case, group) for group in groups for case in group.cases]
+    runs = [case.measured_runs for case, _ in cases]
     english = counted_word(group.unit for group in groups)
     counted = pick(lang, english, "token" if english == "token" else "样本")
     columns = [
         (pick(lang, *name).format(sample=counted), cells)
-        for name, figure, text in _FIGURES
-        if any(cells := [text(typical(case.measured_runs, figure)) for case, _ in cases])
+        for name, cell in _CELLS
+        if any(cells := [cell(of_case, lang) for of_case in runs])
     ]
     if not columns:
         return None
-    if any(unwatched(run) for case, _ in cases for run in case.measured_runs):
-        seen = [_watched(case.measured_runs) for case, _ in cases]
+    if any(unwatched(run) for of_case in runs for run in of_case):
+        seen = [_watched(of_case) for of_case in runs]
         columns.append((pick(lang, "repeats watched", "有监测的重复"), seen))
     several = len(groups) > 1
     heads = [Column(pick(lang, "case", "用例"), "left")]
@@ -49,7 +59,19 @@ def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
         title=pick(lang, "What the machines did meanwhile", "测试期间的机器状态"),
         columns=(*heads, *(Column(name) for name, _ in columns)),
         rows=tuple(rows),
+        notes=tuple(_notes(runs, lang)),
     )
+
+
+def _notes(runs: Sequence[Sequence[RunResult]], lang: Lang) -> Iterator[str]:
+    """What explains a figure that is missing beside others of the same case, or of other cases."""
+    busy = [typical(of_case, cpus_busy) for of_case in runs]
+    short = [
+        value is None and any(judged(run).hosts for run in of_case)
+        for value, of_case in zip(busy, runs, strict=True)
+    ]
+    if any(short) and not all(value is None for value in busy):
+        yield pick(lang, *_NOT_ASKED_TWICE)
 
 
 def _watched(runs: Sequence[RunResult]) -> str:
@@ -70,7 +92,7 @@ def _share(value: float | None) -> str:
 
 
 def _joules(value: float | None) -> str:
-    return significant(value, nothing="")
+    return significant(value, zeros=True, nothing="")
 
 
 def _of_maximum(gpu: GpuUse) -> float | None:
@@ -79,20 +101,34 @@ def _of_maximum(gpu: GpuUse) -> float | None:
     return gpu.sm_clock_mhz_mean / gpu.sm_clock_mhz_max
 
 
-_FIGURES: tuple[
-    tuple[
-        tuple[str, str],
-        Callable[[RunResult], float | None],
-        Callable[[float | None], str],
-    ],
-    ...,
-] = (
-    (("GPU busy %", "GPU利用率%"), of_gpus(lambda gpu: gpu.utilization_mean), _number),
-    (("W per GPU", "每GPU功率W"), of_gpus(lambda gpu: gpu.power_w_mean), _number),
-    (("J per {sample}", "每{sample}焦耳"), joules_per_sample, _joules),
-    (("SM clock MHz", "SM频率MHz"), of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number),
-    (("of its maximum", "频率占最高值"), of_gpus(_of_maximum), _share),
-    (("hottest °C", "最高温度°C"), _hottest, _number),
-    (("throttled", "降频占时"), most_throttled, _share),
-    (("CPUs busy", "CPU忙碌"), cpus_busy, _share),
+def _at_its_limit(runs: Sequence[RunResult], lang: Lang) -> str:
+    """``98% (power cap)``: for how much of the time, and by which limit most of all."""
+    share = _share(typical(runs, partial(most_throttled, at_its_limit=True)))
+    found = throttled(runs, at_its_limit=True)
+    if found is None or not found.seconds:
+        return share
+    reason = reason_text(found.reason, lang)
+    return pick(lang, f"{share} ({reason})", f"{share}（{reason}）")
+
+
+Cell = Callable[[Sequence[RunResult], Lang], str]
+
+
+def _typical(
+    figure: Callable[[RunResult], float | None], text: Callable[[float | None], str]
+) -> Cell:
+    """The median over those of the runs that have such a figure."""
+    return lambda runs, _lang: text(typical(runs, figure))
+
+
+_CELLS: tuple[tuple[tuple[str, str], Cell], ...] = (
+    (("GPU busy %", "GPU利用率%"), _typical(of_gpus(lambda gpu: gpu.utilization_mean), _number)),
+    (("W per GPU", "每GPU功率W"), _typical(of_gpus(lambda gpu: gpu.power_w_mean), _number)),
+    (("J per {sample}", "每{sample}焦耳"), _typical(joules_per_sample, _joules)),
+    (("SM clock MHz", "SM频率MHz"), _typical(of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number)),
+    (("of its maximum", "频率占最高值"), _typical(of_gpus(_of_maximum), _share)),
+    (("hottest °C", "最高温度°C"), _typical(_hottest, _number)),
+    (("throttled", "降频占时"), _typical(partial(most_throttled, at_its_limit=False), _share)),
+    (("at its limit", "达到上限占时"), _at_its_limit),
+    (("CPUs busy", "CPU忙碌"), _typical(cpus_busy, _share)),
 )

@@ -17,6 +17,7 @@ from backends.results.telemetry_figures import (
     joules_per_sample,
     of_gpus,
     typical,
+    unplaced,
     unwatched,
     watched_s,
 )
@@ -32,6 +33,11 @@ _ZH_REASONS = {
     "application clocks setting": "应用频率设置",
     "display clock setting": "显示频率设置",
 }
+
+
+def reason_text(reason: str, lang: Lang = "en") -> str:
+    """Why a GPU is throttled or at its limit: ``power cap``."""
+    return pick(lang, reason, _ZH_REASONS.get(reason, reason))
 
 
 def throttled_line(found: Throttled, lang: Lang = "en") -> str:
@@ -54,7 +60,7 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
         f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0]} for {seconds} s of {of} s, "
         f"{share} ({found.reason})",
         f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]} {seconds} 秒，占 {share}"
-        f"（{_ZH_REASONS.get(found.reason, found.reason)}）",
+        f"（{reason_text(found.reason, 'zh')}）",
     )
 
 
@@ -76,7 +82,7 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
     worst = max(found, key=lambda one: (one.throttled_s, -one.clock_change))
     name = f"GPU{worst.gpu} of {worst.host}", f"{worst.host} 的 GPU{worst.gpu}"
     if (reason := worst.throttled_by) != "":
-        seconds, zh = trimmed(worst.throttled_s, 0), _ZH_REASONS.get(reason, reason)
+        seconds, zh = trimmed(worst.throttled_s, 0), reason_text(reason, "zh")
         return pick(
             lang,
             f"; meanwhile {name[0]} was throttled for {seconds} s ({reason})",
@@ -95,11 +101,12 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     MHz")``, energy, CPUs; what nobody watched is left out."""
     counted = counted_word(run.unit for run in runs)
     whole, share = partial(trimmed, decimals=0), partial(percent, decimals=0)
+    energy = partial(significant, zeros=True)
     lines = (
         ("GPUs", "{}% busy", of_gpus(lambda gpu: gpu.utilization_mean), whole),
         ("GPUs", "{} W each", of_gpus(lambda gpu: gpu.power_w_mean), whole),
         ("GPUs", "SM clock {} MHz", of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), whole),
-        ("energy", f"{{}} J per {counted}", joules_per_sample, significant),
+        ("energy", f"{{}} J per {counted}", joules_per_sample, energy),
         ("CPUs", "{} busy", cpus_busy, share),
     )
     said: dict[str, list[str]] = {}
@@ -111,6 +118,17 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
         longest = significant(max(map(watched_s, seen), default=0.0))
         said["watched"] = [f"{len(seen)} of {len(runs)} repeats, for {longest} s"]
     return tuple((name, ", ".join(words)) for name, words in said.items())
+
+
+def watched_brief(run: RunResult) -> str:
+    """How little of a run's machines is known; empty where it is enough."""
+    if run.measured is None or not unwatched(run):
+        return ""
+    if unplaced(run):
+        return "its log came in one burst: what its machines did is not known"
+    if not (seen := watched_s(run)):
+        return "not watched"
+    return f"watched for {significant(seen)} s of {significant(run.trained_s)} s"
 
 
 def _other_processes(found: Disturbed) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from backends.results.findings import Grade
+from backends.results.findings import Rank
 from backends.results.translations import Lang, pick
 
 Name = tuple[str, str]
@@ -18,16 +18,16 @@ MOST = 3
 
 
 def told_once(
-    told: Iterable[tuple[Grade, str, Name]], lang: Lang = "en"
+    told: Iterable[tuple[Rank, str, Name]], lang: Lang = "en"
 ) -> Iterator[tuple[str, str]]:
-    """Of which cases something is told, and what, once: what allows the worst grade first, and of
-    the same grade in the order in which it came."""
-    names: dict[tuple[Grade, str], list[Name]] = {}
-    for allows, what, name in told:
-        names.setdefault((allows, what), []).append(name)
+    """Of which cases something is told, and what, once: by rank, and of the same rank in the order
+    in which it came."""
+    names: dict[tuple[Rank, str], list[Name]] = {}
+    for rank, what, name in told:
+        names.setdefault((rank, what), []).append(name)
     every = {name for own in names.values() for name in own}
-    for allows, what in sorted(names, key=lambda one: one[0], reverse=True):
-        yield told_of(names[allows, what], every, lang), what
+    for rank, what in sorted(names, key=lambda one: one[0]):
+        yield told_of(names[rank, what], every, lang), what
 
 
 def told_of(names: Iterable[Name], every: Set[Name], lang: Lang = "en") -> str:

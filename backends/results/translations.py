@@ -63,6 +63,8 @@ class Words:
     minimum = Both("min", "最小值")
     maximum = Both("max", "最大值")
     interval = Both("95% interval of the median", "中位数95%置信区间")
+    either_interval = Both("95% interval: of the median, or t", "95%置信区间：中位数，或 t")
+    students_interval = Both("95% interval of the mean", "均值95%置信区间")
     flags = Both("flags", "标记")
     flags_heading = Both("Flags and warnings", "标记与警告")
     parameters = Both("parameters", "参数")
@@ -96,8 +98,10 @@ class Words:
     mark_amber = Both("! CV above 2%", "! 变异系数超过2%")
     mark_red = Both("!! CV above 5%", "!! 变异系数超过5%")
     mark_welch = Both(
-        "w: Welch's interval, of the ratio of geometric means; medians take six repeats",
-        "w：Welch区间（几何平均值之比）；中位数之比的区间需要六次重复",
+        "w: Welch's interval, of the ratio of geometric means, which need not lie around the "
+        "speedup, that of the medians; an interval of its own takes six repeats",
+        "w：Welch区间（几何平均值之比），不一定以加速比（中位数之比）为中心；"
+        "中位数之比的区间需要六次重复",
     )
     mark_student = Both(
         "t: half of Student's 95% interval of the mean, relative to it; an interval of the median "
@@ -152,6 +156,7 @@ class Words:
             "cancelled": "有重复被取消",
         },
     )
+    stopped_width = Both(", {width}", "，{width}")
     stopped_line = Both("{case}: {n} repeats{width}; {why}", "{case}：{n} 次重复{width}；{why}")
     held = Both("Held against published figures", "与公开数据对照")
     held_at = Both("{percent} of {figure} ({how})", "{figure} 的 {percent}（{how}）")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.results.findings import Grade
-from backends.results.grade_words import graded_lines
+from backends.results.grade_words import found_lines
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from tui.screens.result_text import SHORT, case_text, flags
@@ -37,7 +37,7 @@ def test_what_sets_the_grade_stands_first(speeds: list[float], failed: int) -> N
     told = [line[2:4] for line in panel.splitlines() if line.startswith("▲ ")]
     grades = [letter[0] for letter in told if letter[0] in "ABCD" and letter[1] == " "]
     assert grades == sorted(grades, reverse=True)
-    assert len(told) == len(graded_lines(case, group))
+    assert len(told) == len(found_lines(case, group))
     assert ("→ more repeats" in panel) == bool(sets & {"few repeats", "wide interval"}) * (
         case.grade > Grade.A
     )

@@ -71,6 +71,7 @@ NO_RULES: Mapping[str, str] = {
     "backends/results/mlperf_scaling.py": "what is read at all",
     "backends/results/entered_figures.py": "what is read at all, and names",
     "backends/results/compared_models.py": "which models are told apart, which its own tests hold",
+    "backends/results/findings.py": "in which order findings are told",
     "backends/results/history_report.py": "when a sentence is added",
     "backends/results/told_of.py": "how many cases are named one by one",
     "backends/results/sparkline.py": "how a series is drawn",

@@ -23,7 +23,8 @@ from backends.results.comparison_report import (
     reason,
     what_differs,
 )
-from backends.results.grade_words import finding_lines
+from backends.results.findings import Rank
+from backends.results.grade_words import found_lines
 from backends.results.layouts.cells import count_cell
 from backends.results.numbers import percent, scatter
 from backends.results.statistics import Spread
@@ -268,11 +269,11 @@ def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
     low, high = number(across[0]), number(across[1])
     text.append(f"  {low}{high:>{max(1, room - len(low))}}     n grade\n", MUTED)
     text.append(f"{legend(there for _, (there, _) in own)}\n", MUTED)
-    said: dict[str, list[int]] = {}
+    said: dict[tuple[Rank, str], list[int]] = {}
     for place, (there, group) in own:
-        for line in finding_lines(there, group):
-            said.setdefault(line, []).append(place)
-    for line, places in said.items():
+        for finding, line in found_lines(there, group):
+            said.setdefault((finding.rank, line), []).append(place)
+    for (_, line), places in sorted(said.items(), key=lambda one: one[0][0]):
         text.append("▲ ", WARN).append_text(_numbers(places)).append(f"· {plain(line)}\n")
     text.append("\n").append_text(_figures([(place, there) for place, (there, _) in own], width))
     text.rstrip()

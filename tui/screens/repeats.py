@@ -16,6 +16,7 @@ from backends.results.run_result import SUCCEEDED, RunResult
 from backends.results.steady_words import disturbance_brief
 from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
+from backends.results.telemetry_words import watched_brief
 from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDE_BOX, Dialog
@@ -68,6 +69,7 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
     parts = (
         *map(disturbance_brief, run.steady or ()),
         *_throttled_words(run),
+        watched_brief(run),
         "outlier; it counts" if run in strange else "",
         f"attempt {run.attempt}" if run.attempt > 1 else "",
         "replaced by a later attempt" if run in case.superseded else "",

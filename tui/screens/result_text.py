@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter, itemgetter
 from typing import Any
 
 from rich.text import Text
@@ -13,9 +12,9 @@ from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
-from backends.results.findings import SHORTFALLS, Concern, Finding, Grade
+from backends.results.findings import Concern, Grade
 from backends.results.grade import rules_of
-from backends.results.grade_words import graded_lines, rules_text
+from backends.results.grade_words import found_lines, rules_text, within
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
@@ -62,7 +61,7 @@ SHORT = {
     Concern.WIDE_INTERVAL: "wide interval",
     Concern.WEAK_BASE: "weak base",
     Concern.UNKNOWN_ENVIRONMENT: "unknown environment",
-    Concern.UNOBSERVED: "nobody watched",
+    Concern.UNOBSERVED: "not watched",
     Concern.STEADINESS_UNKNOWN: "steadiness unknown",
     Concern.CV_AMBER: "CV above 2%",
     Concern.CV_RED: "CV above 5%",
@@ -88,6 +87,7 @@ SHORT = {
     Concern.SAME_LOG: "same log twice",
     Concern.OTHER_DIRECTORY: "several directories",
     Concern.WARNINGS: "warnings",
+    Concern.RETRIED: "tried again",
 }
 
 MOST_IN_LITTLE_ROOM = (18, 28)
@@ -237,7 +237,7 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
     """The concerns of a case in a few words, ``but`` those that are told once of all."""
     told = [
         found.concern
-        for found in sorted(_telling(case), key=attrgetter("ceiling"), reverse=True)
+        for found in case.findings
         if found.concern not in but
         and (found.concern is not Concern.OUTLIERS or found.ceiling > Grade.A)
     ]
@@ -248,20 +248,13 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
     return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
 
 
-def _telling(case: CaseResult) -> list[Finding]:
-    """Its flags; and where they do not explain a C or a D, what does."""
-    odd = [found for found in case.findings if found.concern not in SHORTFALLS]
-    if case.grade in (None, Grade.A, Grade.B) or any(f.ceiling is case.grade for f in odd):
-        return odd
-    return [*odd, *(found for found in case.findings if found.ceiling is case.grade)]
-
-
 def _in_short(concern: Concern, case: CaseResult) -> str:
     if concern is Concern.FAILED_RUNS and all(r.state == "cancelled" for r in case.failed_runs):
         return "skipped" if _all_skipped(case) else "cancelled"
     if concern is Concern.FAILED_RUNS and case.failed:
         return "failed"
-    return SHORT.get(concern, str(concern))
+    count = f"{len(case.retried_runs)} " if concern is Concern.RETRIED else ""
+    return count + SHORT.get(concern, str(concern))
 
 
 def _how_far(case: CaseResult) -> str:
@@ -336,12 +329,12 @@ def case_text(
         text.append_text(named_rows(rows))
         said = configuration(case.metrics)
         text.append_text(named_rows(said, "\nthe workload, by its log"))
-    lines = sorted(graded_lines(case, group), key=itemgetter(0), reverse=True)  # the worst first
+    lines = found_lines(case, group)
     text.append("\n")
-    for allows, line in lines:
+    for found, line in lines:
         text.append("▲ ", WARN)
-        if allows > Grade.A and case.grade is not None:
-            text.append(f"{allows} ", f"bold {_GRADE_COLOURS[allows]}")
+        if found.ceiling > Grade.A and case.grade is not None:
+            text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
         text.append(f"{plain(line)}\n")
     for way_on in _better(case, here=retriable) if spread is not None else ():
         text.append("→ ", ACCENT).append(f"{way_on}\n")
@@ -397,10 +390,9 @@ def _grade_words(case: CaseResult) -> str:
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:
     """How narrow the interval is, how narrow it is to be, and what that may still take."""
-    width = case.spread.half_width if case.spread else None
-    if rule is None or width is None:
+    if rule is None or not (width := within(case.spread)):
         return []
-    rows = [("within", f"±{percent(width, 2)}, asked ±{rule.target * 100:g}%")]
+    rows = [("within", f"{width}, asked ±{rule.target * 100:g}%")]
     expected = expected_repeats(rule, case.throughputs)
     if case.stopped:
         rows.append(("repeats", f"{case.repeats}; {EN.stopped.get(case.stopped, case.stopped)}"))

@@ -17,14 +17,15 @@ Rows = Callable[[CaseResult], Iterable[Mapping[str, Cell]]]
 
 def case_rows_csv(groups: Sequence[Group], rows: Rows) -> str:
     """Before them the campaign, the columns of results.csv up to the parameters, and the unit;
-    behind them how many repeats there are of it, its grade, and whether nobody measured it."""
+    behind them how many repeats there are of it, its grade and flags, and whether nobody measured
+    it."""
     names = [name for name in result_columns(groups) if name != "campaign"]
     identity = ("campaign", *names[: names.index("throughput")])
     cases = [case for group in groups for case in group.cases]
     told = []
     for case, known in zip(cases, result_rows(groups), strict=True):
         first = {name: known.get(name) for name in (*identity, "unit")}
-        last = {name: known[name] for name in ("succeeded", "repeats", "grade")}
+        last = {name: known[name] for name in ("succeeded", "repeats", "grade", "flags")}
         told += [{**first, **own, **last, "simulated": case.simulated} for own in rows(case)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -81,7 +81,7 @@ def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]
         (Column(pick(lang, called, memory), rank=3), lambda c: _whole(c.gpu_memory_mib)),
         (
             Column("J/token", rank=2),
-            lambda c: significant(_joules(c)),
+            lambda c: significant(_joules(c), zeros=True),
         ),
     ]
     if any(_cost(case) is not None for case in group.cases):

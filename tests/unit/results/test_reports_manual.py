@@ -15,7 +15,7 @@ from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_document
 from backends.results.entered_figures import import_figures
-from backends.results.findings import SHORTFALLS, Concern, Grade
+from backends.results.findings import Concern, Grade
 from backends.results.grade import (
     CEILINGS,
     FEWEST_REPEATS,
@@ -74,7 +74,8 @@ def test_keys_of_the_document_are_listed(runs_of):
     hangs = (SlowRank, Diagnosis, Suspect, Finding, Lacking)
     inner = {field.name for value in (*values, *hangs) for field in fields(value)}
     assert keys == {*written["runs"][0], *inner, "verdict", "at"}
-    assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
+    result = written["results"][0]
+    assert set(re.findall(r'"(\w+)"', result_part)) == {*result, *result["findings"][0]}
     (projection,) = written["projections"]
     assert set(re.findall(r'"(\w+)"', projection_part)) == {*projection, *projection["points"][0]}
 
@@ -112,7 +113,7 @@ def test_keys_of_a_history_are_listed(runs_of):
 
 def test_flags_verdicts_and_columns_are_listed():
     names = re.findall(r"`(\w+)`", section("Flags"))
-    assert set(names) - {"flags"} == {str(concern) for concern in set(Concern) - SHORTFALLS}
+    assert set(names) - {"flags", "findings"} == {str(concern) for concern in Concern}
     table = section("Comparing two campaigns")
     assert set(re.findall(r"^\| `([\w ]+)`", table, re.M)) == {str(v) for v in Verdict}
     for column in COLUMNS:

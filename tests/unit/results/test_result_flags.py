@@ -2,8 +2,14 @@
 
 from dataclasses import replace
 
-from backends.results.grade_words import finding_lines
+import pytest
+
+from backends.results.campaign_junit import campaign_junit
+from backends.results.campaign_report import ReportContext, render_report
+from backends.results.findings import Concern, Grade
+from backends.results.grade_words import finding_lines, grade_reasons
 from backends.results.summary import summarise
+from tests.unit.results.test_grade import STEADY
 from tui.screens.result_text import case_text, flags
 
 
@@ -39,3 +45,29 @@ def test_what_was_skipped_has_no_log_and_is_said_to_have_never_started(runs_of):
         assert way_on in text
         for told in (text, case_text(group.cases[0], group).plain):
             assert ("has its log" in told) == (runs is cancelled)
+
+
+@pytest.mark.parametrize("failed", [1, 2])
+def test_a_failed_attempt_that_was_tried_again_is_noted_and_costs_nothing(
+    runs_of, failed: int
+) -> None:
+    runs = runs_of("1n1g", STEADY, fingerprint="a")
+    runs[:failed] = [replace(run, attempt=2) for run in runs[:failed]]
+    lost = [
+        replace(
+            run, run_id=f"f{n}", attempt=1, state="failed", throughput=None, reason="out of memory"
+        )
+        for n, run in enumerate(runs[:failed])
+    ]
+    [group] = summarise([*lost, *runs])
+    [case] = group.cases
+    assert (case.grade, case.concerns) == (Grade.A, (Concern.RETRIED,))
+    assert grade_reasons(case, group) == []
+    (said,) = finding_lines(case, group)
+    assert said.endswith(
+        "tried again: " + ", ".join(f"repeat {n} (out of memory)" for n in range(1, failed + 1))
+    )
+    assert flags(case).plain == f"▲ {failed} tried again"
+    assert said in case_text(case, group).plain
+    assert said in campaign_junit("c", [*lost, *runs])
+    assert said in render_report(ReportContext("c"), [*lost, *runs], [group])

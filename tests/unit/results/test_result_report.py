@@ -292,8 +292,9 @@ def test_few_repeats_have_students_interval_of_the_mean_marked_and_explained(val
         for n, value in enumerate(values, start=1)
     ]
     report = render_report(CONTEXT, runs, summarise(runs))
-    cell = statistics_of(report)["95% interval of the median"]
     few = 2 <= len(values) < 6
+    of = "mean" if few else "median"
+    cell = statistics_of(report)[f"95% interval of the {of}"]
     assert ("\n- t: half of Student's 95% interval of the mean" in report) == few
     assert bool(re.fullmatch(r"±[\d.]+% t", cell)) == few
     assert (cell == "–") == (len(values) == 1)
@@ -302,6 +303,20 @@ def test_few_repeats_have_students_interval_of_the_mean_marked_and_explained(val
         center, error = fmean(values), stdev(values) / math.sqrt(len(values))
         half = quantile(0.95, len(values) - 1) * error / center
         assert float(cell.strip("±% t")) == pytest.approx(100 * half, rel=0.5, abs=0.006)
+
+
+def test_a_column_of_both_intervals_is_called_neither(runs_of):
+    runs = runs_of("1n1g", [100.0, 101.0, 99.0]) + runs_of("1n2g", [200.0 + n for n in range(6)])
+    report = render_report(CONTEXT, runs, summarise(runs))
+    assert statistics_of(report)["95% interval: of the median, or t"].endswith("% t")
+    assert "of the mean |" not in report
+
+
+@pytest.mark.parametrize(("n", "of"), [(4, "mean (Student's)"), (7, "median")])
+def test_how_narrow_an_interval_became_says_of_what_it_is(runs_of, n, of):
+    runs = runs_of("1n1g", [100.0 + k for k in range(n)], stopped="reached")
+    report = render_report(CONTEXT, runs, summarise(runs))
+    assert re.search(rf"{n} repeats, ±[\d.]+% of the {re.escape(of)}; the interval", report)
 
 
 def test_students_interval_is_explained_in_the_language_of_the_report(runs_of):

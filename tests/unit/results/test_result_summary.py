@@ -189,7 +189,8 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
     ]
     runs[-2] = replace(runs[-2], fingerprint="c")
     (group,) = summarise(runs)
-    flags = {c.case: set(c.flags) for c in group.cases}
+    lacking = {Concern.FEW_REPEATS, Concern.UNOBSERVED, Concern.WIDE_INTERVAL, Concern.WEAK_BASE}
+    flags = {c.case: set(c.concerns) - lacking for c in group.cases}
     assert flags == {
         "1n1g": set(),
         "1n2g": {Concern.CV_RED, Concern.OUTLIERS, Concern.FIRST_RUN_SLOW},
@@ -278,7 +279,7 @@ def test_the_dagger_is_where_not_all_of_case_and_base_is_one_environment(runs_of
 def test_unknown_environments_are_not_called_different(runs_of):
     runs = runs_of("1n1g", [100], fingerprint="a") + runs_of("1n2g", [190], fingerprint="")
     (group,) = summarise(runs)
-    assert not any(c.flags for c in group.cases)
+    assert not any(Concern.OTHER_ENVIRONMENT in c.concerns for c in group.cases)
 
 
 def test_table_has_the_issue_columns_and_memory_only_where_known(runs_of):
@@ -311,7 +312,12 @@ def test_document_has_the_keys_that_programs_rely_on(runs_of):
     assert result["gpus"] == 2
     assert result["speedup"] == pytest.approx(190 / 101)
     assert result["cv"] is None
-    assert written["results"][0]["flags"] == ["failed_runs"]
+    assert written["results"][0]["flags"] == [
+        "wide_interval",
+        "failed_runs",
+        "few_repeats",
+        "unknown_environment",
+    ]
     assert written["results"][0]["succeeded"] == 2
 
 

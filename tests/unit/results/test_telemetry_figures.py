@@ -20,6 +20,7 @@ from backends.results.summary import Group, summarise
 from backends.results.telemetry_table import telemetry_table
 from backends.results.telemetry_words import usual_lines
 from profiles.throughput.steady import Disturbance, Shape
+from tui.screens.repeats import repeat_rows
 from tui.screens.result_text import case_text
 
 VALUES = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
@@ -67,7 +68,7 @@ def test_throttling_costs_by_its_share_of_the_time(
     watched, seconds: float, reason: str, grade: str, concern: Concern | None
 ) -> None:
     case, group = only(watched(Telemetry((gpu(throttled_s={reason: seconds}),))))
-    assert (case.grade, case.flags) == (Grade(grade), (concern,) if concern else ())
+    assert (case.grade, case.concerns) == (Grade(grade), (concern,) if concern else ())
     was = "held at its limit" if concern is Concern.POWER_CAPPED else "throttled"
     said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s, {seconds}% ({reason})"
     assert finding_lines(case, group) == ([said] if concern else [])
@@ -103,6 +104,29 @@ def test_the_energy_of_a_token_is_not_called_that_of_a_sample(runs_of) -> None:
         assert f"J per {counted}" in dict(usual_lines(runs))["energy"]
 
 
+def test_zeros_at_the_end_of_an_energy_are_digits_that_were_measured(runs_of) -> None:
+    runs = runs_of("1n1g", [1000.0] * 3, unit="images/s")
+    for number, watts in enumerate((100.02, 100.0, 99.96)):
+        seen = Telemetry((gpu(power_w_mean=watts),))
+        runs[number] = replace(runs[number], telemetry=seen)
+        table = telemetry_table(summarise(runs[number : number + 1]))
+        assert table is not None
+        assert table.rows[0][table.headings.index("J per image")] == "0.100"
+    assert ("energy", "0.100 J per image") in usual_lines(runs)
+
+
+def test_cpus_that_nobody_asked_twice_are_explained(runs_of) -> None:
+    long, short = runs_of("1n1g", VALUES[:1]), runs_of("1n2g", VALUES[:1])
+    asked = Telemetry((gpu(),), (host(0.5),))
+    once = Telemetry((gpu(), gpu(gpu=6)), (replace(host(), cpu_busy=None),))
+    for busy, explained in ((once, True), (asked, False)):
+        runs = [replace(long[0], telemetry=asked), replace(short[0], telemetry=busy)]
+        for lang in ("en", "zh"):
+            table = telemetry_table(summarise(runs), lang)
+            assert table is not None
+            assert bool(table.notes) == (explained)
+
+
 def test_where_nobody_looked_no_throttling_is_not_said(runs_of) -> None:
     runs = runs_of("1n1g", VALUES)
     held = Telemetry((gpu(seconds=0.0, throttled_s={"power cap": 0.0}),), (host(),))
@@ -132,7 +156,7 @@ def test_a_run_that_was_seen_for_less_than_half_of_its_time_is_not_judged_by_tha
     seen = Telemetry(tuple(replace(use, seconds=s) for s in seconds))
     case, group = only(watched(seen, trained_s=trained_s, readings=99, steady=()))
     assert (Concern.UNOBSERVED in case.concerns) == (not enough)
-    assert (Concern.POWER_CAPPED in case.flags) == enough
+    assert (Concern.POWER_CAPPED in case.concerns) == enough
     assert (case.grade is Grade.A) == enough
     assert bool(usual_lines(case.runs)) == enough
     assert (document("c", case.runs, [group])["runs"][2]["joules_per_sample"] is not None) == enough
@@ -146,6 +170,36 @@ def test_how_little_of_a_run_was_seen_is_said(watched) -> None:
     assert finding_lines(case, group) == [
         "its machines were not seen in 1 of 7 repeats while it was measured for more than 1.01 s "
         f"of 42 s (repeat 3): {unknown}"
+    ]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.01, 42.0])
+def test_a_log_that_came_in_one_burst_is_no_accusation_of_who_watched(watched, seconds) -> None:
+    """Its readings have the time at which they came, and not that at which they were printed."""
+    seen = Telemetry((gpu(seconds=seconds, throttled_s=CAPPED),))
+    runs = watched(seen, trained_s=42.0, readings=10, used=8, window_s=4.7, steady=())
+    runs[2] = replace(runs[2], window_s=None)
+    case, group = only(runs)
+    assert (case.grade, case.concerns) == (Grade.B, (Concern.UNOBSERVED,))
+    assert finding_lines(case, group) == [
+        "the log of repeat 3 came in one burst, so that its readings cannot be placed in time: "
+        "what its machines did while it was measured is not known"
+    ]
+    assert finding_lines(case, group, "zh")[0].startswith("第 3 次重复的日志")
+    assert usual_lines(case.runs) == ()
+    notes = [str(row.cells[-1]) for row in repeat_rows(case)]
+    assert ["in one burst" in note for note in notes] == [n == 2 for n in range(7)]
+
+
+def test_which_repeats_were_not_watched_stands_with_each(watched) -> None:
+    seen = Telemetry((gpu(seconds=1.01, throttled_s=CAPPED),))
+    runs = watched(seen, trained_s=42.0, readings=99, steady=())
+    runs[0] = replace(runs[0], telemetry=None)
+    notes = [str(row.cells[-1]) for row in repeat_rows(only(runs)[0])]
+    assert [note.split(" · ")[0] for note in notes[:3]] == [
+        "not watched",
+        "",
+        "watched for 1.01 s of 42 s",
     ]
 
 
@@ -166,7 +220,12 @@ def test_table_and_notes_have_one_measure_of_throttling(runs_of) -> None:
         runs[number] = replace(runs[number], telemetry=seen)
     table = telemetry_table(summarise(runs))
     assert table is not None
-    assert table.rows[0][table.headings.index("throttled")] == "44%"  # of 44, 67 and 10
+    cells = dict(zip(table.headings, table.rows[0], strict=True))
+    assert cells["throttled"] == "10%"  # of 10, 0 and 10
+    assert cells["at its limit"] == "44% (power cap)"  # of 44, 67 and 5
+    chinese = telemetry_table(summarise(runs), "zh")
+    assert chinese is not None
+    assert "44%（功耗上限）" in chinese.rows[0]
     said = finding_lines(*only(runs))
     assert any(line.endswith("40 s of 60 s, 66.7% (power cap)") for line in said)
 
@@ -215,12 +274,12 @@ def test_a_repeat_with_busier_cpus_than_the_others_is_named(
         "repeat 1: the CPUs of node1 were busier by 11.0% of their time than in the other repeats"
     )
     assert (said in finding_lines(case, group)) == named
-    assert (Concern.DISTURBED in case.flags) == named
+    assert (Concern.DISTURBED in case.concerns) == named
 
 
 def test_what_preflight_warned_of_stands_with_the_result(watched) -> None:
     case, group = only(watched(Telemetry(), warned=("node1: load 9.9 on 8 CPUs",)))
-    assert (case.grade, case.flags) == (Grade.B, (Concern.PREFLIGHT,))
+    assert (case.grade, case.concerns) == (Grade.B, (Concern.PREFLIGHT,))
     assert finding_lines(case, group) == ["preflight warned: node1: load 9.9 on 8 CPUs"]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from backends.results.auto_repeats import AutoRepeats
 from backends.results.case_result import CaseResult
-from backends.results.findings import Grade
-from backends.results.grade_words import graded_lines
+from backends.results.findings import LEAST, Grade, Rank
+from backends.results.grade_words import found_lines
 from backends.results.missed_targets import missed_targets
 from backends.results.summary import Group
 from backends.results.told_of import Name, told_once
@@ -18,12 +18,12 @@ from tui.cli.shared.output import say_folded
 
 def say_findings(groups: Sequence[Group], lang: Lang = "en") -> None:
     """The grade of each case, and everything that is to be known of it, once of all cases of which
-    it is so, the worst first. The grade stands before what it comes from alone."""
+    it is so, the gravest first. The grade stands before what it comes from alone."""
     for whose, what in told_once(_told(groups, lang), lang):
         say_folded(pick(lang, "note: ", "注：") + f"{whose}{what}")
 
 
-def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Grade, str, Name]]:
+def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Rank, str, Name]]:
     called = _names(groups)
     colon, good = pick(lang, ": ", "："), pick(lang, "nothing to distrust", "未发现可疑之处")
     for group in groups:
@@ -31,11 +31,11 @@ def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Grade, str, Nam
             name = called(group, case)
             words = f", grade {case.grade}", f"，评级 {case.grade}"
             grade = pick(lang, *words) if case.grade else ""
-            for allows, line in graded_lines(case, group, lang):
-                decides = allows is case.grade and allows is not Grade.A
-                yield allows, f"{grade * decides}{colon}{line}", name
+            for found, line in found_lines(case, group, lang):
+                decides = found.ceiling is case.grade and found.ceiling is not Grade.A
+                yield found.rank, f"{grade * decides}{colon}{line}", name
             if case.grade is Grade.A:
-                yield Grade.A, f"{grade}{colon}{good}", name
+                yield LEAST, f"{grade}{colon}{good}", name
 
 
 def say_missed(rule: AutoRepeats, groups: Sequence[Group]) -> None:
