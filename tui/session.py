@@ -237,23 +237,15 @@ class Session:
             raise
 
     async def _keeper_of(self, path: Path) -> Begun:
-        from tui.keeping import leave_to_keeper  # noqa: PLC0415 (seldom needed)
+        from tui.keeping import common_options, leave_to_keeper  # noqa: PLC0415 (seldom needed)
 
-        return await leave_to_keeper(path, self._options())
+        return await leave_to_keeper(path, common_options(self.workspace))
 
     def replay_command(self, path: Path) -> list[str]:
         """Of a console of its own over what is recorded of a campaign."""
-        from tui.keeping import replay_command  # noqa: PLC0415 (seldom needed)
+        from tui.keeping import common_options, replay_command  # noqa: PLC0415 (seldom needed)
 
-        return replay_command(path, self._options())
-
-    def _options(self) -> list[str]:
-        from tui.keeping import common_options  # noqa: PLC0415 (seldom needed)
-
-        workspace = self.workspace
-        return common_options(
-            workspace.cluster.inventory, workspace.campaigns_dir, workspace.profile_dirs
-        )
+        return replay_command(path, common_options(self.workspace))
 
     async def ask(
         self, verb: Verb, run_ids: Sequence[str] | None = None, *, repeats: int = 0
