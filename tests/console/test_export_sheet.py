@@ -440,7 +440,7 @@ async def test_the_file_and_what_becomes_of_one_that_is_there_are_told_before_th
         sheet = await open_export(app, pilot)
         for layout in sheet._layouts:
             await choose(sheet, pilot, layout, OWN.get(layout, "table"))
-            proposed = str(export_sheet._proposed(controller.path, sheet._wanted))
+            proposed = str(controller.path / sheet._wanted.file_name)
             there = Path(proposed).exists()
             for exists in (there, True):
                 Path(proposed).touch()

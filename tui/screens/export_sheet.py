@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
 
 from rich.text import Text
 from textual import work
@@ -16,6 +15,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.campaign.folder.export_report import (
+    REPORT,
     Export,
     Written,
     export,
@@ -29,7 +29,7 @@ from backends.results.layouts.layout import footer
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column
 from backends.results.summary import Group
-from backends.results.translations import Lang
+from backends.results.translations import LANGUAGES, Lang
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
@@ -42,8 +42,7 @@ from tui.theme import GOOD, MUTED, WARN
 from tui.typed_ahead import typed_ahead
 from tui.widgets.text_lines import TextLines
 
-REPORT, TABLE = "report", "table"
-LANGUAGES: tuple[Lang, ...] = get_args(Lang)
+TABLE = "table"
 FRAMES = "pandas"
 """What tables of the next layouts are made with; its import takes most of a second."""
 REPORT_HAS = "environment, tables, figures, what to distrust"
@@ -167,7 +166,7 @@ class ExportSheet(Dialog[None]):
         """What Enter proposes, and what would become of a file that is there."""
         if self._written is None:
             return Text("–", MUTED)
-        path = _proposed(self._viewed.path, self._wanted)
+        path = self._viewed.path / self._wanted.file_name
         text = Text(plain(str(path)))
         if not self._exists:
             return text.append("  a new file", MUTED)
@@ -196,7 +195,7 @@ class ExportSheet(Dialog[None]):
         await asyncio.to_thread(import_module, FRAMES)
 
     def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
-        exists = os.path.exists(_proposed(self._viewed.path, what))  # noqa: PTH110 (see below)
+        exists = os.path.exists(self._viewed.path / what.file_name)  # noqa: PTH110 (see below)
         return replace(self._told(what, aligned), exists=exists)
 
     def _told(self, what: Export, aligned: bool) -> LaidOut:
@@ -308,7 +307,7 @@ class ExportSheet(Dialog[None]):
             if answer:
                 self._export_to(_as_named(chosen, meant(answer)), answer)
 
-        value = str(_proposed(self._viewed.path, chosen))
+        value = str(self._viewed.path / chosen.file_name)
         known = ", ".join(f".{one}" for one in formats_of(chosen.layout))
         words = f"Write it to this file ({known}):"
         self.app.push_screen(
@@ -363,8 +362,3 @@ def _as_named(chosen: Export, path: Path) -> Export:
 def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:
     """The campaign rewrites it by itself."""
     return what == Export() and path == campaign / "report.md"
-
-
-def _proposed(campaign: Path, what: Export) -> Path:
-    lang = "" if what.options.lang == "en" else f".{what.options.lang}"
-    return campaign / f"{what.layout or REPORT}{lang}.{what.format}"
