@@ -14,6 +14,7 @@ from tui.kept_words import DESERTED
 
 if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
+    from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.plan import Plan
     from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.host_facts import HostSnapshot
@@ -300,16 +301,16 @@ class Session:
 
     async def describe(
         self, path: Path, *, tags: tuple[str, ...] | None = None, note: str | None = None
-    ) -> None:
+    ) -> About:
         """Say something else of a campaign; what is None stays as somebody may have said it
-        meanwhile.
+        meanwhile. All that is said of it now.
 
         Raises
         ------
         DlperfError: read-only, or it cannot be written.
         """
         self._refuse_readonly()
-        await asyncio.to_thread(self._describe, path, tags, note)
+        return await asyncio.to_thread(self._describe, path, tags, note)
 
     def note_of_viewed(self) -> str:
         """What its operator noted on the campaign that is shown; "" where nothing."""
@@ -318,12 +319,14 @@ class Session:
         path = self.viewed_path
         return "" if path is None else read_about(path).note
 
-    def _describe(self, path: Path, tags: tuple[str, ...] | None, note: str | None) -> None:
+    def _describe(self, path: Path, tags: tuple[str, ...] | None, note: str | None) -> About:
         from backends.campaign.folder.tags_and_note import About, read_about  # noqa: PLC0415
 
         said = read_about(path)
         tags, note = said.tags if tags is None else tags, said.note if note is None else note
-        self.workspace.describe_campaign(path, About(tags, note))
+        about = About(tags, note)
+        self.workspace.describe_campaign(path, about)
+        return about
 
     def _refuse_readonly(self) -> None:
         if self.readonly:

@@ -341,6 +341,25 @@ async def test_tags_and_note_are_written_as_the_commands_write_them(on_disk: OnD
         await until(pilot, lambda: read_about(path) == About((), "new driver [x](y)"))
 
 
+async def test_what_was_said_is_seen_at_once_and_not_when_all_campaigns_were_read_again(
+    on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign(on_disk, "done", *DONE)
+    async with console(on_disk, SMALL) as (app, pilot):
+        await open_list(app, pilot, 1)
+        read, known = threading.Event(), on_disk.campaigns()
+        monkeypatch.setattr(on_disk, "campaigns", lambda: read.wait(30) and known)
+        try:
+            await pilot.press("t")
+            await until(pilot, lambda: isinstance(app.screen, Prompt))
+            app.screen.query_one(Input).value = "baseline"
+            await pilot.press("enter")
+            await until(pilot, partial(shows, app, "saved"))
+            assert "#baseline" in screen_text(app)
+        finally:
+            read.set()
+
+
 async def test_what_is_no_tag_is_told_where_it_is_written_and_nothing_changes(
     on_disk: OnDisk,
 ) -> None:

@@ -33,11 +33,11 @@ COLUMNS = (
     Column("runs", "Runs", 7, right=True),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
     Column("speedup", "Speedup", 7, from_width=104, right=True, if_any=True),
-    Column("grade", "Grade", 5, from_width=104, if_any=True),
+    Column("grade", "Gr", 2, if_any=True),
     Column("device", "Device", 16, from_width=130, most=32, if_any=True),
     Column("measures", "Measures", 18, from_width=150, most=52),
     Column("said", "Remarks", 14, from_width=124, most=72, if_any=True),
-    Column("begun", "Begun", 10, right=True),
+    Column("begun", "Begun", 10, right=True, gives_way=1),
 )
 
 SIMULATED = "SIMULATED"

@@ -51,6 +51,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         super().__init__()
         self._title = title
         self._box: Vertical | None = None
+        self._more_keys = Static(classes="more-keys", markup=False)
         self._most: float = BOX
         self._finished = False
         self._result: Result | None = None
@@ -89,14 +90,18 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return self._box
 
     def refresh_bindings(self) -> None:
-        """The lower frame has the keys that work now."""
+        """The lower frame has the keys that work now, and the line above it, where a dialog has
+        one, those for which there is no room there."""
         super().refresh_bindings()
         if self._box is not None and self.is_attached:
             width = self.app.size.width
             width = (
                 width if self._box.has_class("whole") else int(min(self._most, width * 96 // 100))
             )
-            set_frame(self._box, self._title, Text(hints(offered(self), width - FRAME), MUTED))
+            foot, more = hints(offered(self), width - FRAME, width - FRAME)
+            set_frame(self._box, self._title, Text(foot, MUTED))
+            self._more_keys.display = bool(more)
+            self._more_keys.update(Text(more, MUTED))
 
     def on_resize(self) -> None:
         self.refresh_bindings()
