@@ -170,4 +170,5 @@ def test_a_message_of_a_file_ends_with_its_name(width: int, deep: int) -> None:
     said = Notification(f"written to {path}", title="Export")
     shown = told_text([said], width, 1).plain
     assert shown.endswith("/speedup.md")
+    assert set(shown.split()[:-1]) <= {"Export:", "written", "to"}, "words are whole"
     assert cell_len(shown) <= width

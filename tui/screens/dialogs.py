@@ -35,6 +35,11 @@ BOX, WIDE_BOX = 76, 112
 FRAME = 6
 """Columns of a dialog, of a wide one, and those that its frame and the rounding take."""
 
+LEAST_TOLD = 36
+"""Columns of what is said over a dialog: "Export: written speedup.zh.csv"."""
+LINE = BOX - FRAME - 1
+"""Columns of what is written that are in sight, with the cursor behind them."""
+
 Result = TypeVar("Result")
 
 
@@ -109,9 +114,10 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     @property
     def told_room(self) -> int:
         """All of the last line, where the page has its keys; behind the title of what fills the
-        terminal."""
+        terminal, or over the end of that where a file's name would have no room."""
         room = super().told_room
-        return room - cell_len(self._title) - FRAME if self.has_class("-whole") else room
+        beside = max(LEAST_TOLD, room - cell_len(self._title) - FRAME)
+        return beside if self.has_class("-whole") else room
 
     def able(self, action: str) -> bool:
         """Whether the action makes sense now, once it can be seen."""

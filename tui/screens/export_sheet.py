@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
@@ -34,13 +35,13 @@ from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
-from tui.screens.dialogs import Dialog, Prompt
+from tui.screens.dialogs import FRAME, Dialog, Prompt
 from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
 from tui.screens.named_file import destination, format_of, meant, whole
-from tui.text import plain, problem
+from tui.text import both_ends, plain, problem
 from tui.theme import GOOD, MUTED, WARN
 from tui.typed_ahead import typed_ahead
-from tui.widgets.text_lines import TextLines
+from tui.widgets.text_lines import TextLines, folded
 
 TABLE = "table"
 FRAMES = "pandas"
@@ -55,7 +56,7 @@ class LaidOut:
     is proposed for it."""
 
     text: str | None
-    shown: Text
+    shown: Sequence[Text]
     columns: tuple[Column, ...] = ()
     exists: bool = False
 
@@ -68,8 +69,7 @@ class ExportSheet(Dialog[None]):
     AHEAD = Dialog.AHEAD | {key.action.partition("(")[0] for key in PANELS["export"].keys}
 
     def __init__(self, viewed: CampaignSnapshot, groups: Sequence[Group]) -> None:
-        mark = " · SIMULATED" * viewed.simulated  # the page that says so is covered
-        super().__init__(f"Export · {plain(viewed.name)}{mark}")
+        super().__init__("Export")
         self._viewed = viewed
         self._groups = groups
         self._layouts = [*(one.name for one in LAYOUTS.values() if one.fits(groups)), REPORT]
@@ -98,6 +98,9 @@ class ExportSheet(Dialog[None]):
         self._renew()
 
     def on_resize(self) -> None:
+        mark = " · SIMULATED" * self._viewed.simulated  # the page that says so is covered
+        room = self.app.size.width - FRAME - cell_len(f"Export · {mark}")
+        self._title = f"Export · {both_ends(plain(self._viewed.name), room)}{mark}"
         super().on_resize()
         self._show_choices()
 
@@ -202,7 +205,7 @@ class ExportSheet(Dialog[None]):
         try:
             text = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
         except DlperfError as error:
-            return LaidOut(None, problem(error))
+            return LaidOut(None, [*map(folded, problem(error).split())])
         lays = LAYOUTS[what.layout].tables if what.layout is not None else None
         if lays is None:
             return LaidOut(text, file_text(text))
@@ -344,7 +347,8 @@ class ExportSheet(Dialog[None]):
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
-            self.app.post_message(Said(f"written to {path}", ended="Export"))
+            told = path.name if self.here else f"to {path}"  # the sheet has a line for all of it
+            self.app.post_message(Said(f"written {told}", ended="Export"))
             if self.here:
                 self._last = path
                 self._renew()
