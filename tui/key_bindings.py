@@ -43,7 +43,7 @@ PAGES: Mapping[str, PageEntry] = {
         True,
     ),
     "results": PageEntry(
-        "Results", "throughput, speedup and export", "tui.screens.results_page:ResultsPage", True
+        "Results", "throughput, speedup and grades", "tui.screens.results_page:ResultsPage", True
     ),
 }
 """The pages by name, in the order of their digits. A new one is an entry here and its file."""

@@ -25,6 +25,7 @@ from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, ti
 from tests.console.test_keys import drawn
 from tests.support.console_terminal import Terminal
 from tui.cli.program import main
+from tui.command_palette import Palette
 from tui.replaying import ReplayApp
 from tui.screens.help import focused_panels, help_text
 from tui.session import Session
@@ -242,6 +243,17 @@ async def test_nothing_is_offered_that_asks_a_host_or_changes_something(page: st
         assert app.session.controller is None
         assert app.session.opened is not None
         assert app.session.opened.path == app.session.workspace.playback  # type: ignore[attr-defined]
+
+
+async def test_its_palette_offers_nothing_that_a_page_never_does_there_opened_or_not() -> None:
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 1000.0
+        for page in ("3", "4", "1"):
+            await pilot.press(page, "colon")
+            await until(pilot, lambda: isinstance(app.screen, Palette))
+            await pilot.press(*"export")
+            await until(pilot, lambda: "No matches found" in screen_text(app))
+            await pilot.press("escape")
 
 
 @pytest.mark.parametrize("passed", [0.0, 5.0, 20.0, 1000.0])

@@ -51,6 +51,12 @@ def tags_of(text: str) -> tuple[str, ...]:
     return checked_tags(tuple(tag.removeprefix("#") for tag in text.split()))
 
 
+class Saying(Prompt):
+    """What is said of a campaign, in the place of what was said before: that has to be seen."""
+
+    AHEAD = Dialog.AHEAD
+
+
 class CampaignList(Dialog[str]):
     """Choose a campaign; the result is ``open:PATH``, ``resume:PATH`` or ``keep:PATH``. Those that
     are marked are compared on top of it."""
@@ -278,7 +284,7 @@ class CampaignList(Dialog[str]):
         if (chosen := self._chosen()) is not None:
             words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
             tags = " ".join(chosen.about.tags)
-            prompt = Prompt("Tags", words, value=tags, check=tags_of, placeholder="baseline v100")
+            prompt = Saying("Tags", words, value=tags, check=tags_of, placeholder="baseline v100")
             self._ask(prompt, lambda text: self._describe(chosen.path, tags=tags_of(text)))
 
     def action_note(self) -> None:
@@ -286,7 +292,7 @@ class CampaignList(Dialog[str]):
             words = (
                 f"A note on {called(chosen)}, which its report has; an empty line takes it away."
             )
-            prompt = Prompt("Note", words, value=chosen.about.note, check=checked_note)
+            prompt = Saying("Note", words, value=chosen.about.note, check=checked_note)
             self._ask(prompt, lambda text: self._describe(chosen.path, note=checked_note(text)))
 
     def _ask(self, prompt: Prompt, take: Callable[[str], object]) -> None:
