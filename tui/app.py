@@ -95,9 +95,9 @@ class DlperfApp(App[str]):
         self.theme = begun_with(os.environ).name
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         for name in PAGES:
-            self.add_mode(name, partial(self._page, name))
+            self.add_mode(name, partial(self.new_page, name))
 
-    def _page(self, name: str) -> Screen[None]:
+    def new_page(self, name: str) -> Screen[None]:
         """Made when it is first opened, so that the first paint needs only one."""
         module, _, attribute = PAGES[name].where.partition(":")
         page = cast(type[Page], getattr(import_module(module), attribute))

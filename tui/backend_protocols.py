@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan
@@ -100,6 +100,7 @@ class CampaignSummary(Protocol):
     def problem(self) -> str: ...
     @property
     def about(self) -> About: ...
+    def saying(self, about: About) -> Self: ...
 
 
 class Controller(Protocol):

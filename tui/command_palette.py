@@ -20,7 +20,7 @@ from textual.worker import Worker, WorkerError
 
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.refused_keys import enabled
+from tui.refused_keys import around, enabled, never
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
@@ -48,6 +48,7 @@ class Console(Protocol):
 
     @property
     def current_mode(self) -> str: ...
+    def new_page(self, name: str) -> Screen[Any]: ...
     def opened_page(self, name: str) -> Screen[Any] | None: ...
     async def act_on(self, name: str, key: Key) -> None: ...
 
@@ -103,10 +104,9 @@ class ActionsProvider(Provider):
     """Actions that are enabled. On another page it is done there, once that is in front."""
 
     def _actions(self) -> Iterator[tuple[Key, str, Act]]:
-        start = self.focused or self.screen
-        around = list(start.ancestors_with_self)
+        there = list(around(self.screen))
         seen: set[str] = set()
-        for node in around:
+        for node in there:
             for key in _keys(node):
                 if key.action not in seen:
                     seen.add(key.action)
@@ -116,12 +116,12 @@ class ActionsProvider(Provider):
         if not self.screen.is_modal:
             if COMPARE.action in seen:  # not in a replay
                 yield COMPARE, COMPARE.label, partial(self.app.run_action, COMPARE.action)
-            yield from self._beside(around)
+            yield from self._beside(there)
             yield from self._elsewhere()
 
-    def _beside(self, around: Sequence[DOMNode]) -> Iterator[tuple[Key, str, Act]]:
+    def _beside(self, there: Sequence[DOMNode]) -> Iterator[tuple[Key, str, Act]]:
         """On the page's other panels, of each kind the first."""
-        told = {panel_of(node) for node in around}
+        told = {panel_of(node) for node in there}
         for widget in self.screen.query("*"):
             name = panel_of(widget)
             if name not in told and widget.focusable:
@@ -143,8 +143,11 @@ class ActionsProvider(Provider):
             if name == app.current_mode or empty or gone:
                 continue
             opened = app.opened_page(name)
+            unopened = app.new_page(name) if opened is None and app.session.readonly else None
             for key in PANELS[name].keys:
-                if key.palette and (opened is None or enabled(opened, key)):
+                if not key.palette or (opened is not None and not enabled(opened, key)):
+                    continue
+                if unopened is None or not never(unopened, key.action.partition("(")[0]):
                     yield key, f"{page.label}: {key.label}", partial(app.act_on, name, key)
 
     async def discover(self) -> Hits:

@@ -6,6 +6,14 @@ from collections.abc import Mapping
 
 from tui.key_types import LAST, Key, Panel
 
+PALETTE = Key(
+    "ctrl+p,colon",
+    "app.command_palette",
+    "Palette",
+    "find any action of this by name",
+    palette=False,
+    said="^p :",
+)
 HELP = Key("question_mark", "help", "Help", "explain these keys", footer=LAST, said="?")
 
 DIALOGS: Mapping[str, Panel] = {
@@ -21,6 +29,7 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=1,
                 said="Esc q ? ⏎",
             ),
+            PALETTE,
         ),
     ),
     "choice": Panel(
@@ -31,6 +40,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("escape", "leave", "Back", "change nothing", footer=2, said="Esc"),
             Key("down,j", "down", "Down", "next answer", said="↓ j"),
             Key("up,k", "up", "Up", "answer before", said="↑ k"),
+            PALETTE,
             HELP,
         ),
     ),
@@ -52,6 +62,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("i", "write", "Write", "type instead of marking", footer=4),
             Key("enter", "accept", "Accept", "take the marks", footer=5),
             Key("escape", "leave", "Cancel", "change nothing", footer=6, said="Esc"),
+            PALETTE,
             HELP,
         ),
     ),
@@ -62,6 +73,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("enter", "edit", "Change", "write another value", footer=1),
             Key("x", "reset", "Default", "back to the profile's default", footer=2),
             Key("escape", "leave", "Done", "back to the matrix", footer=3, said="Esc"),
+            PALETTE,
             HELP,
         ),
     ),
@@ -75,6 +87,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("slash", "find", "Find", "find a run, a host, a part of a command", 4, said="/"),
             Key("n", "next(1)", "Next", "to the next line that has it", footer=5),
             Key("N", "next(-1)", "Before", "to the one before", footer=6),
+            PALETTE,
             HELP,
         ),
     ),
@@ -87,6 +100,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("F", "force", "Start anyway", "start although preflight says stop", footer=3),
             Key("d", "dry_run", "Dry-run", "show every command", footer=4),
             Key("escape", "leave", "Not now", "start nothing", footer=5, said="Esc"),
+            PALETTE,
             HELP,
         ),
     ),
@@ -101,6 +115,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("y", "copy", "Copy", "copy --hosts with those that are well", footer=4),
             Key("x", "stop", "Stop", "end it; what was measured is kept", footer=5),
             Key("escape", "leave", "Close", "back to the hosts", footer=6, said="Esc"),
+            PALETTE,
             HELP,
         ),
     ),
@@ -136,16 +151,17 @@ DIALOGS: Mapping[str, Panel] = {
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=8),
             Key("s", "sort", "Sort", "by age, name, state, runs, failed, measures", footer=9),
             Key("S", "reverse", "Reverse", "the other way round", footer=13),
-            Key("t", "tag", "Tag", "give it tags, or take them away", footer=11),
-            Key("n", "note", "Note", "say something of it, which its report has", footer=12),
+            Key("t", "tag", "Tag", "give it tags, or take them away", footer=10),
+            Key("n", "note", "Note", "say something of it, which its report has", footer=11),
             Key(
                 "d",
                 "remove",
                 "Remove",
                 "from this disk, logs and all, after a question that says how much it is",
-                footer=10,
+                footer=12,
             ),
             Key("escape", "leave", "Close", "open nothing", footer=6, said="Esc"),
+            PALETTE,
             HELP,
         ),
     ),
@@ -164,6 +180,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("enter", "write", "Write", "write it to a file", footer=3),
             Key("V", "layout(-1)", "Before", "the layout before", footer=10),
             Key("escape", "leave", "Close", "back to the results", footer=5, said="Esc"),
+            PALETTE,
             HELP,
         ),
     ),
@@ -199,6 +216,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("enter", "open", "Repeats", "every repeat of the case in that campaign", footer=8),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=9),
             Key("r", "read", "Read again", "bring campaigns that go on up to date", footer=10),
+            PALETTE,
             HELP,
         ),
     ),
@@ -210,12 +228,17 @@ DIALOGS: Mapping[str, Panel] = {
             Key("b", "keep", "Keeper", "leave it to a keeper, which goes on by itself", footer=2),
             Key("o", "open", "Open read-only", "look at it, change nothing", footer=3),
             Key("escape", "leave", "Ignore", "leave it as it is", footer=4, said="Esc"),
+            PALETTE,
             HELP,
         ),
     ),
     "repeats": Panel(
         "Repeats",
         "",
-        (Key("escape", "leave", "Close", "back to the results", footer=1, said="Esc"), HELP),
+        (
+            Key("escape", "leave", "Close", "back to the results", footer=1, said="Esc"),
+            PALETTE,
+            HELP,
+        ),
     ),
 }

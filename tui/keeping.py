@@ -8,21 +8,24 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from backends.inventory.host_entry import Inventory
 from backends.keeper.process import Begun, start_keeper
+
+if TYPE_CHECKING:
+    from tui.backend_protocols import Workspace
 
 CRON_EVERY_MINUTES = 10
 
 
-def common_options(
-    inventory: Inventory, campaigns: Path, profile_dirs: Sequence[Path]
-) -> list[str]:
-    """What a keeper has to be told to see the same hosts, campaigns and profiles."""
-    words = ["--campaigns", str(campaigns.absolute())]
-    if inventory.path is not None:
-        words += ["--inventory", str(inventory.path.absolute())]
-    for directory in profile_dirs:
+def common_options(workspace: Workspace) -> list[str]:
+    """What a keeper or a replay has to be told to see the same hosts, campaigns and profiles. Of
+    simulated hosts there is no inventory: what stands for its path is what they are called."""
+    words = ["--campaigns", str(workspace.campaigns_dir.absolute())]
+    inventory = workspace.cluster.inventory.path
+    if inventory is not None and not workspace.cluster.simulated:
+        words += ["--inventory", str(inventory.absolute())]
+    for directory in workspace.profile_dirs:
         words += ["--profile-dir", str(directory.absolute())]
     return words
 

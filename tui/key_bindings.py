@@ -43,7 +43,7 @@ PAGES: Mapping[str, PageEntry] = {
         True,
     ),
     "results": PageEntry(
-        "Results", "throughput, speedup and export", "tui.screens.results_page:ResultsPage", True
+        "Results", "throughput, speedup and grades", "tui.screens.results_page:ResultsPage", True
     ),
 }
 """The pages by name, in the order of their digits. A new one is an entry here and its file."""
@@ -469,13 +469,20 @@ def key_name(key: Key) -> str:
     return key.said or _SAID.get(key.keys, key.keys)
 
 
-def hints(keys: Sequence[Key], room: int) -> str:
-    """Keys on one line, "⏎ Start  Esc Not now  ? Help", as many of the first as have room; what
-    explains the others is among them."""
+def hints(keys: Sequence[Key], *rooms: int) -> list[str]:
+    """Keys on a line for each of the ``rooms``, "⏎ Start  Esc Not now  ? Help", as many of the
+    first as have room there; what explains the others is on the first line."""
     last = [key for key in keys if key.action == "help"]
     others = [key for key in keys if key.action != "help"]
-    for shown in range(len(others), -1, -1):
-        line = "  ".join(f"{key_name(key)} {key.label}" for key in [*others[:shown], *last])
-        if cell_len(line) <= room:
-            return line
-    return ""
+    lines = []
+    for room in rooms:
+        shown = len(others)
+        while cell_len(line := _hint_line([*others[:shown], *last])) > room and shown:
+            shown -= 1
+        lines.append(line if cell_len(line) <= room else "")
+        others, last = others[shown:], []
+    return lines
+
+
+def _hint_line(keys: Sequence[Key]) -> str:
+    return "  ".join(f"{key_name(key)} {key.label}" for key in keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,16 @@ class Key:
     @property
     def written(self) -> bool:
         """Where text is typed it is text."""
-        first = self.keys.partition(",")[0]
-        return len(first) == 1 or first in _CHARACTERS
+        return _is_text(self.keys.partition(",")[0])
+
+    @property
+    def beside_text(self) -> Key:
+        """The same where text is typed: without those of its keys that are text there."""
+        names, said = self.keys.split(","), self.said.split()
+        if len(names) != len(said):
+            return self
+        pairs = zip(names, said, strict=True)
+        return replace(self, said=" ".join(word for name, word in pairs if not _is_text(name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +46,13 @@ class Panel:
     own: tuple[Key, ...] = ()
 
 
+def _is_text(name: str) -> bool:
+    return len(name) == 1 or name in _CHARACTERS
+
+
 _CHARACTERS = frozenset(
     {
-        *("space", "slash", "question_mark", "plus", "equals_sign", "minus"),
+        *("colon", "space", "slash", "question_mark", "plus", "equals_sign", "minus"),
         *("full_stop", "less_than_sign", "greater_than_sign"),
         *("left_square_bracket", "right_square_bracket"),
         *("left_curly_bracket", "right_curly_bracket"),

@@ -14,10 +14,9 @@ from tui.key_types import Key
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
-UNSEEN = "not taken: typed before this was shown"
+UNSEEN = "not taken: typed before what it is for was shown; press it again"
 NOT_HERE = {"ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it"}
 """Keys that other programs have."""
-BEHIND = "what lies over the page has the keys; Esc closes it"
 
 
 @runtime_checkable
@@ -46,7 +45,7 @@ def enabled(node: DOMNode, key: Key) -> bool:
 
 def why_refused(screen: Screen[Any], pressed: str) -> str:
     """Of a key that nothing did anything for; empty where it is not one of the page's."""
-    for node, key in _named(_around(screen), pressed):
+    for node, key in _named(around(screen), pressed):
         said = f"{key_name(key)} {as_now(node, key).label}"
         with typed_ahead(screen).at_leisure():
             if enabled(node, key):
@@ -57,10 +56,16 @@ def why_refused(screen: Screen[Any], pressed: str) -> str:
             words = node.not_now(name)
         return f"{said}: {words or 'not possible here now'}"
     if screen.is_modal:
-        page = screen.app.screen_stack[0]
-        for _, key in _named((*_around(page), screen.app), pressed):
-            return f"{key_name(key)} {key.label}: {BEHIND}"
+        below = screen.app.screen_stack[-2]
+        for _, key in _named((*around(below), *[screen.app] * (not below.is_modal)), pressed):
+            return f"{key_name(key)} {key.label}: {behind(below)}"
     return ""
+
+
+def behind(below: Screen[Any]) -> str:
+    """Who has the keys of what is directly below."""
+    name = PANELS[panel_of(below)].title if below.is_modal else "the page"
+    return f"what lies over {name} has the keys; Esc closes it"
 
 
 def where_else(pressed: str) -> str:
@@ -77,7 +82,7 @@ def where_else(pressed: str) -> str:
     return f"{name}: {there}" if there else NOT_HERE.get(pressed, "")
 
 
-def _around(screen: Screen[Any]) -> Iterator[DOMNode]:
+def around(screen: Screen[Any]) -> Iterator[DOMNode]:
     """Whatever has the keys: the widget with the focus, and all around it."""
     for node in (screen.focused or screen).ancestors_with_self:
         yield node

@@ -14,6 +14,7 @@ from tui.kept_words import DESERTED
 
 if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
+    from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.plan import Plan
     from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.host_facts import HostSnapshot
@@ -237,23 +238,15 @@ class Session:
             raise
 
     async def _keeper_of(self, path: Path) -> Begun:
-        from tui.keeping import leave_to_keeper  # noqa: PLC0415 (seldom needed)
+        from tui.keeping import common_options, leave_to_keeper  # noqa: PLC0415 (seldom needed)
 
-        return await leave_to_keeper(path, self._options())
+        return await leave_to_keeper(path, common_options(self.workspace))
 
     def replay_command(self, path: Path) -> list[str]:
         """Of a console of its own over what is recorded of a campaign."""
-        from tui.keeping import replay_command  # noqa: PLC0415 (seldom needed)
+        from tui.keeping import common_options, replay_command  # noqa: PLC0415 (seldom needed)
 
-        return replay_command(path, self._options())
-
-    def _options(self) -> list[str]:
-        from tui.keeping import common_options  # noqa: PLC0415 (seldom needed)
-
-        workspace = self.workspace
-        return common_options(
-            workspace.cluster.inventory, workspace.campaigns_dir, workspace.profile_dirs
-        )
+        return replay_command(path, common_options(self.workspace))
 
     async def ask(
         self, verb: Verb, run_ids: Sequence[str] | None = None, *, repeats: int = 0
@@ -308,16 +301,16 @@ class Session:
 
     async def describe(
         self, path: Path, *, tags: tuple[str, ...] | None = None, note: str | None = None
-    ) -> None:
+    ) -> About:
         """Say something else of a campaign; what is None stays as somebody may have said it
-        meanwhile.
+        meanwhile. All that is said of it now.
 
         Raises
         ------
         DlperfError: read-only, or it cannot be written.
         """
         self._refuse_readonly()
-        await asyncio.to_thread(self._describe, path, tags, note)
+        return await asyncio.to_thread(self._describe, path, tags, note)
 
     def note_of_viewed(self) -> str:
         """What its operator noted on the campaign that is shown; "" where nothing."""
@@ -326,12 +319,14 @@ class Session:
         path = self.viewed_path
         return "" if path is None else read_about(path).note
 
-    def _describe(self, path: Path, tags: tuple[str, ...] | None, note: str | None) -> None:
+    def _describe(self, path: Path, tags: tuple[str, ...] | None, note: str | None) -> About:
         from backends.campaign.folder.tags_and_note import About, read_about  # noqa: PLC0415
 
         said = read_about(path)
         tags, note = said.tags if tags is None else tags, said.note if note is None else note
-        self.workspace.describe_campaign(path, About(tags, note))
+        about = About(tags, note)
+        self.workspace.describe_campaign(path, about)
+        return about
 
     def _refuse_readonly(self) -> None:
         if self.readonly:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import get_args
 
-from backends.results.translations import Lang, Words, words
+from backends.results.translations import LANGUAGES, Words, words
 
 LOOKED_AT = 1 << 16
 
@@ -58,4 +57,4 @@ def _headings(w: Words) -> tuple[str, ...]:
 
 _FIRST_HEADINGS = frozenset(
     ("campaign", "profile", "table", "size", "大小", "system", "系统")
-).union(*(_headings(words(lang)) for lang in get_args(Lang)))
+).union(*(_headings(words(lang)) for lang in LANGUAGES))

@@ -6,9 +6,10 @@ The Chinese headings are those of the reports that the layouts reproduce.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, get_args
 
 Lang = Literal["en", "zh"]
+LANGUAGES: tuple[Lang, ...] = get_args(Lang)
 Said = TypeVar("Said")
 
 

@@ -185,6 +185,7 @@ class FakeSummary:
     tried_again: int = 0
 
     called = CampaignSummary.called
+    saying = CampaignSummary.saying
 
 
 def commands(case: Case, hosts: Sequence[str]) -> tuple[str, ...]:

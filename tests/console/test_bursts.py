@@ -45,7 +45,7 @@ PER_CONSOLE = 40
 """Bursts into one console before the next one is opened."""
 
 CHARACTERS = {"space": " ", "enter": "\r", "tab": "\t"}
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-/?%.="
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-/?%.=:"
 NAMED = ("space", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab")
 LEAVING = ("enter", "escape")
 SIGNS = {_character_to_key(sign): sign for sign in LETTERS}

@@ -97,6 +97,7 @@ async def test_a_campaign_is_removed_after_a_question_that_says_what_is_lost(
     campaign(on_disk, "other", *DONE, age_s=100)
     (path / "logs").mkdir()
     (path / "logs" / "a.log").write_bytes(b"x" * (3 << 20))
+    (path / "speedup.csv").write_text("exported")
     async with console(on_disk, LARGE) as (app, pilot):
         table = await open_list(app, pilot, 2)
         assert table.current_key == str(path)
@@ -104,6 +105,7 @@ async def test_a_campaign_is_removed_after_a_question_that_says_what_is_lost(
         await until(pilot, lambda: isinstance(app.screen, Choice))
         words = " ".join(cast(Choice, app.screen).text.plain.split())
         assert words.startswith("Remove done, 3.0 MiB, with its logs? 1 of 1 run ended.")
+        assert words.endswith("for good, and speedup.csv with it.")
         await pilot.press("enter")  # the answer that it begins with removes nothing
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
         assert path.is_dir()
@@ -149,9 +151,15 @@ async def test_what_is_not_removed_is_refused_before_any_question_with_the_keys_
         said.split("; ")[0].split(", last sign")[0]
         == expected.split("; ")[0].split(", last sign")[0]
     )
-    if keys := {"at work": "r goes on with it", "locked": "d removes it then"}.get(why):
-        assert keys in said
-        assert "dlperf-tui" not in said
+    keys = {
+        "at work": "r goes on with it",
+        "locked": "d removes it then",
+        "files of others": "move it away",
+        "unreadable": "by hand",
+    }
+    if keys.get(why):
+        assert keys[why] in said
+        assert "'dlperf-tui" not in said
         assert "--" not in said
     else:
         assert said == expected
@@ -331,6 +339,25 @@ async def test_tags_and_note_are_written_as_the_commands_write_them(on_disk: OnD
         app.screen.query_one(Input).value = ""
         await pilot.press("enter")
         await until(pilot, lambda: read_about(path) == About((), "new driver [x](y)"))
+
+
+async def test_what_was_said_is_seen_at_once_and_not_when_all_campaigns_were_read_again(
+    on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign(on_disk, "done", *DONE)
+    async with console(on_disk, SMALL) as (app, pilot):
+        await open_list(app, pilot, 1)
+        read, known = threading.Event(), on_disk.campaigns()
+        monkeypatch.setattr(on_disk, "campaigns", lambda: read.wait(30) and known)
+        try:
+            await pilot.press("t")
+            await until(pilot, lambda: isinstance(app.screen, Prompt))
+            app.screen.query_one(Input).value = "baseline"
+            await pilot.press("enter")
+            await until(pilot, partial(shows, app, "saved"))
+            assert "#baseline" in screen_text(app)
+        finally:
+            read.set()
 
 
 async def test_what_is_no_tag_is_told_where_it_is_written_and_nothing_changes(

@@ -11,6 +11,7 @@ from backends.campaign.plan.selection import Selection
 from backends.campaign.record.lock import CampaignLockedError
 from backends.inventory.host_entry import Inventory
 from backends.results.numbers import readable
+from backends.results.past_result import fastest
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tests.console.conftest import (
@@ -27,10 +28,12 @@ from tests.console.conftest import (
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
 from tui.cli.program import main
+from tui.key_bindings import key_name
 from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.campaign_text import campaign_rows, summary_words
 from tui.screens.dialogs import Choice
 from tui.theme import BAD, GOOD, WARN
+from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 
 
@@ -291,6 +294,34 @@ async def test_figures_have_no_columns_where_nothing_was_measured(
         columns = app.screen.query_one(KeyedTable).ordered_columns
         shown = {str(column.label) for column in columns} - {""}
         assert shown <= {"State", "Campaign", "Runs", "Measures", "Begun"}
+
+
+async def test_every_key_that_works_is_named_at_80_columns(workspace: FakeWorkspace) -> None:
+    await prepared(workspace, "unfinished")
+    async with console(workspace, SMALL) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await pilot.press("escape", "O")
+        await until(pilot, partial(shows, app, "b Keeper"))
+        seen = " ".join(screen_text(app).split())
+        for key in offered(app.screen):
+            assert f"{key_name(key)} {key.label}" in seen, "each has room"
+        assert "/ Filter s Sort t Tag n Note d Remove S Reverse" in seen, "as they are used"
+
+
+async def test_at_80_columns_names_are_whole_and_the_grade_is_told(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(Inventory(()), None, EXAMPLES)
+    workspace.past.read()
+    summaries = workspace.campaigns()
+    async with console(FakeWorkspace(EXAMPLES), SMALL) as (app, pilot):
+        app.session.workspace.summaries += summaries  # type: ignore[attr-defined]
+        await pilot.press("O")
+        for one in summaries[:9]:
+            best = fastest(workspace.past.by_campaign[one.path])
+            assert best is not None
+            await until(pilot, partial(in_one_line, app, [one.name, f" {best.grade} "]))
+    await workspace.close()
 
 
 @pytest.mark.parametrize("state", ["unfinished", "live", "finished"])

@@ -40,6 +40,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
+from tui.cli.program import main
 from tui.key_bindings import PANELS
 from tui.screens.campaign_list import CampaignList, kept_campaign, unfinished_question
 from tui.session import Session
@@ -70,6 +71,16 @@ async def until(app: DlperfApp, condition: Callable[[], object]) -> None:
         assert time.monotonic() < deadline, screen_text(app)
         await asyncio.sleep(0.02)
         tick(app)
+
+
+async def test_its_replays_are_told_of_no_inventory_for_its_hosts_are_in_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded = Path(__file__).parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
+    async with open_demo(tmp_path, SPEED, time.time()) as workspace:
+        command = Session(workspace).replay_command(recorded)
+    assert main(command[command.index("--campaigns") :]) == 2
+    assert "needs a terminal" in capsys.readouterr().err, "it was found"
 
 
 async def start(app: DlperfApp, *tags: str, profile: str = "oneflow-resnet50") -> None:

@@ -15,15 +15,18 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from textual.app import App, ComposeResult
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.folder.export_report import Export
+from backends.campaign.plan.selection import Selection
 from backends.results.render import Column, Table
 from tests.console.conftest import (
     DEADLINE_S,
     LARGE,
+    ONEFLOW,
     SMALL,
     begin,
     console,
@@ -106,7 +109,7 @@ async def test_a_name_too_long_for_a_file_is_told_and_the_sheet_stays(
 
 def test_a_preview_has_a_bound_however_long_the_file_and_its_lines_are() -> None:
     lines = ["short", "漢" * 100_000, *["x" * 10_000] * (MOST_LINES + 500)]
-    shown = file_text("\n".join(lines)).plain.split("\n")
+    shown = [line.plain for line in file_text("\n".join(lines))]
     assert shown[0] == "short"
     assert shown[1].startswith("漢" * LONGEST + "…")
     assert max(map(len, shown)) < LONGEST + 40
@@ -344,12 +347,67 @@ async def test_a_key_that_waits_for_a_layout_that_does_not_come_locks_nobody_in(
 def test_one_enormous_cell_leaves_the_others_of_its_table_in_sight() -> None:
     rows = (("1n1g", "6,871.5"), ("x" * 50_000, "y" * 50_000), ("1n4g", "漢" * 100))
     columns = (Column("case", "left"), Column("images/s"))
-    lines = tables_text([Table("", columns, rows)]).plain.splitlines()
+    lines = [line.plain for line in tables_text([Table("", columns, rows)])]
     assert max(map(cell_len, lines)) == 2 * WIDEST + 2
     heading, first, enormous, last = lines[:4]
     assert heading.index("images/s") + len("images/s") == first.index("6,871.5") + len("6,871.5")
     assert enormous == "  ".join(letter * (WIDEST - 1) + "…" for letter in "xy")
     assert last.split() == ["1n4g", "漢" * 29 + "…"]
+
+
+async def test_notes_are_folded_at_the_preview_and_rows_are_as_wide_as_they_are() -> None:
+    note = "w: Welch's interval, of the ratio of geometric means; " * 3
+    table = Table("T" * 20, (Column("case", "left"),), (("1n1g " * 24,),), note, (note,))
+
+    class Shows(App[None]):
+        def compose(self) -> ComposeResult:
+            yield TextLines()
+
+    async with Shows().run_test(size=(60, 40)) as pilot:
+        lines = pilot.app.query_one(TextLines)
+        for width in (60, 50):
+            await pilot.resize_terminal(width, 40)
+            lines.show(tables_text([table], note))
+            await pilot.pause()
+            shown = [line.plain for line in lines._lines]
+            row = next(n for n, line in enumerate(shown) if line.startswith("1n1g"))
+            assert lines.virtual_size.width == cell_len(shown[row]) == WIDEST
+            assert all(cell_len(one) <= width for n, one in enumerate(shown) if n != row)
+            assert " ".join(" ".join(shown).split()).count(" ".join(note.split())) == 3
+
+
+async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_same(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    name = "2026-11-27-" + "oneflow-resnet50-" * 5 + "end"
+    async with console(workspace, SMALL) as (app, pilot):
+        plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 2))
+        app.session.controller = workspace.controller(plan, name)
+        await open_results(workspace, app, pilot)
+        await open_export(app, pilot)
+        title = screen_text(app).splitlines()[0]
+        assert "Export · 2026-11-27-" in title
+        assert "-end ─" in title
+        await pilot.press("escape")
+        await export(app, pilot, tmp_path / "speedup.zh.md")
+        await until(pilot, partial(shows, app, "Export: written speedup.zh.md"))
+
+
+async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await open_export(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        here = Path("a.csv").absolute()
+        for typed, said in (("/tmp/a.md", "as md"), ("a.csv", f"{here}, as csv")):
+            app.screen.query_one(Input).value = typed
+            await pilot.pause()
+            meaning = "".join(words(app.screen.query_one(".meaning")).split())
+            assert meaning == "".join(said.split())
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE])
@@ -440,7 +498,7 @@ async def test_the_file_and_what_becomes_of_one_that_is_there_are_told_before_th
         sheet = await open_export(app, pilot)
         for layout in sheet._layouts:
             await choose(sheet, pilot, layout, OWN.get(layout, "table"))
-            proposed = str(export_sheet._proposed(controller.path, sheet._wanted))
+            proposed = str(controller.path / sheet._wanted.file_name)
             there = Path(proposed).exists()
             for exists in (there, True):
                 Path(proposed).touch()
@@ -489,7 +547,7 @@ async def test_the_file_is_of_the_format_that_its_name_says_and_that_is_told_bef
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         app.screen.query_one(Input).value = str(target)
         meaning = app.screen.query_one(".meaning")
-        said = f"out{suffix},as{written}"  # a long path is broken on the screen
+        said = f"as{written}"
         await until(pilot, lambda: said in "".join(words(meaning).split()))
         await pilot.press("enter")
         await until(pilot, target.exists)

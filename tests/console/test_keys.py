@@ -21,7 +21,7 @@ from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.refused_keys import BEHIND, enabled, never
+from tui.refused_keys import behind, enabled, never
 from tui.replaying import ReplayApp
 from tui.screens.help import help_text, notes_text
 
@@ -229,7 +229,7 @@ async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
             app.clear_notifications()
             await pilot.press(key)
             [said] = [one.message for one in app._notifications]
-            assert said.endswith(BEHIND)
+            assert said.endswith(behind(app.screen_stack[0]))
         app.clear_notifications()
         for key in ("5", "x", "down", "left"):
             await pilot.press(key)

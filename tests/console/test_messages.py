@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.notifications import Notification, Notifications
+from textual.widgets import Input
 
 from backends.campaign.folder.tags_and_note import About, write_about
+from backends.campaign.plan.selection import Selection
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, until
-from tests.console.fakes import FakeWorkspace
+from tests.console.conftest import (
+    LARGE,
+    ONEFLOW,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    type_ahead,
+    until,
+)
+from tests.console.fakes import FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
+from tui.command_palette import Palette
 from tui.messages import MOST_AT_ONCE, Problem, Said, let_pass, make_room
-from tui.refused_keys import BEHIND
+from tui.screens.campaign_list import Unfinished
+from tui.screens.dialogs import Choice, Dialog
 from tui.widgets.told import told_text
 
 SEVERITIES = st.sampled_from(["information", "warning", "error"])
@@ -129,10 +144,10 @@ async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stand
         assert "six marked" not in screen_text(app)
         shown = screen_text(app).splitlines()
         await pilot.press("N")
-        await until(pilot, lambda: BEHIND in screen_text(app))
+        await until(pilot, lambda: "over the page has the keys" in screen_text(app))
         assert screen_text(app).splitlines()[:-2] == shown[:-2], "only the last lines"
         await pilot.press("escape")
-        await until(pilot, lambda: BEHIND not in screen_text(app))
+        await until(pilot, lambda: "over the page has the keys" not in screen_text(app))
         assert screen_text(app).count("no answer") == 1
 
 
@@ -155,13 +170,71 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         assert "your note  on the old switch" in screen_text(app)
 
 
-async def test_ctrl_p_in_a_dialog_says_why_it_does_nothing(workspace: FakeWorkspace) -> None:
+async def test_a_key_of_what_lies_directly_below_a_dialog_is_told_to_be_behind_it(
+    workspace: FakeWorkspace,
+) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await pilot.press("question_mark")
-        dialog = app.screen
-        await pilot.press("ctrl+p")
-        await until(pilot, lambda: f"Palette: {BEHIND}" in screen_text(app))
-        assert app.screen is dialog
+        await pilot.press("O", "question_mark", "slash")
+        said = "/ Filter: what lies over Campaigns has the keys; Esc closes it"
+        await until(pilot, lambda: said in screen_text(app))
+
+
+@pytest.mark.parametrize("key", ["ctrl+p", ":"])
+@pytest.mark.parametrize("way", ["O", "?", "2p", "2d", "2s", "N"])
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_the_palette_opens_over_a_dialog_and_has_what_is_typed_behind_it(
+    workspace: FakeWorkspace, way: str, key: str, at_once: bool
+) -> None:
+    workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        if not at_once:
+            await type_ahead(app, pilot, *way)
+            assert isinstance(app.screen, Dialog)
+        await type_ahead(app, pilot, *(way if at_once else ""), key, *"dnpex")
+        assert isinstance(app.screen, Palette)
+        assert app.screen.query_one(Input).value == "dnpex"
+        assert isinstance(app.screen_stack[-2], Dialog)
+        await pilot.press("escape")
+        assert isinstance(app.screen, Dialog)
+
+
+async def test_a_palette_typed_ahead_of_a_dialog_does_nothing_there_that_has_to_be_seen_first(
+    workspace: FakeWorkspace,
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 1))
+    path = workspace.controller(plan, "left").path
+    workspace.summaries = [FakeSummary("left", path, "unfinished", 0, 1)]
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await pilot.press("escape")
+        for word, key in (("resume", "r"), ("remove", "d"), ("keeper", "b")):
+            await type_ahead(app, pilot, "O", ":", *word)
+            assert isinstance(app.screen, Palette)
+            assert f"({key})" not in screen_text(app)
+            await type_ahead(app, pilot, "enter")
+            assert not workspace.resumed
+            await pilot.press("escape", "escape")
+        await type_ahead(app, pilot, "O", ":")
+        await pilot.press(*"resume")
+        await until(pilot, lambda: "Resume  (r)" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.resumed)
+
+
+async def test_what_is_chosen_in_a_palette_over_a_dialog_is_done_there_and_nothing_else_is_offered(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O", "j", "colon")
+        palette = app.screen
+        assert isinstance(palette, Palette)
+        await until(pilot, lambda: "Replay  (p)" in screen_text(app))
+        assert "Matrix" not in screen_text(app).partition("Replay  (p)")[2]
+        await type_ahead(app, pilot, *"remove", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "Remove b, " in screen_text(app)
 
 
 @given(st.integers(30, 120), st.integers(0, 120))
@@ -170,4 +243,5 @@ def test_a_message_of_a_file_ends_with_its_name(width: int, deep: int) -> None:
     said = Notification(f"written to {path}", title="Export")
     shown = told_text([said], width, 1).plain
     assert shown.endswith("/speedup.md")
+    assert set(shown.split()[:-1]) <= {"Export:", "written", "to"}, "words are whole"
     assert cell_len(shown) <= width

@@ -232,7 +232,7 @@ def test_letters_of_a_description_are_no_match() -> None:
 async def test_the_palette_runs_what_is_chosen(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         await pilot.press("ctrl+p", *"results")
-        await until(pilot, lambda: "throughput, speedup and export" in screen_text(app))
+        await until(pilot, lambda: "throughput, speedup and grades" in screen_text(app))
         assert "Results: " not in screen_text(app), "there is no campaign"
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "results")

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shutil
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,7 +23,9 @@ from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, tick, until
 from tests.console.test_keys import drawn
+from tests.support.console_terminal import Terminal
 from tui.cli.program import main
+from tui.command_palette import Palette
 from tui.replaying import ReplayApp
 from tui.screens.help import focused_panels, help_text
 from tui.session import Session
@@ -31,6 +34,7 @@ from tui.widgets.keyed_table import KeyedTable
 
 RECORDED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
 OF_HOSTS = {"probe_one", "probe_all", "login", "precheck", "start", "export", "campaigns"}
+ALTERNATE_SCREEN, MAIN_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 CHANGES = {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
 
 
@@ -241,6 +245,17 @@ async def test_nothing_is_offered_that_asks_a_host_or_changes_something(page: st
         assert app.session.opened.path == app.session.workspace.playback  # type: ignore[attr-defined]
 
 
+async def test_its_palette_offers_nothing_that_a_page_never_does_there_opened_or_not() -> None:
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 1000.0
+        for page in ("3", "4", "1"):
+            await pilot.press(page, "colon")
+            await until(pilot, lambda: isinstance(app.screen, Palette))
+            await pilot.press(*"export")
+            await until(pilot, lambda: "No matches found" in screen_text(app))
+            await pilot.press("escape")
+
+
 @pytest.mark.parametrize("passed", [0.0, 5.0, 20.0, 1000.0])
 async def test_a_recorded_host_is_what_it_was_at_that_moment_and_not_ready_today(
     passed: float,
@@ -399,6 +414,23 @@ def test_without_a_terminal_too_it_is_said_that_there_is_no_such_campaign(
         assert said.count("\n") == 1
         assert f"no campaign '{word}'" in said
         assert meant in said
+
+
+def test_nothing_is_left_of_it_on_the_terminal(tmp_path: Path) -> None:
+    program = "import sys; from tui.cli.program import main; sys.exit(main(sys.argv[1:-1]))"
+    words = [sys.executable, "-c", program, "replay", str(RECORDED)]
+    terminal = Terminal(words, SMALL, tmp_path)
+    try:
+        assert terminal.shows(b"REPLAY")
+        terminal.press(["q"])
+        assert terminal.ends() == 0
+    finally:
+        terminal.close()
+    before, _, after = bytes(terminal.received).partition(ALTERNATE_SCREEN)
+    assert f"reading {RECORDED.name}".encode() in before
+    assert b"\n" not in before
+    assert before.endswith(b"\r\x1b[K"), "the line is taken away"
+    assert b"reading" not in after.partition(MAIN_SCREEN)[2]
 
 
 async def test_results_say_how_many_runs_count_and_how_many_were_profiled() -> None:

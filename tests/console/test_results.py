@@ -227,7 +227,7 @@ async def test_the_report_goes_by_default_into_the_campaign(workspace: FakeWorks
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         assert app.screen.query_one(Input).value == str(controller.path / "report.md")
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "written to"))
+        await until(pilot, partial(shows, app, "Export: written"))
         report = (controller.path / "report.md").read_text(encoding="utf-8")
         assert "29.67" in report
 

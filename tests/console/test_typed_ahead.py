@@ -177,6 +177,38 @@ async def test_campaigns_are_marked_by_keys_that_were_typed_at_the_list(
         assert list(dialog._marked) == ([] if ahead else paths[:2])
 
 
+@pytest.mark.parametrize(("key", "title"), [("t", "Tags"), ("n", "Note")])
+async def test_tags_and_a_note_can_be_typed_in_one_go_with_the_way_to_their_campaign(
+    workspace: FakeWorkspace, key: str, title: str
+) -> None:
+    workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
+    async with console(workspace) as (app, pilot):
+        await type_ahead(app, pilot, "O", "j", key, *"v100")
+        prompt = app.screen
+        assert isinstance(prompt, Prompt)
+        assert prompt._title == title
+        assert " b" in prompt._text.plain
+        assert prompt.query_one(Input).value == "v100"
+        await pilot.press("enter")  # not in the same go: what was said before is seen first
+        await until(pilot, partial(shows, app, "saved"))
+        assert [bool(one.about.tags or one.about.note) for one in workspace.summaries] == [
+            False,
+            True,
+        ]
+
+
+async def test_a_key_that_acts_at_once_on_what_was_not_shown_yet_says_so_truly(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
+    async with console(workspace) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await type_ahead(app, pilot, "j", "d")
+        assert isinstance(app.screen, CampaignList)
+        await until(pilot, partial(shows, app, "d Remove: not taken: typed before what it is for"))
+
+
 MARKING = ("space", "x", "a", "n")
 
 

@@ -179,7 +179,11 @@ def _remove_after_question(
     what = f"{_many(campaigns)}, {bytes_text(sum(sizes))}"
     if not yes:
         print_rows(campaign_rows(campaigns, sizes))
-        if not agreed(f"Remove {what}, with their logs?", unasked=f"nothing removed of {what}"):
+        exports = dict.fromkeys(name for one in found for name in one.exports)
+        also = f" and exports ({', '.join(exports)})" if exports else ""
+        if not agreed(
+            f"Remove {what}, with their logs{also}?", unasked=f"nothing removed of {what}"
+        ):
             say("nothing removed")
             return WRONG
     code = OK

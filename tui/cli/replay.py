@@ -10,7 +10,7 @@ from profiles.errors import SelectionError
 from tui.cli.console import check_terminal
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_campaign, open_workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.output import said_meanwhile
 from tui.garbage import imports_left_out
 
 SLOWEST, FASTEST = 1.0, 100.0
@@ -38,10 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)  # holds what a bundle is unpacked into
     path = workspace.find_to_read(arguments.campaign)
     check_terminal(f"report {shlex.quote(arguments.campaign)}")
-    say(f"reading {clean_text(path.name)} …")  # which takes a second or more
-    with imports_left_out():
-        from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415 (as the app)
-        from tui.replaying import ReplayApp  # noqa: PLC0415 (Textual takes a quarter of a second)
+    with said_meanwhile(f"reading {clean_text(path.name)} …"):  # which takes a second or more
+        with imports_left_out():
+            # As the app: Textual takes a quarter of a second.
+            from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415
+            from tui.replaying import ReplayApp  # noqa: PLC0415
 
-    ReplayApp(ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir)).run()
+        app = ReplayApp(ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir))
+    app.run()
     return OK

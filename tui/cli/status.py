@@ -126,11 +126,10 @@ def _print_status(snapshot: CampaignSnapshot) -> None:
 
 
 def _say_how_to_go_on(workspace: Workspace, path: Path) -> None:
-    from tui.cli.shared.detach import options_of  # noqa: PLC0415 (where it is needed)
-    from tui.keeping import cron_line  # noqa: PLC0415
+    from tui.keeping import common_options, cron_line  # noqa: PLC0415 (where it is needed)
 
     say(f"go on with it: dlperf-tui resume {path.name}, or resume --detach {path.name}")
-    say(f"or by cron: {cron_line(path, options_of(workspace))}")
+    say(f"or by cron: {cron_line(path, common_options(workspace))}")
 
 
 def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:

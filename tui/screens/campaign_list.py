@@ -16,7 +16,7 @@ from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
-from tui.messages import Problem
+from tui.messages import Problem, Said
 from tui.past_reading import PastReading
 from tui.row_order import RowOrder
 from tui.screens.campaign_text import (
@@ -51,6 +51,12 @@ def tags_of(text: str) -> tuple[str, ...]:
     return checked_tags(tuple(tag.removeprefix("#") for tag in text.split()))
 
 
+class Saying(Prompt):
+    """What is said of a campaign, in the place of what was said before: that has to be seen."""
+
+    AHEAD = Dialog.AHEAD
+
+
 class CampaignList(Dialog[str]):
     """Choose a campaign; the result is ``open:PATH``, ``resume:PATH`` or ``keep:PATH``. Those that
     are marked are compared on top of it."""
@@ -59,15 +65,10 @@ class CampaignList(Dialog[str]):
     READS_RESULTS = True
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
-    """They start nothing."""
-    WORDS = (
-        "Any campaign can be looked at; one that is not finished can be resumed. Space marks, and "
-        "c compares what is marked."
-    )
-    WORDS_READONLY = (
-        "Any campaign can be looked at. Space marks, and c compares what is marked. This console "
-        "is read-only."
-    )
+    AHEAD |= {"tag", "note"}
+    """They start nothing, or name in a dialog of their own what they are for."""
+    WORDS = "One that is not finished can be resumed; c compares what is marked."
+    WORDS_READONLY = "This console is read-only. c compares what is marked."
 
     def __init__(
         self, title: str, session: Session, summaries: Sequence[CampaignSummary] | None = None
@@ -89,6 +90,7 @@ class CampaignList(Dialog[str]):
             yield Static(Text(self._words), classes="message", markup=False)
             yield self._panel
             yield Static(classes="chosen", markup=False)
+            yield self._more_keys
 
     @property
     def _words(self) -> str:
@@ -128,7 +130,6 @@ class CampaignList(Dialog[str]):
             found = before  # said when it is asked for
         if self.here and self._summaries is before:
             self._take(found)
-            self._say_chosen()
             self.refresh_bindings()
 
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
@@ -145,6 +146,7 @@ class CampaignList(Dialog[str]):
         self._marked = {path: None for path in self._marked if path in there}
         if self.here:
             self._fill()
+            self._say_chosen()
             if new and self.READS_RESULTS:
                 self.read_results()
 
@@ -282,7 +284,7 @@ class CampaignList(Dialog[str]):
         if (chosen := self._chosen()) is not None:
             words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
             tags = " ".join(chosen.about.tags)
-            prompt = Prompt("Tags", words, value=tags, check=tags_of, placeholder="baseline v100")
+            prompt = Saying("Tags", words, value=tags, check=tags_of, placeholder="baseline v100")
             self._ask(prompt, lambda text: self._describe(chosen.path, tags=tags_of(text)))
 
     def action_note(self) -> None:
@@ -290,7 +292,7 @@ class CampaignList(Dialog[str]):
             words = (
                 f"A note on {called(chosen)}, which its report has; an empty line takes it away."
             )
-            prompt = Prompt("Note", words, value=chosen.about.note, check=checked_note)
+            prompt = Saying("Note", words, value=chosen.about.note, check=checked_note)
             self._ask(prompt, lambda text: self._describe(chosen.path, note=checked_note(text)))
 
     def _ask(self, prompt: Prompt, take: Callable[[str], object]) -> None:
@@ -303,7 +305,12 @@ class CampaignList(Dialog[str]):
     def _describe(
         self, path: Path, *, tags: tuple[str, ...] | None = None, note: str | None = None
     ) -> None:
-        self._change(self._session.describe(path, tags=tags, note=note), "campaign-said")
+        async def described() -> None:
+            about = await self._session.describe(path, tags=tags, note=note)
+            self._take([s.saying(about) if s.path == path else s for s in self._summaries or ()])
+            self.app.post_message(Said("saved"))
+
+        self._change(described(), "campaign-said")
 
     @work(exclusive=True, group="campaign-size", description="look at a campaign to be removed")
     async def action_remove(self) -> None:

@@ -33,11 +33,11 @@ COLUMNS = (
     Column("runs", "Runs", 7, right=True),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
     Column("speedup", "Speedup", 7, from_width=104, right=True, if_any=True),
-    Column("grade", "Grade", 5, from_width=104, if_any=True),
+    Column("grade", "Gr", 2, if_any=True),
     Column("device", "Device", 16, from_width=130, most=32, if_any=True),
     Column("measures", "Measures", 18, from_width=150, most=52),
     Column("said", "Remarks", 14, from_width=124, most=72, if_any=True),
-    Column("begun", "Begun", 10, right=True),
+    Column("begun", "Begun", 10, right=True, gives_way=1),
 )
 
 SIMULATED = "SIMULATED"
@@ -168,7 +168,11 @@ def called(summary: CampaignSummary) -> str:
 
 def not_removable(error: DlperfError) -> DlperfError:
     """The same with the keys that help here, in the place of commands."""
-    from backends.campaign.folder.remove import LeftOnHostsError  # noqa: PLC0415 (seldom needed)
+    from backends.campaign.folder.remove import (  # noqa: PLC0415 (seldom needed)
+        HoldsOthersError,
+        LeftOnHostsError,
+        UnknownLeftError,
+    )
 
     if isinstance(error, CampaignLockedError):
         remedy = "quit the console that writes it; d removes it then"
@@ -176,6 +180,10 @@ def not_removable(error: DlperfError) -> DlperfError:
             remedy = "Enter opens it, and C on Runs ends it; d removes it then"
     elif isinstance(error, LeftOnHostsError):
         remedy = "r goes on with it, and C on Runs ends and verifies it; d removes it then"
+    elif isinstance(error, HoldsOthersError):
+        remedy = "move it away; d removes the campaign then"
+    elif isinstance(error, UnknownLeftError):
+        remedy = "look at its hosts, then remove its directory by hand"
     else:
         return error
     return DlperfError(error.what, where=error.where, remedy=remedy)
@@ -187,7 +195,8 @@ def remove_question(asked: Removable) -> Choice:
     runs = f"{summary.done} of {counted(summary.total, 'run')} ended"
     words = (
         f"Remove {called(summary)}, {bytes_text(asked.size)}, with its logs? {runs}. All that was "
-        "measured, its reports, tags and note are gone from this disk for good."
+        "measured, its reports, tags and note are gone from this disk for good"
     )
+    words += f", and {', '.join(asked.exports)} with it." if asked.exports else "."
     answers = (Answer("y", "remove it", "yes", destroys=True), Answer("n", "keep it", "no"))
     return Choice("Remove campaign", words, answers)

@@ -35,6 +35,11 @@ BOX, WIDE_BOX = 76, 112
 FRAME = 6
 """Columns of a dialog, of a wide one, and those that its frame and the rounding take."""
 
+LEAST_TOLD = 36
+"""Columns of what is said over a dialog: "Export: written speedup.zh.csv"."""
+LINE = BOX - FRAME - 1
+"""Columns of what is written that are in sight, with the cursor behind them."""
+
 Result = TypeVar("Result")
 
 
@@ -51,6 +56,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         super().__init__()
         self._title = title
         self._box: Vertical | None = None
+        self._more_keys = Static(classes="more-keys", markup=False)
         self._most: float = BOX
         self._finished = False
         self._result: Result | None = None
@@ -89,14 +95,18 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return self._box
 
     def refresh_bindings(self) -> None:
-        """The lower frame has the keys that work now."""
+        """The lower frame has the keys that work now, and the line above it, where a dialog has
+        one, those for which there is no room there."""
         super().refresh_bindings()
         if self._box is not None and self.is_attached:
             width = self.app.size.width
             width = (
                 width if self._box.has_class("whole") else int(min(self._most, width * 96 // 100))
             )
-            set_frame(self._box, self._title, Text(hints(offered(self), width - FRAME), MUTED))
+            foot, more = hints(offered(self), width - FRAME, width - FRAME)
+            set_frame(self._box, self._title, Text(foot, MUTED))
+            self._more_keys.display = bool(more)
+            self._more_keys.update(Text(more, MUTED))
 
     def on_resize(self) -> None:
         self.refresh_bindings()
@@ -104,9 +114,10 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     @property
     def told_room(self) -> int:
         """All of the last line, where the page has its keys; behind the title of what fills the
-        terminal."""
+        terminal, or over the end of that where a file's name would have no room."""
         room = super().told_room
-        return room - cell_len(self._title) - FRAME if self.has_class("-whole") else room
+        beside = max(LEAST_TOLD, room - cell_len(self._title) - FRAME)
+        return beside if self.has_class("-whole") else room
 
     def able(self, action: str) -> bool:
         """Whether the action makes sense now, once it can be seen."""

@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.campaign.folder.export_report import (
+    REPORT,
     Export,
     Written,
     export,
@@ -29,21 +30,20 @@ from backends.results.layouts.layout import footer
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column
 from backends.results.summary import Group
-from backends.results.translations import Lang
+from backends.results.translations import LANGUAGES, Lang
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
-from tui.screens.dialogs import Dialog, Prompt
+from tui.screens.dialogs import FRAME, Dialog, Prompt
 from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
 from tui.screens.named_file import destination, format_of, meant, whole
-from tui.text import plain, problem
+from tui.text import both_ends, plain, problem
 from tui.theme import GOOD, MUTED, WARN
 from tui.typed_ahead import typed_ahead
-from tui.widgets.text_lines import TextLines
+from tui.widgets.text_lines import TextLines, folded
 
-REPORT, TABLE = "report", "table"
-LANGUAGES: tuple[Lang, ...] = get_args(Lang)
+TABLE = "table"
 FRAMES = "pandas"
 """What tables of the next layouts are made with; its import takes most of a second."""
 REPORT_HAS = "environment, tables, figures, what to distrust"
@@ -56,7 +56,7 @@ class LaidOut:
     is proposed for it."""
 
     text: str | None
-    shown: Text
+    shown: Sequence[Text]
     columns: tuple[Column, ...] = ()
     exists: bool = False
 
@@ -69,8 +69,7 @@ class ExportSheet(Dialog[None]):
     AHEAD = Dialog.AHEAD | {key.action.partition("(")[0] for key in PANELS["export"].keys}
 
     def __init__(self, viewed: CampaignSnapshot, groups: Sequence[Group]) -> None:
-        mark = " · SIMULATED" * viewed.simulated  # the page that says so is covered
-        super().__init__(f"Export · {plain(viewed.name)}{mark}")
+        super().__init__("Export")
         self._viewed = viewed
         self._groups = groups
         self._layouts = [*(one.name for one in LAYOUTS.values() if one.fits(groups)), REPORT]
@@ -99,6 +98,9 @@ class ExportSheet(Dialog[None]):
         self._renew()
 
     def on_resize(self) -> None:
+        mark = " · SIMULATED" * self._viewed.simulated  # the page that says so is covered
+        room = self.app.size.width - FRAME - cell_len(f"Export · {mark}")
+        self._title = f"Export · {both_ends(plain(self._viewed.name), room)}{mark}"
         super().on_resize()
         self._show_choices()
 
@@ -167,7 +169,7 @@ class ExportSheet(Dialog[None]):
         """What Enter proposes, and what would become of a file that is there."""
         if self._written is None:
             return Text("–", MUTED)
-        path = _proposed(self._viewed.path, self._wanted)
+        path = self._viewed.path / self._wanted.file_name
         text = Text(plain(str(path)))
         if not self._exists:
             return text.append("  a new file", MUTED)
@@ -196,14 +198,14 @@ class ExportSheet(Dialog[None]):
         await asyncio.to_thread(import_module, FRAMES)
 
     def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
-        exists = os.path.exists(_proposed(self._viewed.path, what))  # noqa: PTH110 (see below)
+        exists = os.path.exists(self._viewed.path / what.file_name)  # noqa: PTH110 (see below)
         return replace(self._told(what, aligned), exists=exists)
 
     def _told(self, what: Export, aligned: bool) -> LaidOut:
         try:
             text = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
         except DlperfError as error:
-            return LaidOut(None, problem(error))
+            return LaidOut(None, [*map(folded, problem(error).split())])
         lays = LAYOUTS[what.layout].tables if what.layout is not None else None
         if lays is None:
             return LaidOut(text, file_text(text))
@@ -308,7 +310,7 @@ class ExportSheet(Dialog[None]):
             if answer:
                 self._export_to(_as_named(chosen, meant(answer)), answer)
 
-        value = str(_proposed(self._viewed.path, chosen))
+        value = str(self._viewed.path / chosen.file_name)
         known = ", ".join(f".{one}" for one in formats_of(chosen.layout))
         words = f"Write it to this file ({known}):"
         self.app.push_screen(
@@ -345,7 +347,8 @@ class ExportSheet(Dialog[None]):
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
-            self.app.post_message(Said(f"written to {path}", ended="Export"))
+            told = path.name if self.here else f"to {path}"  # the sheet has a line for all of it
+            self.app.post_message(Said(f"written {told}", ended="Export"))
             if self.here:
                 self._last = path
                 self._renew()
@@ -363,8 +366,3 @@ def _as_named(chosen: Export, path: Path) -> Export:
 def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:
     """The campaign rewrites it by itself."""
     return what == Export() and path == campaign / "report.md"
-
-
-def _proposed(campaign: Path, what: Export) -> Path:
-    lang = "" if what.options.lang == "en" else f".{what.options.lang}"
-    return campaign / f"{what.layout or REPORT}{lang}.{what.format}"

@@ -11,6 +11,7 @@ from backends.results.render import Align, Column, Table
 from profiles.cleantext import clean_text
 from tui.text import shorten
 from tui.theme import ACCENT, MUTED
+from tui.widgets.text_lines import folded
 
 MOST_LINES = 2_000
 """Of a preview; the file has all."""
@@ -21,25 +22,24 @@ WIDEST = 60
 """Columns of an aligned cell: one that is wider is cut, as all others would stand far apart."""
 
 
-def tables_text(tables: Sequence[Table], below: str = "") -> Text:
-    """Titles, captions, aligned cells and notes, as wide as they are; a line ``below`` them."""
+def tables_text(tables: Sequence[Table], below: str = "") -> list[Text]:
+    """Aligned cells, as wide as they are; titles, captions, notes and a line ``below`` all of them,
+    which go on in the next line."""
     lines = [line for table in tables for line in _table_lines(table)]
-    lines += [Text(clean_text(below), MUTED)] if below else []
+    lines += [folded(Text(clean_text(below), MUTED))] if below else []
     return _shown(lines[:MOST_LINES], len(lines))
 
 
-def file_text(text: str) -> Text:
+def file_text(text: str) -> list[Text]:
     """What is written, line by line, safe to show."""
     lines = text.split("\n")
     shown = [Text(clean_text(line, cap=LONGEST)) for line in lines[:MOST_LINES]]
     return _shown(shown, len(lines))
 
 
-def _shown(lines: Sequence[Text], of: int) -> Text:
-    text = Text("\n", end="", no_wrap=True).join(lines)
-    if of > len(lines):
-        text.append(f"\n… {of - len(lines):,} more lines are in the file", MUTED)
-    return text
+def _shown(lines: Sequence[Text], of: int) -> list[Text]:
+    left = of - len(lines)
+    return [*lines, *[Text(f"… {left:,} more lines are in the file", MUTED)] * (left > 0)]
 
 
 def _table_lines(table: Table) -> Iterator[Text]:
@@ -48,9 +48,9 @@ def _table_lines(table: Table) -> Iterator[Text]:
     ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     if table.title:
-        yield Text(clean_text(table.title), "bold")
+        yield folded(Text(clean_text(table.title), "bold"))
     if table.caption:
-        yield Text(clean_text(table.caption), MUTED)
+        yield folded(Text(clean_text(table.caption), MUTED))
     for number, row in enumerate(cells):
         padded = (
             _padded(cell, width, column.align)
@@ -58,7 +58,7 @@ def _table_lines(table: Table) -> Iterator[Text]:
         )
         yield Text("  ".join(padded).rstrip(), MUTED if number == 0 else "")
     for note in table.notes:
-        yield Text(clean_text(note), MUTED)
+        yield folded(Text(clean_text(note), MUTED))
     if table.links:
         yield Text(f"logs: {len(table.links)}, linked in the file", MUTED)
     yield Text()

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from rich.cells import cell_len
+
 from backends.results.result_files import write_atomically
 from profiles.errors import DlperfError
-from tui.screens.dialogs import Answer, Choice
+from tui.screens.dialogs import LINE, Answer, Choice
 
 Format = TypeVar("Format", bound=str)
 
@@ -64,10 +66,12 @@ def format_of(path: Path, formats: Sequence[Format], chosen: Format) -> Format:
 
 
 def whole(text: str, written: Callable[[Path], str]) -> str:
-    """Where it will be written and as what (``written``), or why it cannot be."""
+    """Where it will be written, unless that is what can be read already, and as what
+    (``written``); or why it cannot be."""
     try:
         path = meant(text)
-        return f"{path}, as {written(path)}"
+        read = text == str(path) and cell_len(text) <= LINE
+        return f"as {written(path)}" if read else f"{path}, as {written(path)}"
     except DlperfError as error:
         return error.what
 

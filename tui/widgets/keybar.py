@@ -45,7 +45,8 @@ def offered(screen: Screen[Any]) -> list[Key]:
             continue
         if node not in words:
             words[node] = _moment(node)
-        found[key.action] = _as_now(key, *words[node])
+        shown = _as_now(key, *words[node])
+        found[key.action] = shown.beside_text if written else shown
     return sorted(found.values(), key=lambda key: key.footer)
 
 

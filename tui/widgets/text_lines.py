@@ -1,6 +1,8 @@
-"""Lines as wide as they are, marked where they go on; as long as there are."""
+"""Lines as wide as they are, marked where they go on, or folded; as long as there are."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -9,9 +11,15 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.key_bindings import bindings
-from tui.text import shorten
+from tui.text import fitting
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
+
+
+def folded(line: Text) -> Text:
+    """The line, which is to be folded between its words at the width that there is."""
+    line.no_wrap = False
+    return line
 
 
 class TextLines(ScrollView, can_focus=True):
@@ -22,6 +30,7 @@ class TextLines(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="panel")
+        self._given: Sequence[Text] = ()
         self._lines: list[Text] = []
         self._about = ""
 
@@ -30,13 +39,22 @@ class TextLines(ScrollView, can_focus=True):
         """Beside the scrollbar, which stands over what is behind it."""
         return self.scrollable_content_region.width
 
-    def show(self, text: Text) -> None:
-        self._lines = list(text.split(allow_blank=True))
+    def show(self, lines: Sequence[Text]) -> None:
+        self._given = lines
+        self._lay_out()
+        self.scroll_home(animate=False)
+        self.on_resize()  # the scrollbar comes and goes
+
+    def _lay_out(self) -> None:
+        width, console = self._width, self.app.console
+        self._lines = [
+            part
+            for line in self._given
+            for part in (line.wrap(console, width) if line.no_wrap is False and width else (line,))
+        ]
         widest = max((line.cell_len for line in self._lines), default=0)
         self.virtual_size = Size(widest, len(self._lines))
-        self.scroll_home(animate=False)
         self.refresh()
-        self.on_resize()  # the scrollbar comes and goes
 
     def entitle(self, about: str) -> None:
         """In the frame, with the columns that are in sight where that is not all of them."""
@@ -44,11 +62,15 @@ class TextLines(ScrollView, can_focus=True):
         first, room, widest = self.scroll_offset.x, self._width, self.virtual_size.width
         if 0 < room < widest:
             more = f" · columns {first + 1} to {min(first + room, widest)} of {widest}: ← →"
-            about = shorten(about, max(1, room - cell_len(more) - 2)) + more
+            about = fitting(about.split(", "), max(1, room - cell_len(more) - 2), ", ") + more
         set_frame(self, about)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(lambda: self.entitle(self._about))
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        self._lay_out()
+        self.entitle(self._about)
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_x(old_value, new_value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 from textual.notifications import Notification, Notifications
@@ -11,7 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tui.messages import PASSING
-from tui.text import both_ends, shorten
+from tui.text import shorten
 from tui.theme import ACCENT, BAD, TEXT, WARN
 
 _COLOURS = {"information": ACCENT, "warning": WARN, "error": BAD}
@@ -78,6 +79,17 @@ def _within(words: Text, width: int, lines: int) -> list[Text]:
         for line in wrapped[: lines - 1]:  # a long name is broken, and no space is in it
             rest = rest[rest.index(line.plain.strip()) + len(line.plain.strip()) :]
         rest = " ".join(rest.split())
-        cut = both_ends if "/" in rest.rpartition(" ")[2] else shorten  # a file's name is its end
+        cut = _ending_in_path if "/" in rest.rpartition(" ")[2] else shorten
         wrapped[lines - 1 :] = [Text(cut(rest, width), TEXT)]
     return wrapped
+
+
+def _ending_in_path(words: str, width: int) -> str:
+    """A file's name is the end of its path: of that the beginning goes, and before it as many whole
+    words as the name leaves room for."""
+    before, _, path = words.rpartition(" ")
+    name = path[path.rindex("/") :]
+    while before and cell_len(f"{before} …{name}") > width:
+        before = before.rpartition(" ")[0]
+    room = width - (cell_len(before) + 1 if before else 0)
+    return f"{before} {shorten(path[::-1], room)[::-1]}".lstrip()

@@ -16,9 +16,11 @@ from backends.results.publish import LAYOUTS, publish
 from backends.results.result_files import write_atomically
 from backends.results.side_by_side import logs_from
 from backends.results.summary import summarise
+from backends.results.translations import LANGUAGES
 from profiles.errors import DlperfError
 
 Written = Format | Literal["html"]
+REPORT = "report"
 REPORT_FORMATS: tuple[Written, ...] = ("md", "html")
 
 
@@ -30,10 +32,26 @@ class Export:
     format: Written = "md"
     options: LayoutOptions = DEFAULT
 
+    @property
+    def file_name(self) -> str:
+        """That is proposed for it, in the directory of its campaign."""
+        language = "" if self.options.lang == DEFAULT.lang else f".{self.options.lang}"
+        return f"{self.layout or REPORT}{language}.{self.format}"
+
 
 def formats_of(layout: str | None) -> tuple[Written, ...]:
     """In which a layout, or the whole report, can be written; its own first."""
     return REPORT_FORMATS if layout is None else LAYOUTS[layout].formats
+
+
+def proposed_names() -> frozenset[str]:
+    """Of all exports: what lies beside a journal under such a name is one."""
+    return frozenset(
+        Export(layout, format, LayoutOptions(lang=lang)).file_name
+        for layout in (None, *LAYOUTS)
+        for format in formats_of(layout)
+        for lang in LANGUAGES
+    )
 
 
 def exported(state: CampaignState, campaign: Path, what: Export, where: Path) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from backends.campaign.folder.by_our_clock import begun_at
 from backends.campaign.folder.directory_identity import copied_from, elsewhere_words
@@ -49,6 +50,10 @@ class CampaignSummary:
         """Its name, and its directory's where that has another: ``NAME in DIRECTORY``."""
         directory = self.path.name
         return self.name if self.name == directory else f"{self.name} in {directory}"
+
+    def saying(self, about: About) -> Self:
+        """The same, of which something else is said."""
+        return replace(self, about=about)
 
     @property
     def measures(self) -> str:

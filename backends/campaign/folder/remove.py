@@ -15,6 +15,7 @@ from pathlib import Path
 from backends.campaign.folder import artifacts, debug_log, frozen, tags_and_note
 from backends.campaign.folder.adopt import size_of
 from backends.campaign.folder.directory_identity import elsewhere_words
+from backends.campaign.folder.export_report import proposed_names
 from backends.campaign.folder.index import CampaignSummary, summarise_campaign
 from backends.campaign.folder.paths import KEEPER_LOG, SPOOL
 from backends.campaign.folder.reader import read_campaign
@@ -41,12 +42,20 @@ _OURS = (
     ),
     *("results.csv", "results.json", "report.md", SPOOL, KEEPER_LOG, f"{KEEPER_LOG}.1"),
 )
-"""What this program writes at the top of a campaign; drafts have a dot before and more behind."""
+"""What a campaign has at its top by itself; drafts have a dot before and more behind."""
 _HALF_GONE = re.compile(r"\..+\.(?:(?:removed|unpacking)-[0-9a-f]+|moved)")
 
 
 class CannotRemoveError(DlperfError):
     """A campaign stays where it is."""
+
+
+class HoldsOthersError(CannotRemoveError):
+    """There is something in it that this program did not write."""
+
+
+class UnknownLeftError(CannotRemoveError):
+    """Its journal cannot be read, which alone knows what may be on hosts."""
 
 
 class LeftOnHostsError(CannotRemoveError):
@@ -56,11 +65,13 @@ class LeftOnHostsError(CannotRemoveError):
 @dataclass(frozen=True, slots=True)
 class Removable:
     """A campaign as it is while somebody is asked about it. ``size``: bytes on this disk.
-    ``journal``: which file it is, and its bytes; None: there is none."""
+    ``journal``: which file it is, and its bytes; None: there is none. ``exports``: files that were
+    written into it under the names that are proposed for them."""
 
     summary: CampaignSummary
     size: int
     journal: tuple[int, int] | None
+    exports: tuple[str, ...] = ()
 
 
 def remove_campaign(
@@ -106,7 +117,8 @@ def look_at_removable(path: Path, clock: Callable[[], float], *, force: bool = F
     journal_then = _journal_of(path)  # what it gains from here on was not asked about
     if not force:
         _check_removable(path, clock)
-    return Removable(summarise_campaign(path, clock), size_of(path), journal_then)
+    summary, size = summarise_campaign(path, clock), size_of(path)
+    return Removable(summary, size, journal_then, _exports_in(path))
 
 
 def _check_unchanged(path: Path, asked: Removable) -> None:
@@ -145,11 +157,13 @@ def _check_content(path: Path) -> None:
     """Raise CannotRemoveError where removing it would lose what only it knows, or what is not
     ours."""
     try:
-        strange = sorted(entry.name for entry in path.iterdir() if not _is_ours(entry.name))
+        strange = sorted(
+            one.name for one in path.iterdir() if not (_is_ours(one.name) or _is_export(one))
+        )
     except OSError as error:
         raise _cannot(path, error) from error
     if strange:
-        raise CannotRemoveError(
+        raise HoldsOthersError(
             f"holds {first_of(strange, 1)}, which dlperf-tui did not write",
             where=str(path),
             remedy="move it away, or --force removes it too",
@@ -159,7 +173,7 @@ def _check_content(path: Path) -> None:
     try:
         state = read_campaign(path)
     except (journal.JournalError, ForeignFileError) as error:
-        raise CannotRemoveError(
+        raise UnknownLeftError(
             f"what it left on hosts is not known: {error.what}",
             where=str(path),
             remedy="--force removes it all the same; 'dlperf-tui sweep' lists what is left",
@@ -174,6 +188,18 @@ def _check_content(path: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     return name in _OURS or any(name.startswith(f".{ours}.") for ours in _OURS)
+
+
+def _is_export(entry: Path) -> bool:
+    return entry.name in proposed_names() and entry.is_file() and not entry.is_symlink()
+
+
+def _exports_in(path: Path) -> tuple[str, ...]:
+    with contextlib.suppress(OSError):  # removing it tells
+        return tuple(
+            sorted(one.name for one in path.iterdir() if _is_export(one) and not _is_ours(one.name))
+        )
+    return ()
 
 
 def _left_on_hosts(state: CampaignState) -> str:

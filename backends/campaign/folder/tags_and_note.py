@@ -89,7 +89,7 @@ def checked_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
             )
     unique = tuple(dict.fromkeys(tags))
     if len(unique) > _MOST_TAGS:
-        raise SelectionError(f"more than {_MOST_TAGS} tags", remedy="take some away with --remove")
+        raise SelectionError(f"more than {_MOST_TAGS} tags", remedy="take some away first")
     return unique
 
 

@@ -316,6 +316,30 @@ def test_files_of_others_keep_a_campaign_unless_told(cli: Cli, campaign: Campaig
     assert names(cli) == []
 
 
+@pytest.mark.parametrize("name", ["speedup.md", "pivot.zh.csv", "dlperf-json.json", "report.html"])
+def test_what_was_exported_into_a_campaign_goes_with_it_and_is_named(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal], name: str
+) -> None:
+    path = campaign("done", *DONE)
+    (path / name).write_text("exported")
+    asked = terminal("campaigns", "rm", "done")
+    wait_until(lambda: asked.shows(f"with their logs and exports ({name})? [y/N]".encode()))
+    asked.type(b"y\n")
+    assert asked.end() == 0
+    assert names(cli) == []
+
+
+def test_a_link_or_a_directory_under_the_name_of_an_export_is_none(
+    cli: Cli, campaign: Campaign
+) -> None:
+    path = campaign("done", *DONE)
+    (path / "speedup.md").mkdir()
+    assert "holds speedup.md" in cli.complaint("campaigns", "rm", "done", "--yes")
+    (path / "speedup.md").rmdir()
+    (path / "speedup.md").symlink_to(path / "events.jsonl")
+    assert "holds speedup.md" in cli.complaint("campaigns", "rm", "done", "--yes")
+
+
 def test_a_link_to_a_campaign_is_not_a_campaign_to_remove(
     cli: Cli, campaign: Campaign, tmp_path: Path
 ) -> None:

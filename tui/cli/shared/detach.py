@@ -42,7 +42,7 @@ async def detach(
     adopt: bool = False,
 ) -> int:
     """Start the keeper; the path of the campaign goes to stdout when it has begun."""
-    options = options_of(workspace)
+    options = common_options(workspace)
     more = ["--take-over"] * take_over + ["--adopt"] * adopt
     begun = await leave_to_keeper(campaign, options, more=more)
     _say_begun(campaign, begun, cron_line(campaign, options), as_json=arguments.json)
@@ -60,9 +60,3 @@ def _say_begun(campaign: Path, begun: Begun, cron: str, *, as_json: bool) -> Non
         print_campaign(campaign)
     else:
         print(campaign.absolute(), flush=True)
-
-
-def options_of(workspace: Workspace) -> list[str]:
-    return common_options(
-        workspace.cluster.inventory, workspace.campaigns_dir, workspace.profile_dirs
-    )

@@ -97,11 +97,10 @@ def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:
 
 async def _leave_unseen(workspace: Workspace, path: Path) -> None:
     """The terminal is gone: nobody reads what would be said, and nobody could go on by hand."""
-    from tui.cli.shared.detach import options_of  # noqa: PLC0415 (where it is needed)
-    from tui.keeping import leave_to_keeper  # noqa: PLC0415
+    from tui.keeping import common_options, leave_to_keeper  # noqa: PLC0415 (where it is needed)
 
     try:
-        await leave_to_keeper(path, options_of(workspace))
+        await leave_to_keeper(path, common_options(workspace))
     except DlperfError as error:
         debug.log().info("no keeper: %s", error)
 

@@ -7,7 +7,8 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tui.cli.shared.exit_codes import OK
@@ -16,6 +17,9 @@ _UNBROKEN = re.compile(
     r"[\u3000-\u9fff\uff00-\uffef][，。、；：）]*|[^\s\u3000-\u9fff\uff00-\uffef]+[，。、；：）]*|\s+"
 )
 """A Chinese character, or a word of other characters, with the punctuation that ends it."""
+
+_CUT, _WRAP, _ERASE_LINE = "\x1b[?7l", "\x1b[?7h", "\x1b[K"
+"""A line that is too long is cut by the terminal, goes on in the next one; DEC's private modes."""
 
 
 def print_json(document: object) -> None:
@@ -31,6 +35,18 @@ def print_campaign(path: Path, **more: object) -> None:
 def say(text: str) -> None:
     """A line for the person at the terminal; never on stdout, which may be a document."""
     print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def said_meanwhile(text: str) -> Iterator[None]:
+    """A line on a terminal while something is done, of which nothing stays. On stdout, which is the
+    terminal for who calls this: what a console hears of stderr, where it lends its terminal, is
+    what went wrong."""
+    print(f"{_CUT}{text}{_WRAP}\r", end="", flush=True)
+    try:
+        yield
+    finally:
+        print(_ERASE_LINE, end="", flush=True)
 
 
 def say_folded(text: str) -> None:
