@@ -158,7 +158,7 @@ def _run(view: RunView) -> list[str | Said]:
         view.run_id,
         view.profile,
         view.label,
-        Said(view.state_text, tone),
+        Said(view.state_text, tone, below=view.state_text.partition(": ")[2]),
         NOTHING if value is None else f"{fixed(value)} {view.unit}",
         fold_nodeset(view.hosts) or NOTHING,
         Said(view.reason, tone),
