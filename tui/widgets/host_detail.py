@@ -88,9 +88,13 @@ class HostDetail(ScrollableContainer, can_focus=True):
         if moved:
             self.scroll_home(animate=False)
 
+    def on_mount(self) -> None:
+        for what in ("virtual_size", "show_horizontal_scrollbar"):  # how long it is, and its room
+            self.watch(self, what, self._frame, init=False)
+
     def on_resize(self, _: Resize) -> None:
         self._draw()
-        self.call_after_refresh(self._frame)
+        self._frame()
 
     def on_focus(self) -> None:
         self._frame()
@@ -126,7 +130,6 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self.query_one("#known", ShownText).show(known)
         self.query_one("#live", ShownText).show(live)
         self._frame()
-        self.call_after_refresh(self._frame)  # how long it is is known then
 
     def _frame(self) -> None:
         seen = self.scroll_y + self.scrollable_content_region.height - self._topology
