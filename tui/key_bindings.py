@@ -183,7 +183,7 @@ PANELS: Mapping[str, Panel] = {
                 "scaling",
                 "Scale",
                 "weak scaling, a batch per device; strong, one shared by all; or both",
-                footer=6,
+                footer=7,
             ),
             Key(
                 "e",
@@ -203,7 +203,7 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "U", "target", "Target", "how narrow that is, ±1% at first, and a budget", footer=8
             ),
-            Key("plus,equals_sign", "repeats(1)", "More", "one repeat more", said="+", footer=9),
+            Key("plus,equals_sign", "repeats(1)", "More", "one repeat more", said="+", footer=4),
             Key("minus", "repeats(-1)", "Fewer", "one repeat less", said="-", footer=10),
             Key(
                 "p",

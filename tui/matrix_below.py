@@ -25,7 +25,7 @@ from profiles.format.template import fill_known
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, Rows
 from tui.matrix_past import past_cells
-from tui.matrix_request import Asked
+from tui.matrix_request import Asked, lacking_settings
 from tui.plan_words import estimate_source
 from tui.text import number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
@@ -91,11 +91,18 @@ def _beside(row: list[Text], used: int, block: list[Text]) -> list[Text]:
 
 
 def case_lines(
-    part: Marks, case: Case, asked: Asked, now: float, width: int, height: int
+    part: Marks,
+    case: Case,
+    asked: Asked,
+    now: float,
+    width: int,
+    height: int,
+    command: Sequence[str] = (),
 ) -> list[Text]:
     """All that is known of a case, as far as there is room: the past has half of what the command
-    leaves, and what published figures do not need."""
-    lines = run_lines(part, case, asked.past(part).times.get(case.key), width)[:height]
+    leaves, and what published figures do not need. ``command``: of :func:`run_lines`."""
+    time = asked.past(part).times.get(case.key)
+    lines = run_lines(part, case, time, width, command)[:height]
     same, rows = asked.past(part).of(case).same, asked.published(part, case)
     left = height - len(lines)
     most = max(left // 2, left - len(rows) - 2) if rows else left
@@ -104,9 +111,11 @@ def case_lines(
     return lines + published_lines(rows, case.batch_size, part, asked.devices(part), width, left)
 
 
-def run_lines(part: Marks, case: Case, time: RunTime | None, width: int) -> list[Text]:
-    """What a run of the case is: its size, its command, how long it takes and may take. What is
-    chosen when it starts stays in braces."""
+def run_lines(
+    part: Marks, case: Case, time: RunTime | None, width: int, command: Sequence[str] = ()
+) -> list[Text]:
+    """What a run of the case is: its size, its command, how long it takes and may take. Where no
+    exact ``command`` is given what is chosen when it starts stays in braces."""
     try:
         launch = part.profile.launch_for(case)
     except ProfileError:  # it says so itself where it is planned
@@ -116,15 +125,14 @@ def run_lines(part: Marks, case: Case, time: RunTime | None, width: int) -> list
     if case.batch_size is not None:
         size += f", batch {case.batch_size} on each, {case.batch_size * case.gpus} in all"
     settings = part.profile.settings_with(part.settings)
-    values = {**{name: value for name, value in settings.items() if value}, **case.values()}
+    lacking = lacking_settings(part)
+    known = {name: value for name, value in settings.items() if name not in lacking}
+    values = {**known, **case.values()}
     words = _hanging(f"{size}; {launch.launcher}: {LAUNCHERS[launch.launcher]}", width)
-    command = wrap(_one_line(fill_known(launch.command, values)), max(20, width - 2))
-    if len(command) > MOST_COMMAND:
-        command[MOST_COMMAND - 1 :] = [shorten(" ".join(command[MOST_COMMAND - 1 :]), width - 2)]
-    words += command
-    if launch.container is not None:
+    words += command or _few_lines(one_line(fill_known(launch.command, values)), width - 2)
+    if launch.container is not None and not command:
         container = launch.container
-        words.append(f"in {container.runtime}: {_one_line(fill_known(container.image, values))}")
+        words.append(f"in {container.runtime}: {one_line(fill_known(container.image, values))}")
     limits = f"ended after {launch.timeout}, or {launch.stall_timeout} without a reading"
     if time is not None:
         source = estimate_source(int(time.measured), 1)
@@ -187,7 +195,14 @@ def _hanging(words: str, width: int) -> list[str]:
     return wrap(words, max(20, width - 2), subsequent_indent="  ")
 
 
-def _one_line(command: str) -> str:
+def _few_lines(command: str, width: int) -> list[str]:
+    lines = wrap(command, max(20, width))
+    if len(lines) > MOST_COMMAND:
+        lines[MOST_COMMAND - 1 :] = [shorten(" ".join(lines[MOST_COMMAND - 1 :]), width)]
+    return lines
+
+
+def one_line(command: str) -> str:
     return plain(" ".join(command.split()))
 
 

@@ -456,15 +456,15 @@ def rule_text(rule: AutoRepeats) -> str:
 def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:
     """What has to be given before these profiles can run, in the console's words."""
     for part in parts:
-        profile = part.profile
-        missing = [
-            name
-            for name in profile.settings
-            if needs_value(profile, name) and not part.settings.get(name)
-        ]
-        if missing:
+        if missing := lacking_settings(part):
             return DlperfError(
-                f"{profile.name} needs {', '.join(missing)}",
-                remedy="put the cursor on the profile and press s",
+                f"{part.profile.name} needs {', '.join(missing)}",
+                remedy="put the cursor on the profile and press s: its settings",
             )
     return None
+
+
+def lacking_settings(part: Marks) -> list[str]:
+    """Those that are still to be given."""
+    needed = (name for name in part.profile.settings if needs_value(part.profile, name))
+    return [name for name in needed if not part.settings.get(name)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
-from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.plan import RUN, Plan
 from backends.hosts.host_condition import busy_reason, host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
@@ -13,8 +14,11 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import significant
 from profiles.counted import counted
 from profiles.durations import format_duration
+from tui.backend_protocols import DryRun
 from tui.text import number, plain
 
+UNKNOWN_TIME = "nobody knows how long they take"
+_OF_RUN = re.compile(rf"\b{RUN}\b")
 READING_PAST = "reading past results …"
 SHORT_S = 60.0
 """A plan that takes no longer than this starts without a question when preflight finds nothing."""
@@ -44,6 +48,29 @@ def same_runs(one: Plan | None, other: Plan | None) -> bool:
 def objections(findings: Sequence[Finding]) -> list[Finding]:
     """What is worth a question: a warning may cost the results their grade."""
     return [finding for finding in findings if finding.level != "ok"]
+
+
+def plan_totals(plan: Plan) -> str:
+    """ "4 cases, 12 runs on any of node[1-4], ≈ 40m, about 12.5 GPU-hours, costs 31.25 to 50"."""
+    expected = f"≈ {format_duration(plan.expected_s)}" if plan.expected_s else UNKNOWN_TIME
+    cases, runs = counted(len(plan.cases), "case"), counted(plan.run_count, "run")
+    profiled = f" + {len(plan.profiled)} profiled" if plan.profiled else ""
+    most = max((planned.case.nodes for planned in plan.cases), default=0)
+    any_of = "any of " if len(plan.hosts) > most else ""
+    hosts = fold_nodeset(host.name for host in plan.hosts)
+    totals = f", {expected}, {price_text(plan)}" if plan.cases else ""
+    return f"{cases}, {runs}{profiled} on {any_of}{hosts}{totals}"
+
+
+def stand_ins(runs: Iterable[DryRun]) -> dict[str, str]:
+    """What stands in their commands for what is known only when they start, and for what."""
+    commands = (command for run in runs for command in run.commands)
+    of_run = {RUN: "the run's id, which it gets with its campaign"}
+    return of_run if any(_OF_RUN.search(command) for command in commands) else {}
+
+
+def stand_in_lines(runs: Iterable[DryRun]) -> list[str]:
+    return [f"{name} stands for {words}" for name, words in stand_ins(runs).items()]
 
 
 def price_text(plan: Plan) -> str:

@@ -23,19 +23,22 @@ _LEAD = re.compile(r"\s*(?:[^\w\s]\s+)?(?:(?:stop|warn) )?")
 
 
 class Hanging:
-    """Lines that go on, where they have no room, below the words that they began with."""
+    """Lines that go on, where they have no room, below the words that they began with, or
+    ``deeper``."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, deeper: int = 0) -> None:
         self.text = text
+        self.deeper = deeper
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in self.text.split(allow_blank=True):
             found = _LEAD.match(line.plain)
             lead, words = line.divide([found.end() if found else 0])
-            room = max(1, options.max_width - lead.cell_len)
-            parts = words.wrap(console, room) if words else [words]
+            room = options.max_width - lead.cell_len
+            whole = words.cell_len <= room
+            parts = [words] if whole else words.wrap(console, max(1, room - self.deeper))
             for number, part in enumerate(parts):
-                before = Text(" " * lead.cell_len) if number else lead
+                before = Text(" " * (lead.cell_len + self.deeper)) if number else lead
                 yield Text.assemble(before, part, no_wrap=True)
 
 

@@ -292,7 +292,7 @@ def comparison_table(comparison: Comparison) -> Table:
             *(Column(heading, "left") for heading in headings),
             *figures,
             Column("verdict", "left"),
-            Column("why", "left"),
+            Column("why", "left", below=True),
         ),
         rows=tuple(rows),
         caption=_caption(comparison),

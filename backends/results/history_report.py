@@ -72,17 +72,17 @@ def _cases_table(history: History) -> Table:
         columns=(
             Column("profile", "left"),
             Column("case", "left"),
-            Column("parameters", "left"),
-            Column("history", "left", rank=2),
+            Column("parameters", "left", below=True),
+            Column("history", "left", rank=1, whole=True, below=True),
             Column("campaigns", rank=5),
             Column("last"),
             Column("n", rank=3),
             Column("grade", rank=3),
-            Column("change", rank=1),
-            Column("95% of it", rank=4),
-            Column("since", "left", rank=3),
+            Column("change"),
+            Column("95% of it", rank=2),
+            Column("since", "left", rank=4, below=True),
             Column("verdict", "left"),
-            Column("rests on", "left"),
+            Column("rests on", "left", below=True),
         ),
         rows=tuple(
             _case_row(history, case, "" if of_all else f" {case.unit}") for case in history.cases
@@ -211,7 +211,7 @@ def _campaigns_table(history: History) -> Table:
             Column("campaign", "left"),
             Column("began", "left"),
             Column("marks", "left"),
-            Column("what else changed", "left"),
+            Column("what else changed", "left", below=True),
         ),
         rows=tuple(
             (str(number), campaign.name, _day(campaign), _marks(campaign), "; ".join(changed))

@@ -22,12 +22,15 @@ _RULES: dict[Align, str] = {"left": "---", "center": ":---:", "right": "---:"}
 @dataclass(frozen=True, slots=True)
 class Column:
     """``rank``: on a terminal without room for all, the highest is left out first; 0: it stays.
-    ``whole``: its cells are not folded there, such as a figure with its unit."""
+    ``whole``: its cells are not folded there, such as a figure with its unit. ``below``: without
+    room for all it goes below its rows there, with its heading; one that has a rank, where it would
+    be left out."""
 
     heading: str
     align: Align = "right"
     rank: int = 0
     whole: bool = False
+    below: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -623,6 +623,9 @@ class FakeWorkspace:
             )
         )
 
+    def dry_run_elsewhere(self, plan: Plan) -> tuple[FakeDryRun, ...]:
+        return ()
+
     async def preflight(
         self, plan: Plan, say: Callable[[str], None] | None = None
     ) -> tuple[FakeFinding, ...]:

@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from operator import is_
 from pathlib import Path
 
@@ -21,7 +22,17 @@ from backends.engines.slurm.nodes import Node
 from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.remote.lease import Lease
-from tests.console.conftest import HUGE, LARGE, ONEFLOW, SMALL, console, screen_text, tick, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    ONEFLOW,
+    SMALL,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+)
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
 from tui.own_leases import OwnLeases
 from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
@@ -237,6 +248,24 @@ def test_whether_there_is_a_lease_is_told_only_of_a_host_that_answered() -> None
     assert "no lease" in host_text(HostSnapshot("n", "", HostState.READY, facts=facts())).plain
     for state in (HostState.UNKNOWN, HostState.PROBING, HostState.UNREACHABLE):
         assert "lease" not in host_text(HostSnapshot("n", "", state)).plain
+
+
+async def test_that_topology_is_below_what_is_seen_is_in_the_foot_of_the_details(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        await until(pilot, partial(shows, app, "more lines, Topology among them: ⏎, then ↓"))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "more lines, Topology among them: ↓"))
+        await pilot.press(*["j"] * 12)
+        await until(pilot, lambda: "Topology among them" not in screen_text(app))
+        assert shows(app, "more lines: ↓")
+
+
+def test_no_two_empty_lines_stand_together_at_any_width() -> None:
+    for width in range(60, 210, 10):
+        for host in v100_hosts():
+            assert "\n\n\n" not in host_text(host, width=width).plain
 
 
 def test_the_topology_is_shown_as_a_matrix_with_the_legend_of_what_occurs() -> None:

@@ -202,6 +202,44 @@ async def test_a_profile_is_taken_in_and_out_with_space(workspace: FakeWorkspace
         assert page.main_panel().table.current_key == "cpu-smoke"
 
 
+async def test_where_no_case_can_run_the_keys_that_mark_say_why(workspace: FakeWorkspace) -> None:
+    host = v100_hosts()[0]
+    assert host.facts is not None
+    none = replace(host, facts=replace(host.facts, gpus=()), slots=0)
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=[none])
+    async with console(workspace) as (app, pilot):
+        await pilot.press("2", "tab")
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        tick(app)
+        page.main_panel().table.select("oneflow-resnet50")
+        await pilot.press("a")
+        await until(pilot, partial(shows, app, "a All: no case can run here: needs"))
+        await pilot.press("n")
+        await until(pilot, partial(shows, app, "n None: no case of it is marked"))
+        assert not page._asked.taking_part
+
+
+async def test_what_most_plans_need_is_in_the_foot_of_80_columns(workspace: FakeWorkspace) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        await open_matrix(app, pilot)
+        foot = screen_text(app).splitlines()[-1]
+        for key in ("⏎ Start", "space Mark", "d Dry-run", "a All", "+ More"):
+            assert key in foot
+
+
+async def test_a_profile_that_lacks_settings_says_which_in_one_line_of_80_columns(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        page.main_panel().table.select("oneflow-resnet50")
+        line = "s sets benchmark_root, data_root, on every host"
+        await until(pilot, partial(shows, app, line))
+        await pilot.press("tab", "i")
+        await until(pilot, partial(shows, app, "DATA_ROOT stands for the setting data_root"))
+
+
 async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         page = await open_matrix(app, pilot)

@@ -114,7 +114,7 @@ async def test_weak_and_strong_scaling_stand_side_by_side(workspace: FakeWorkspa
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, DryRunView))
         text = app.screen.query_one(TextArea).text
-        assert text.startswith("# strong scaling of cpu-smoke: global batch 64, 64 per device on")
+        assert "\n# strong scaling of cpu-smoke: global batch 64, 64 per device on" in text
         assert text.count("--batch_size_per_device=64 ") == 1
         assert text.count("--batch_size_per_device=32 ") == 11 + 1 + 2
         assert text.count("--batch_size_per_device=16 ") == 1 + 2 + 4

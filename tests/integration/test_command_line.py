@@ -230,6 +230,9 @@ def test_parse_takes_what_the_log_says_of_itself(dlperf: CommandLine, tmp_path: 
 def test_plan_shows_exact_commands_and_starts_nothing(dlperf: CommandLine) -> None:
     done = dlperf("plan", "-p", "cpu-smoke", "-c", "1n1g", "-r", "2")
     assert done.stdout.count("python3 cpu_smoke.py --nodes 1 --node-rank 0 --devices 1") == 2
+    assert done.stdout.startswith("1/2  cpu-smoke 1n1g b32 #1\n")
+    assert "\nRUN stands for the run's id, which it gets with its campaign\n" in done.stdout
+    assert ", ≈ 20s, about 20 device-seconds\n" in done.stderr
     assert not (dlperf.home / ".local").exists()
 
 
@@ -242,6 +245,15 @@ def test_plan_shows_weak_and_strong_scaling_and_the_profiled_runs(dlperf: Comman
         "cpu-smoke 1n1g b32 profiled",
         "cpu-smoke 1n1g b128 global_batch=128 profiled",
     ]
+    assert plan["stand_ins"] == {"RUN": "the run's id, which it gets with its campaign"}
+    assert plan["totals"] == {
+        "runs": 4,
+        "profiled": 2,
+        "expected_s": plan["expected_s"],
+        "device_hours": pytest.approx(4 * 10 / 3600),
+        "cost": None,
+        "at_least": False,
+    }
     told = ["DLPERF_PROFILE=1 " in run["commands"][0] for run in plan["runs"]]
     assert told == [False, False, True, True]
 

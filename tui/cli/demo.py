@@ -11,7 +11,7 @@ from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json
-from tui.cli.shared.output import say
+from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.readonly_option import refuse_change
 
 SLOWEST, FASTEST = 1.0, 60.0
@@ -81,7 +81,7 @@ async def _headless(arguments: argparse.Namespace, speed: float) -> int:
         say("SIMULATED: four hosts that are not there, and nothing is measured")
         await workspace.cluster.probe()
         made = workspace.plan(SELECTION)
-        findings = await workspace.preflight(made, say)
+        findings = await workspace.preflight(made, say_folded)
         controller = await workspace.start(made, findings)
         say(f"campaign {controller.path}")
         ended = await see_through(workspace, controller, arguments)
@@ -90,5 +90,5 @@ async def _headless(arguments: argparse.Namespace, speed: float) -> int:
         await workspace.cluster.probe()
         problems = not_as_scripted(controller.state, workspace.cluster.snapshots())
         for problem in problems:
-            say(f"not as scripted: {problem}")
+            say_folded(f"not as scripted: {problem}")
         return FAILED if problems else OK

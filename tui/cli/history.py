@@ -30,10 +30,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 where a case is at a regression that stands among all cases."""
     if bool(arguments.campaigns_named) == bool(arguments.tag):
+        both = "campaigns and a tag are named, and it is of either"
         raise SelectionError(
-            "wants campaigns, or a tag that they have, and not both",
+            both if arguments.tag else "no campaign is named, and no tag",
             where="history",
-            remedy="for example: dlperf-tui history --tag nightly",
+            remedy="name those that 'dlperf-tui campaigns' lists, as in: dlperf-tui history A B C; "
+            "or a tag that they have: dlperf-tui history --tag nightly",
         )
     threshold = parse_threshold(arguments.threshold)
     workspace = open_workspace(arguments)

@@ -7,7 +7,9 @@ import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.plan import DryRun, Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.use_cases import Workspace
@@ -17,6 +19,7 @@ from tui.cli.shared.output import print_json
 from tui.cli.shared.plan_from_options import make_plan, say_left_out, say_summary
 from tui.cli.shared.selection_options import add_selection
 from tui.job_text import asked_for
+from tui.plan_words import stand_in_lines, stand_ins
 from tui.timeline_text import timeline_lines
 
 
@@ -72,20 +75,36 @@ async def _plan(arguments: argparse.Namespace) -> int:
                         for planned, r in zip(made.refused, elsewhere, strict=True)
                     ],
                     "expected_s": made.expected_s,
+                    "totals": _totals(made),
+                    "stand_ins": stand_ins((*runs, *elsewhere)),
                     "remarks": plan_remarks(made),
                 }
             )
             return OK
-        for run in runs:
-            _print_dry_run(run)
+        for number, run in enumerate(runs, 1):
+            _print_dry_run(run, f"{number}/{len(runs)}  ")
         _print_job(runs)
         for planned, run in zip(made.refused, elsewhere, strict=True):
             print(f"cannot run here: {planned.infeasible}; where it can, it is")
             _print_dry_run(run)
         for line in timeline_lines(runs, shutil.get_terminal_size().columns):
             print(line)
+        for line in stand_in_lines((*runs, *elsewhere)):
+            print(line)
         say_summary(made)
         return OK
+
+
+def _totals(made: Plan) -> dict[str, Any]:  # JSON
+    price = plan_price(made)
+    return {
+        "runs": made.run_count + len(made.profiled),
+        "profiled": len(made.profiled),
+        "expected_s": made.expected_s,
+        "device_hours": None if price is None else price.device_hours,
+        "cost": None if price is None or price.cost is None else list(price.cost),
+        "at_least": made.selection.auto is not None,
+    }
 
 
 def _export(workspace: Workspace, made: Plan, arguments: argparse.Namespace) -> int:
@@ -107,8 +126,9 @@ def _print_job(runs: Sequence[DryRun]) -> None:
     print(runs[0].job)
 
 
-def _print_dry_run(run: DryRun) -> None:
-    print(run.label)
+def _print_dry_run(run: DryRun, number: str = "") -> None:
+    """``number``: by which the lines of who is where and when name it."""
+    print(f"{number}{run.label}")
     asked = asked_for(run)
     if asked and not run.of_all:
         print(f"  {asked}")

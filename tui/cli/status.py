@@ -98,7 +98,13 @@ def _left(snapshot: CampaignSnapshot) -> dict[str, object]:
     if by is not None:
         told = {"user": by.user, "host": by.host, "pid": by.pid, "since": by.since or None}
         kept = {"role": by.role, **told}
-    return {"eta_s": snapshot.eta_s, "kept_by": kept}
+    return {
+        "eta_s": snapshot.eta_s,
+        "after_that_s": snapshot.after_that_s,
+        "blocked_by": list(snapshot.blocked_by),
+        "eta_text": snapshot.eta_text or None,
+        "kept_by": kept,
+    }
 
 
 def _watch(workspace: Workspace, arguments: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from tui.backend_protocols import DryRun
 from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
+from tui.plan_words import plan_totals, stand_in_lines
 from tui.screens.dialogs import Dialog, Prompt
 from tui.text import plain
 from tui.timeline_text import timeline_lines
@@ -22,7 +23,8 @@ from tui.timeline_text import timeline_lines
 
 def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
     """Plain text; a command is one line, however long, so that it can be pasted."""
-    lines = [f"# {plain(remark)}" for remark in plan_remarks(plan)]
+    totals = plan_totals(plan), *stand_in_lines(runs), *plan_remarks(plan)
+    lines = [f"# {plain(line)}" for line in totals]
     lines += [f"# {line}".rstrip() for line in timeline_lines(runs, TIMELINE_COLUMNS)]
     if runs and runs[0].of_all:
         lines += ["# all are steps of one job:", f"# {plain(asked_for(runs[0]))}", ""]

@@ -27,6 +27,7 @@ from tui.plan_words import READING_PAST, same_runs
 from tui.screens import matrix_dialogs
 from tui.screens.matrix_start import PROBING, Starting
 from tui.screens.matrix_text import (
+    NOTHING_MARKED,
     cell_text,
     fill_words,
     marked_words,
@@ -36,6 +37,7 @@ from tui.screens.matrix_text import (
     profile_legend,
     profile_row,
     profile_text,
+    why_not,
 )
 from tui.screens.page import Page
 from tui.session import Session
@@ -52,11 +54,10 @@ if TYPE_CHECKING:
 
 COLUMNS = (Column("name", "    Profile", None, ends=True),)
 
-WHOLE = 1000
-"""Columns and lines for what is known of a case, where that is read by itself: none is cut."""
 READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
-NOTHING_MARKED = "nothing is marked: space marks a case"
+CHANGING = ("mark_all", "mark_none", "scaling", "parameters", "settings")
+"""What is done to the profile on the grid alone."""
 
 
 class ProfileTable(KeyedTable):
@@ -177,6 +178,8 @@ class MatrixPage(Page):
             len(self._asked.taking_part),
             name,
             grid.markable,
+            self._some_can_run(part),
+            bool(part.wanted),
             self._takes_back,
         )
         if able != self._able:
@@ -327,16 +330,7 @@ class MatrixPage(Page):
             if self._asked.unexplained:
                 return "not every marked profile has [explain]"
             return "what is marked cannot start yet" if self._asked.problem else NOTHING_MARKED
-        name = part.profile.name
-        return {
-            "start": NOTHING_MARKED,
-            "dry_run": NOTHING_MARKED,
-            "repeats": "each case runs once at least",
-            "undo": f"nothing of {name} was changed",
-            "scaling": f"{name} has no batch_size",
-            "parameters": f"{name} has no parameters",
-            "settings": f"{name} has no settings",
-        }.get(action, "")
+        return why_not(action, part.profile, self.query_one(MatrixGrid).current)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "back":
@@ -344,13 +338,25 @@ class MatrixPage(Page):
         if action in ("start", "dry_run", "explain", "undo"):
             return self._able_at_all(action)
         part = self.focused_marks
-        if action == "scaling":
-            return part is not None and "batch_size" in part.profile.parameters
-        if action in ("parameters", "settings"):
-            return part is not None and bool(getattr(part.profile, action))
+        if action in CHANGING:
+            return part is not None and self._changes(action, part)
         if action == "repeats" and part is not None:
             return parameters != (-1,) or self._asked.can_be_fewer(part)
         return super().check_action(action, parameters)
+
+    def _changes(self, action: str, part: Marks) -> bool:
+        """Whether there is something of the profile to change."""
+        match action:
+            case "mark_all":
+                return self._some_can_run(part)
+            case "mark_none":
+                return bool(part.wanted)
+            case "scaling":
+                return "batch_size" in part.profile.parameters
+        return bool(getattr(part.profile, action))
+
+    def _some_can_run(self, part: Marks) -> bool:
+        return any(cell.state != "impossible" for row in self._asked.cells(part) for cell in row)
 
     def _able_at_all(self, action: str) -> bool:
         """Of what is about all that is marked, or was. To start: something is, or may be once more
@@ -379,15 +385,15 @@ class MatrixPage(Page):
         self._over(matrix_dialogs.edit_settings)
 
     def action_about(self) -> None:
-        from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
+        from tui.matrix_about import about_case  # noqa: PLC0415 - seldom needed
+        from tui.screens.dialogs import Reading  # noqa: PLC0415
 
         part, here = self.focused_marks, self.query_one(MatrixGrid).current
         if part is None or here is None:
             return
-        now = self.session.now
-        lines = case_lines(part, here.case, self._asked, now, WHOLE, WHOLE)
+        workspace, now = self.session.workspace, self.session.now
+        text = about_case(part, here.case, self._asked, workspace, now)
         title = f"{part.profile.name} {here.case.label}"
-        text = Text("\n", end="").join(lines)
         self.app.push_screen(Reading(title, text, wide=True))
 
     def action_hosts(self) -> None:

@@ -17,7 +17,7 @@ from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
-from tui.matrix_request import Able, Asked, missing_settings
+from tui.matrix_request import Able, Asked, lacking_settings
 from tui.plan_words import READING_PAST, hosts_text, not_counted, price_text
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
@@ -26,6 +26,11 @@ from tui.widgets.keyed_table import Row
 if TYPE_CHECKING:
     from profiles.format.presets import Preset
     from profiles.format.profile import Profile
+
+
+NOTHING_MARKED = "nothing is marked: space marks a case"
+ON_HOSTS = {"directory", "file", "executable"}
+"""Kinds of settings that are paths there."""
 
 
 def cell_text(
@@ -61,13 +66,40 @@ def cell_text(
         text.append(f"; {remedy}" if remedy else "", MUTED)
     elif asked.explain and asked.unexplained:
         text.append(f"▲ nothing is explained: no [explain] in {', '.join(asked.unexplained)}", WARN)
-    elif (lacking := missing_settings([part])) is not None:
-        text.append(f"press s: {plain(lacking.what)}", WARN)
+    elif lacking := lacking_settings(part):
+        text.append(lacking_words(part.profile, lacking, room), WARN)
     elif part.settings:
         given = ", ".join(f"{k}={plain(v)}" for k, v in part.settings.items())
         text.append(f"settings: {given}", MUTED)
     text.rstrip()
     return text
+
+
+def why_not(action: str, profile: Profile, here: Cell | None) -> str:
+    """Why nothing comes of a key; ``here``: the cell under the cursor, which says what it lacks."""
+    name = plain(profile.name)
+    lacks = "" if here is None else f": {plain(here.reason)}"
+    return {
+        "start": NOTHING_MARKED,
+        "dry_run": NOTHING_MARKED,
+        "repeats": "each case runs once at least",
+        "undo": f"nothing of {name} was changed",
+        "scaling": f"{name} has no batch_size",
+        "parameters": f"{name} has no parameters",
+        "settings": f"{name} has no settings",
+        "mark_all": f"no case can run here{lacks}",
+        "mark_none": "no case of it is marked",
+    }.get(action, "")
+
+
+def lacking_words(profile: Profile, lacking: Sequence[str], room: int) -> str:
+    """Which settings have to be given, what they are, and by which key."""
+    names = plain(", ".join(lacking))
+    kinds = {profile.settings[name].check for name in lacking}
+    where = ", on every host" if kinds <= ON_HOSTS else ""
+    it = "it" if len(lacking) == 1 else "them"
+    words = (f"{plain(profile.name)} needs {names}{where}: s sets {it}", f"s sets {names}{where}")
+    return next((line for line in words if cell_len(line) <= room), words[-1])
 
 
 def _case_text(

@@ -5,11 +5,20 @@ from __future__ import annotations
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.widget import Widget
 
 from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.widgets.filter_table import set_frame
 from tui.widgets.shown_text import ShownText
+
+
+def out_of_sight(panel: Widget, key: str, what: str = "") -> str:
+    """How many lines are below what is seen of the panel, ``what`` among them, and how to come
+    there; ``key`` gives it the focus. Empty where there are none."""
+    below = int(panel.max_scroll_y - panel.scroll_y)
+    keys = "↓" if panel.has_focus else f"{key}, then ↓"
+    return f"{counted(below, 'more line')}{what}: {keys}" * (below > 0)
 
 
 class Details(VerticalScroll, can_focus=True):
@@ -31,10 +40,7 @@ class Details(VerticalScroll, can_focus=True):
         self._frame()
 
     def _frame(self) -> None:
-        """With what is out of sight below, and how to come there."""
-        below = int(self.max_scroll_y - self.scroll_y)
-        keys = "↓" if self.has_focus else "Tab, then ↓"
-        set_frame(self, self._title, f"{counted(below, 'more line')}: {keys}" * (below > 0))
+        set_frame(self, self._title, out_of_sight(self, "Tab"))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._frame)

@@ -13,6 +13,9 @@ from backends.inventory.nodesets import fold_nodeset
 from tui.text import bar, gib, join, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN, link_colour
 
+TOPOLOGY, LINKS = "Topology", "Links"
+"""How the matrix of links begins, where that is below the GPUs: with affinities, and without."""
+
 
 def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = None) -> list[Text]:
     """A line per GPU below their head; ``width``: as many columns, and less of who uses them: a run
@@ -141,8 +144,8 @@ def link_lines(topology: Topology, *, short: bool = False) -> list[Text]:
     width = max([5 if short else 4, *(len(label) for label in labels)])
     affinity = [] if short else [*map(plain, topology.cpu_affinity)]
     numa = [] if short else [*map(plain, topology.numa_affinity)]
-    lines = [] if short else [Text("Topology", "bold", end="")]
-    head = Text("Links".ljust(width + 1) if short else " " * (width + 1), "bold", end="")
+    lines = [] if short else [Text(TOPOLOGY, "bold", end="")]
+    head = Text(LINKS.ljust(width + 1) if short else " " * (width + 1), "bold", end="")
     for label in labels:
         head.append(label.rjust(max(len(label), 4)) + " ", f"not bold {MUTED}")
     if any(affinity):

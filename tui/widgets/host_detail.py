@@ -13,12 +13,15 @@ from textual.events import Resize
 from backends.hosts.host_facts import HostSnapshot
 from tui.key_bindings import bindings
 from tui.text import age
+from tui.widgets.details import out_of_sight
 from tui.widgets.filter_table import set_frame
 from tui.widgets.shown_text import ShownText
 
 if TYPE_CHECKING:
     from backends.hosts.live_telemetry import LiveTelemetry
 
+HEADINGS = 2
+"""Lines of the topology that are above its figures."""
 LIVE_S = 120.0
 """What the meters look back on."""
 _LEAST_WIDTH = 60
@@ -63,6 +66,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self._now: float | None = None
         self._live: LiveTelemetry | None = None
         self._said: object = None
+        self._topology = 0  # the line that it begins in
 
     def compose(self) -> ComposeResult:
         yield ShownText(id="known")
@@ -84,8 +88,23 @@ class HostDetail(ScrollableContainer, can_focus=True):
         if moved:
             self.scroll_home(animate=False)
 
+    def on_mount(self) -> None:
+        for what in ("virtual_size", "show_horizontal_scrollbar"):  # how long it is, and its room
+            self.watch(self, what, self._frame, init=False)
+
     def on_resize(self, _: Resize) -> None:
         self._draw()
+        self._frame()
+
+    def on_focus(self) -> None:
+        self._frame()
+
+    def on_blur(self) -> None:
+        self._frame()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._frame()
 
     def _draw(self) -> None:
         width = max(_LEAST_WIDTH, self.size.width - self.gutter.width - 1)
@@ -95,12 +114,24 @@ class HostDetail(ScrollableContainer, can_focus=True):
         if said == self._said:
             return
         self._said = said
-        set_frame(self, detail_title(self._host))
         known = live = Text("")
         if self._host is not None:
-            from tui.widgets.host_text import host_text  # noqa: PLC0415 - after the first paint
+            from tui.widgets.device_text import (  # noqa: PLC0415 - after the first paint
+                LINKS,
+                TOPOLOGY,
+            )
+            from tui.widgets.host_text import host_text  # noqa: PLC0415
 
             known = host_text(self._host, width=width, now=self._now, own=self._own)
             live = live_text(self._host, self._live, width)
+            lines = enumerate(known.plain.split("\n"))
+            begins = (at for at, line in lines if line.startswith((TOPOLOGY, LINKS)))
+            self._topology = next(begins, 0)
         self.query_one("#known", ShownText).show(known)
         self.query_one("#live", ShownText).show(live)
+        self._frame()
+
+    def _frame(self) -> None:
+        seen = self.scroll_y + self.scrollable_content_region.height - self._topology
+        what = ", Topology among them" if self._topology and seen <= HEADINGS else ""
+        set_frame(self, detail_title(self._host), out_of_sight(self, "⏎", what))

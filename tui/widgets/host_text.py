@@ -172,9 +172,10 @@ def _devices(facts: HostFacts, width: int, own: Mapping[str, str]) -> Text:
     room = room if beside else width
     short = _width(table) > room
     gpus = gpu_lines(facts, own, width=room) if short else table
-    text = (_beside(gpus, links) if beside else _stacked(gpus)).append("\n")
-    if short:
-        text.append_text(users_text(facts, own, width))
+    text = _beside(gpus, links) if beside else _stacked(gpus)
+    users = users_text(facts, own, width) if short else Text(end="")
+    if users or beside:
+        text.append("\n").append_text(users)
     if topology is None:
         text.rstrip()
         return text.append("\n")

@@ -14,6 +14,7 @@ from backends.results.layouts.common import (
     base_caption,
     card_name,
     group_title,
+    of_group,
     speedup_notes,
     throughput_caption,
 )
@@ -69,6 +70,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         caption=w.gap.join(
             filter(None, [throughput_caption(group, w), base_caption(group, w) * several])
         ),
+        shared=of_group(group),
         notes=(
             *speedup_notes([group], w, marked=several),
             *(

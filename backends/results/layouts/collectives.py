@@ -7,7 +7,13 @@ from collections.abc import Collection, Sequence
 from backends.results.busbw_curve import curve, curve_scatter, is_collective, size_text
 from backends.results.case_result import CaseResult
 from backends.results.layouts.cells import cv_notes, cv_text
-from backends.results.layouts.common import DEFAULT, LayoutOptions, group_title, simulated
+from backends.results.layouts.common import (
+    DEFAULT,
+    LayoutOptions,
+    group_title,
+    of_group,
+    simulated,
+)
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import NOTHING, fixed, trimmed
 from backends.results.render import Column, Table
@@ -51,6 +57,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
             *_of_unknown_size(group, scattered, decimals),
         ),
         caption=_caption(group, w.centers["median"], lang),
+        shared=of_group(group),
         notes=(
             *((w.simulated,) if simulated([group]) else ()),
             *cv_notes((cv for own in scattered.values() for cv in own.values()), w),

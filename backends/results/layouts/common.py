@@ -15,6 +15,7 @@ from backends.results.scaling_loss import Scaling, scaling
 from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words
 from profiles.format.case import GLOBAL_BATCH
+from profiles.scalars import scalar_text
 
 Style = Literal["full", "oneflow"]
 
@@ -70,6 +71,12 @@ def identity(groups: Sequence[Group]) -> tuple[tuple[str, str], ...]:
     }
     alike = [(name, min(values)) for name, values in each.items() if len(values) == 1]
     return tuple((name, value) for name, value in alike if value)
+
+
+def of_group(group: Group) -> tuple[tuple[str, str], ...]:
+    """What the table of one group is of, by name: also in what it is measured, and with what."""
+    told = ((name, scalar_text(value)) for name, value in group.parameters.items())
+    return (*identity([group]), ("unit", group.unit), *told)
 
 
 def throughput_caption(group: Group, w: Words) -> str:

@@ -11,6 +11,7 @@ from backends.results.layouts.common import (
     DEFAULT,
     LayoutOptions,
     group_title,
+    of_group,
     simulated,
     throughput_caption,
 )
@@ -47,6 +48,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         columns=tuple(column for column, _cell in columns),
         rows=tuple(tuple(cell(case) for _column, cell in columns) for case in group.cases),
         caption=throughput_caption(group, w),
+        shared=of_group(group),
         notes=(
             *((w.simulated,) if simulated([group]) else ()),
             *flop_notes((case.metrics for case in group.cases), lang, on_cpus=group.on_cpus),

@@ -67,6 +67,72 @@ def test_a_narrow_terminal_breaks_no_word_and_says_which_columns_it_has_no_room_
         assert "\n\n" not in table
 
 
+BELOW = (
+    Column("Case", "left"),
+    Column("History", "left", rank=1, whole=True, below=True),
+    Column("Change"),
+    Column("Hosts", "left", rank=2),
+    Column("Why", "left", below=True),
+)
+OF_A_CASE = ("1n1g", "▁▁▁▁│▇▇▇▇", "+3.0%", "node[1-4]", "the level is another one since")
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (
+            80,
+            [
+                "Case  History    Change  Hosts      Why",
+                "1n1g  ▁▁▁▁│▇▇▇▇   +3.0%  node[1-4]  the level is another one since",
+                "2n8g                  –  node5",
+            ],
+        ),
+        (
+            40,
+            [
+                "Case  History    Change  Hosts",
+                "1n1g  ▁▁▁▁│▇▇▇▇   +3.0%  node[1-4]",
+                "  Why: the level is another one since",
+                "2n8g                  –  node5",
+            ],
+        ),
+        (
+            24,
+            [
+                "Case  History    Change",
+                "1n1g  ▁▁▁▁│▇▇▇▇   +3.0%",
+                "  Why: the level is",
+                "  another one since",
+                "2n8g                  –",
+            ],
+        ),
+        (
+            16,
+            [
+                "Case  Change",
+                "1n1g   +3.0%",
+                "  History:",
+                "  ▁▁▁▁│▇▇▇▇",
+                "  Why: the level",
+                "  is another one",
+                "  since",
+                "2n8g       –",
+            ],
+        ),
+    ],
+)
+def test_reasons_stand_below_their_row_before_anything_is_left_out_or_squeezed(
+    width: int, lines: list[str]
+) -> None:
+    out = StringIO()
+    rows = Rows(BELOW, [OF_A_CASE, ("2n8g", "", "–", "node5", "")])
+    print_on(Console(file=out, width=width, highlight=False), rows)
+    shown, _, left_out = out.getvalue().partition("no room for")
+    assert [line.rstrip() for line in shown.splitlines()] == lines
+    assert bool(left_out) == (width < 40)
+
+
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 LONG = "2026-11-21-resnet50-b256-amp"
 
@@ -93,6 +159,29 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
         assert max(map(len, lines)) <= 80, one.shown
     assert b"no room for" in listed.shown
     assert b"#before-the-upgrade" in listed.shown
+
+
+def test_a_history_keeps_its_line_and_its_change_in_80_columns(
+    terminal: Callable[..., OnTerminal],
+) -> None:
+    names = [EXAMPLES / name for name in ("h200-x4-gpt-124m", "h200-x2-gpt-124m")]
+    shown = terminal("history", *names, NO_COLOR="1", COLUMNS="80")
+    assert shown.end() == 0, shown.shown
+    text = re.sub(r"\x1b\[[\d;]*m", "", shown.shown.decode())
+    assert re.search(r"torch-gpt  1n1g  [▁-█]{2} .* none  same", text)
+    assert "no room for history" not in text
+    assert "\r\n  rests on: no change found; the last is +0.7% off" in text
+    assert max(map(cell_len, text.splitlines())) <= 80
+
+
+def test_a_campaign_that_was_moved_has_its_directory_below_it(
+    cli: Cli, terminal: Callable[..., OnTerminal]
+) -> None:
+    cli.campaigns.symlink_to(EXAMPLES)
+    listed = terminal("campaigns", "ls", NO_COLOR="1", COLUMNS="80")
+    assert listed.end() == 0
+    text = re.sub(r"\x1b\[[\d;]*m", "", listed.shown.decode())
+    assert re.search(r"\n2026-11-22-two-cores-auto  .*\n  in two-cores-auto *\r", text)
 
 
 @pytest.mark.parametrize("columns", [60, 70, 80, 90, 100, 140])

@@ -17,10 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.moment import Moment, write_moment
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record import events as ev
 from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.engines.engine import Waiting, WaitKind
 from profiles.logs.failures import OUT_OF_GPU_MEMORY, REMEDIES
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
@@ -31,6 +33,7 @@ from tests.unit.cli.conftest import (
     OnTerminal,
     append,
     assigned,
+    hold,
     planned,
     succeeded,
 )
@@ -51,6 +54,30 @@ def readings(run_id: str, value: float) -> ev.ReadingsSampled:
         points=(point,),
         last=(point,),
     )
+
+
+HELD = "held by another campaign of yours: root@vm, campaign nightly, run b, since 19:30"
+
+
+def test_hosts_that_another_campaign_has_are_told_of_one_that_somebody_else_goes_on_with(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    """In the words of the one who does, in a line, in a document, and on a narrow terminal."""
+    path = campaign("kept", replace(planned("a"), expected_s=60.0))
+    hold(path)
+    waits = Waiting(WaitKind.UNUSABLE, ("node1",), HELD)
+    write_moment(path, Moment({"a": waits}))
+    assert "kept: 0/1 runs · ETA 1m00s once node1 can be used\n" in cli("status", "kept").out
+    assert f"waiting for node1: {HELD}" in cli("status", "kept").out
+    assert "ETA 1m00s once node1 can be used" in cli("status", "--line").out
+    told = cli.document("status", "kept")
+    assert (told["eta_s"], told["blocked_by"]) == (None, ["node1"])
+    assert told["after_that_s"] == pytest.approx(60.0)
+    assert told["eta_text"] == "ETA 1m00s once node1 can be used"
+    shown = terminal("status", "kept", NO_COLOR="1", COLUMNS="80")
+    assert shown.end() == 0
+    lines = [line.rstrip() for line in ESCAPES.sub(b"", shown.shown).decode().splitlines()]
+    assert "  held by another campaign of yours: root@vm, campaign nightly, run b, since" in lines
 
 
 def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the_end(

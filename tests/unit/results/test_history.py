@@ -405,7 +405,11 @@ def test_a_wrong_request_is_one_line(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     assert main(["--campaigns", str(tmp_path), "history", *words]) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    said = capsys.readouterr().err.strip()
+    assert len(said.splitlines()) == 1
+    if not words:
+        assert "no campaign is named" in said
+        assert "'dlperf-tui campaigns' lists" in said
 
 
 def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):

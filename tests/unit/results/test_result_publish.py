@@ -202,6 +202,34 @@ def test_what_does_not_exist_is_told(runs, arguments, message):
         publish("c", runs, **arguments)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        LayoutOptions(decimals=1),
+        LayoutOptions(arrangement=Arrangement(0)),
+        LayoutOptions(arrangement=Arrangement(transposed=True)),
+    ],
+    ids=["decimals", "sort", "transpose"],
+)
+@pytest.mark.parametrize(
+    ("layout", "unit"), [("airank", "samples/s"), ("llm", "tokens/s"), ("collectives", "GB/s")]
+)
+def test_csv_in_another_order_or_rounded_says_of_what_it_is_and_in_what_unit(
+    runs_of, layout, unit, changed
+):
+    runs = runs_of("1n1g", [100.0] * 3, unit=unit) + runs_of("1n2g", [190.0] * 3, unit=unit)
+    text = publish("c", runs, layout=layout, format="csv", options=changed)
+    rows = list(csv.reader(io.StringIO(text)))
+    if changed.arrangement.transposed:
+        rows = list(zip(*rows, strict=True))
+    head, *told = rows
+    assert told
+    for row in told:
+        known = dict(zip(head, row, strict=True))
+        assert known["unit"] == unit
+        assert known["profile"] == runs[0].profile
+
+
 ALL = [(layout.name, format) for layout in LAYOUTS.values() for format in (None, *layout.formats)]
 
 

@@ -39,7 +39,7 @@ def texts(layout: str, value: float, decimals: int, runs_of) -> set[str]:
     if layout == "dlperf-json":
         found = json.loads(publish("c", runs, layout=layout, options=options))["mlp"]["1n1g"]
         return {trimmed(found["median_speed"], 30), trimmed(found["average_speed"], 30)}
-    columns = {"collectives": -1, "pivot": 1, "speedup": 4, "compare": 2, "airank": 2, "llm": 4}
+    columns = {"collectives": 2, "pivot": 1, "speedup": 4, "compare": 2, "airank": 2, "llm": 4}
     at = columns[layout]
     markdown = publish("c", runs, layout=layout, options=options)
     row = re.findall(r"^\| .* \|$", markdown, re.M)[-1].strip("| ").split(" | ")

@@ -49,7 +49,7 @@ _RUN = (
     Column("state", "left"),
     Column("throughput"),
     Column("hosts", "left"),
-    Column("reason", "left"),
+    Column("reason", "left", below=True),
 )
 
 
@@ -65,7 +65,7 @@ def campaign_rows(
     rows = []
     for number, campaign in enumerate(campaigns):
         row: list[str | Said] = [
-            Said(campaign.called, Tone.NAME),
+            Said(campaign.called, Tone.NAME, below=_directory(campaign)),
             Said(state_words(campaign), _campaign_tone(campaign)),
             f"{campaign.done}/{campaign.total}",
             *(() if figures is None else figure_words(figures[number])),
@@ -83,10 +83,15 @@ def campaign_rows(
             *_CAMPAIGN[1:3],
             *measured,
             *_CAMPAIGN[3:],
-            Column("remarks", "left"),
+            Column("remarks", "left", below=True),
         ),
         rows,
     )
+
+
+def _directory(campaign: CampaignSummary) -> str:
+    """Where that has another name: how the campaign is called ends."""
+    return campaign.called.removeprefix(campaign.name).lstrip()
 
 
 def _begun(campaign: CampaignSummary) -> str:
@@ -153,7 +158,7 @@ def _run(view: RunView) -> list[str | Said]:
         view.run_id,
         view.profile,
         view.label,
-        Said(view.state_text, tone),
+        Said(view.state_text, tone, below=view.state_text.partition(": ")[2]),
         NOTHING if value is None else f"{fixed(value)} {view.unit}",
         fold_nodeset(view.hosts) or NOTHING,
         Said(view.reason, tone),

@@ -11,12 +11,11 @@ from backends.campaign.plan.selection import MANY_RUNS
 from backends.hosts.software import sought_for
 from backends.inventory.nodesets import fold_nodeset
 from backends.use_cases import Workspace
-from profiles.counted import counted
-from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.selection_options import asked
+from tui.plan_words import plan_totals
 
 
 async def make_plan(
@@ -81,7 +80,7 @@ def refuse_unmeant(made: Plan, arguments: argparse.Namespace) -> None:
     if made.run_count <= MANY_RUNS or arguments.yes:
         return
     if not arguments.json and sys.stdin.isatty() and sys.stderr.isatty():
-        print(f"{_summary(made)}. Start them? [y/N] ", end="", file=sys.stderr, flush=True)
+        print(f"{plan_totals(made)}. Start them? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
     raise SelectionError(
@@ -96,15 +95,6 @@ def say_left_out(made: Plan) -> None:
 
 
 def say_summary(made: Plan) -> None:
-    say(_summary(made))
+    say_folded(plan_totals(made))
     for remark in plan_remarks(made):
         say_folded(f"note: {remark}")
-
-
-def _summary(made: Plan) -> str:
-    expected = f", ≈ {format_duration(made.expected_s)}" if made.expected_s else ""
-    cases, runs = counted(len(made.cases), "case"), counted(made.run_count, "run")
-    most = max((planned.case.nodes for planned in made.cases), default=0)
-    any_of = "any of " if len(made.hosts) > most else ""
-    hosts = fold_nodeset(host.name for host in made.hosts)
-    return f"{cases}, {runs} on {any_of}{hosts}{expected}"

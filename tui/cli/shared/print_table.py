@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +16,7 @@ from profiles.cleantext import clean_text
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -44,18 +45,23 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A cell with a tone."""
+    """A cell with a tone; ``below``: how its text ends, where that may go on below its row."""
 
     text: str
     tone: Tone = Tone.PLAIN
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """As many cells in each row as there are columns; text of others is made safe here."""
+    """As many cells in each row as there are columns; text of others is made safe here.
+
+    ``under``: the paragraphs below each row; empty: none has any.
+    """
 
     columns: tuple[Column, ...]
     rows: Sequence[Sequence[str | Said]]
+    under: Sequence[Sequence[Said]] = ()
 
 
 def print_rows(rows: Rows) -> None:
@@ -97,64 +103,100 @@ def print_tables(tables: Sequence[render.Table], said: Report = ((), ())) -> Non
 
 
 def print_on(console: Console, rows: Rows) -> None:
-    """What the terminal has room for: columns that can be left out are, and are named; cells go on
-    in the next line between words. Where that is not enough the terminal's own lines go on."""
+    """What the terminal has room for: some columns go below their rows; others that can be left
+    out are, and are named; cells go on in the next line between words. Where that is not enough the
+    terminal's own lines go on."""
     shown, left_out = _with_room(rows, console.width)
     console.width = max(_least_width(shown), console.width)
     console.print(*_fitted(shown, left_out, console.width), sep="\n")
 
 
-def fitted(rows: Rows, width: int) -> list[Table | Text]:
+def fitted(rows: Rows, width: int) -> list[Table | Padding | Text]:
     """What a terminal of that width has room for, and what is left out, for a Rich console."""
     return _fitted(*_with_room(rows, width), width)
 
 
-def _fitted(shown: Rows, left_out: Sequence[str], width: int) -> list[Table | Text]:
-    from rich.text import Text  # noqa: PLC0415 (as above)
+def _fitted(shown: Rows, left_out: Sequence[str], width: int) -> list[Table | Padding | Text]:
+    from rich.padding import Padding  # noqa: PLC0415 (as above)
+    from rich.text import Text  # noqa: PLC0415
 
     words = f"no room for {', '.join(left_out)}: a wider terminal or a pipe has it all"
-    said = [Text(words, str(Tone.QUIET))] if left_out else []
-    return [terminal_table(shown, width), *said]
+    parts: list[Table | Padding | Text] = []
+    for table, under in zip(_terminal_tables(shown, width), shown.under or [()], strict=True):
+        below = [Text(clean_text(said.text), str(said.tone)) for said in under]
+        parts += [table, *(Padding(text, (0, 0, 0, BETWEEN)) for text in below)]
+    return [*parts, *([Text(words, str(Tone.QUIET))] if left_out else [])]
 
 
 def _with_room(rows: Rows, width: int) -> tuple[Rows, list[str]]:
     """What is left of them, and the headings of what is not: first what tells nothing."""
-    kept = list(range(len(rows.columns)))
+    kept, below = list(range(len(rows.columns))), list[int]()
+    ends: list[list[Said]] = [[] for _ in rows.rows]
+    if _least_width(rows, WIDEST) > width:
+        below = [n for n in kept if rows.columns[n].below and not rows.columns[n].rank]
+        kept = [n for n in kept if n not in below]
+        ends = [[Said(s.below) for s in map(_said, row) if s.below] for row in rows.rows]
+        rows = Rows(rows.columns, [[_begin(_said(cell)) for cell in row] for row in rows.rows])
     while _least_width(_only(rows, kept)) > width:
         ranked = [n for n in kept if rows.columns[n].rank]
         if not ranked:
             break
-        kept.remove(max(ranked, key=lambda n: (_is_empty(rows, n), rows.columns[n].rank, n)))
-    told = [n for n in range(len(rows.columns)) if n not in kept and not _is_empty(rows, n)]
-    return _only(rows, kept), list(dict.fromkeys(rows.columns[n].heading for n in told))
+        gone = max(ranked, key=lambda n: (_is_empty(rows, n), rows.columns[n].rank, n))
+        kept.remove(gone)
+        below += [gone] * rows.columns[gone].below
+    shown = {*kept, *below}
+    told = [n for n in range(len(rows.columns)) if n not in shown and not _is_empty(rows, n)]
+    under = [[*end, *_paragraphs(rows, number, sorted(below))] for number, end in enumerate(ends)]
+    left = _only(rows, kept)
+    left_out = list(dict.fromkeys(rows.columns[n].heading for n in told))
+    return Rows(left.columns, left.rows, under if any(under) else ()), left_out
+
+
+def _begin(cell: Said) -> Said:
+    """Without what goes on below its row."""
+    return Said(cell.text.removesuffix(cell.below).rstrip(), cell.tone) if cell.below else cell
+
+
+def _paragraphs(rows: Rows, row: int, below: Sequence[int]) -> Iterator[Said]:
+    for number in below:
+        cell = _said(rows.rows[row][number])
+        if cell.text not in ("", NOTHING):
+            yield Said(f"{rows.columns[number].heading}: {cell.text}", cell.tone)
 
 
 def _only(rows: Rows, kept: Sequence[int]) -> Rows:
-    return Rows(tuple(rows.columns[n] for n in kept), [[row[n] for n in kept] for row in rows.rows])
+    return Rows(
+        tuple(rows.columns[n] for n in kept),
+        [[row[n] for n in kept] for row in rows.rows],
+        rows.under,
+    )
 
 
 def _is_empty(rows: Rows, number: int) -> bool:
     return all(_said(row[number]).text in ("", "0", NOTHING) for row in rows.rows)
 
 
-def terminal_table(rows: Rows, width: int = WIDEST) -> Table:
-    """For a Rich console, which knows NO_COLOR. Nothing is cut: words go on in the next line of
-    their cell where ``width`` has no room, the last column's first."""
+def _terminal_tables(rows: Rows, width: int) -> Iterator[Table]:
+    """For a Rich console, which knows NO_COLOR: one, or one for each row that has paragraphs below
+    it. Nothing is cut: words go on in the next line of their cell where ``width`` has no room, the
+    last column's first."""
     from rich.table import Table  # noqa: PLC0415 (as above)
     from rich.text import Text  # noqa: PLC0415
 
     rows = _without_nothing(rows)
-    table = Table(box=None, pad_edge=False, padding=(0, BETWEEN, 0, 0), header_style="bold")
     widths = _widths(rows, width)
-    for number, (column, given) in enumerate(zip(rows.columns, widths, strict=True)):
-        justify: Literal["left", "right"] = "left" if column.align == "left" else "right"
-        heading = Text(_folded(column.heading, _needs(rows, number)))
-        table.add_column(heading, justify=justify, overflow="fold", width=given)
-    for row in rows.rows:
-        table.add_row(
-            *(Text(clean_text(cell.text), style=str(cell.tone)) for cell in map(_said, row))
-        )
-    return table
+    parts = [[row] for row in rows.rows] if rows.under else [rows.rows]
+    for part, shown in enumerate(parts):
+        table = Table(box=None, pad_edge=False, padding=(0, BETWEEN, 0, 0), header_style="bold")
+        table.show_header = not part
+        for number, (column, given) in enumerate(zip(rows.columns, widths, strict=True)):
+            justify: Literal["left", "right"] = "left" if column.align == "left" else "right"
+            heading = Text(_folded(column.heading, _needs(rows, number)))
+            table.add_column(heading, justify=justify, overflow="fold", width=given)
+        for row in shown:
+            cells = map(_said, row)
+            table.add_row(*(Text(clean_text(cell.text), style=str(cell.tone)) for cell in cells))
+        yield table
 
 
 def _without_nothing(rows: Rows) -> Rows:
@@ -166,9 +208,10 @@ def _without_nothing(rows: Rows) -> Rows:
     return rows
 
 
-def _least_width(rows: Rows) -> int:
+def _least_width(rows: Rows, width: int = 0) -> int:
+    """In which all of them have room; with ``WIDEST`` no cell is folded in it."""
     rows = _without_nothing(rows)
-    return sum(_widths(rows, 0)) + BETWEEN * (len(rows.columns) - 1)
+    return sum(_widths(rows, width)) + BETWEEN * (len(rows.columns) - 1)
 
 
 def _widths(rows: Rows, width: int) -> list[int]:
