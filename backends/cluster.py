@@ -309,6 +309,8 @@ class Cluster:
     async def _probe(
         self, hosts: Sequence[Host], sought: Sequence[Sought], *, keep_software: bool = False
     ) -> None:
+        if not hosts:
+            return
         from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
 
         async for snapshot in probe_all(self.pool, hosts, self._clock, sought=sought):

@@ -7,6 +7,7 @@ whatever the next one starts.
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 
@@ -27,6 +28,7 @@ NAMES = (
 
 
 def main() -> None:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # programs are compiled once, as for users
     names = sys.argv[1:] or NAMES
     if len(names) == 1:
         importlib.import_module(f"tests.benchmarks.{names[0]}").main()

@@ -8,7 +8,6 @@ imports are not; the ratio is between the medians.
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -120,12 +119,11 @@ def _race(root: Path, log: Path) -> tuple[float, float, float, float, float]:
 
 
 def run_program(program: Path, log: Path) -> tuple[float, float]:
-    """Seconds and MiB; libraries are compiled once, as they are for whoever uses them."""
+    """Seconds and MiB."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, str(program), str(log)],
         capture_output=True,
         check=True,
-        env={name: it for name, it in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
     )
     took, peak = json.loads(done.stdout.splitlines()[-1])
     return float(took), float(peak)
