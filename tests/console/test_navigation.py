@@ -89,7 +89,7 @@ async def test_a_page_that_is_first_painted_says_nothing_false(
         await pilot.pause()
         monkeypatch.setattr(Page, "tick", lambda self: None)
         app.remove_mode(page)
-        app.add_mode(page, partial(app._page, page))
+        app.add_mode(page, partial(app.new_page, page))
         app.action_page(page)
         await pilot.pause()
         shown = screen_text(app)

@@ -230,10 +230,11 @@ async def test_each_campaign_is_scheduled_by_its_own_durations(workspace: FakeWo
         viewed = app.session.viewed
         assert viewed is not None
         panels, run = page.panels, viewed.runs[0]
+        names = {run.run_id: run.label}
         first = panels._timetable
-        panels.show(viewed, run, run.label)
+        panels.show(viewed, run, names)
         assert panels._timetable is first
-        panels.show(replace(viewed, path=viewed.path / "another"), run, run.label)
+        panels.show(replace(viewed, path=viewed.path / "another"), run, names)
         assert panels._timetable is not first
 
 

@@ -63,8 +63,8 @@ def test_repeats_stop_where_the_interval_is_narrow_and_go_on_where_it_is_not(dlp
     assert one["half_width"] <= 0.0015 < two["half_width"]
     campaign = Path(document["path"])
     report = (campaign / "report.md").read_text(encoding="utf-8")
-    assert "- 1n1g: 8 repeats, ±0.10%; the interval is as narrow as asked" in report
-    assert "- 1n2g: 11 repeats, ±0.20%; no more repeats were allowed" in report
+    assert "- 1n1g: 8 repeats, ±0.10% of the median; the interval is as narrow as asked" in report
+    assert "- 1n2g: 11 repeats, ±0.20% of the median; no more repeats were allowed" in report
     asked = (campaign / "campaign.toml").read_text(encoding="utf-8")
     assert 'repeats = "auto:0.15%"' in asked
     assert "max_repeats = 11" in asked
