@@ -23,6 +23,7 @@ from textual.screen import Screen
 from profiles.errors import DlperfError
 from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
+from tui.garbage import Sweep
 from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
 from tui.messages import CampaignStarted, Problem, Said, let_pass, make_room
@@ -48,6 +49,7 @@ PROBLEM_SHOWN_S = 15.0
 MOST_OF_A_PLACE = 120  # columns of where a problem is: what it is stands below it
 FLASH_S = 3.0
 FOLLOW_S = 0.5
+SWEEP_S = 1.0
 SAID_KEPT = 12
 EMERGENCY_EXIT = "ctrl+q"
 """Waits for nothing."""
@@ -109,6 +111,8 @@ class DlperfApp(App[str]):
         self._in_front(self.screen)
         with contextlib.suppress(ValueError):  # not the process' main thread
             signal.signal(signal.SIGHUP, self._hung_up)
+        sweep = Sweep()
+        self.set_interval(SWEEP_S, lambda: sweep.in_pause(self.typed.over_for))
         self.call_after_refresh(self._first)
 
     # What the terminal shows -------------------------------------------------------------------

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 
-SELDOM = (700, 10, 100)
-"""Ten times as seldom as usual all there is is looked through: with 64 runs at work that takes
-0.1 s, and was every other second in the middle of a key. What is young is, as often as usual."""
+SELDOM = (700, 10, 1000)
+"""A hundred times as seldom as usual all there is is looked through: with 64 runs at work that
+takes up to half a second, in the middle of a key. What is young is, as often as usual."""
+PAUSE_S = 2.0
+"""Nobody has typed for so long: then it is looked through, unless it was a short while ago."""
+AGAIN_S = 30.0
 
 
 @contextmanager
@@ -21,3 +25,16 @@ def imports_left_out() -> Iterator[None]:
         gc.freeze()
         gc.set_threshold(*SELDOM)
         gc.enable()
+
+
+class Sweep:
+    """Looks through all there is while nobody types."""
+
+    def __init__(self) -> None:
+        self._swept = monotonic()
+
+    def in_pause(self, over_for: Callable[[float], bool]) -> None:
+        """``over_for``: whether nobody has typed for so many seconds."""
+        if monotonic() - self._swept >= AGAIN_S and over_for(PAUSE_S):
+            gc.collect()
+            self._swept = monotonic()
