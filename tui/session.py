@@ -330,18 +330,25 @@ class Session:
 
     def _refuse_readonly(self) -> None:
         if self.readonly:
-            raise DlperfError(
-                "this console is read-only", remedy="start it without --readonly to run something"
+            raise _read_only()
+
+    @property
+    def why_no_start(self) -> DlperfError | None:
+        """Why no campaign can be started from here now, as it would be raised; None: one can."""
+        if self.readonly:
+            return _read_only()
+        if self.leaving:
+            return DlperfError("a keeper is being started", remedy="wait for that; try again then")
+        if self.at_work:
+            return DlperfError(
+                "a campaign is at work here, and a console has one at a time",
+                remedy="wait for its end, cancel it on Runs with C, or use another terminal",
             )
+        return None
 
     async def _make_room(self) -> None:
-        self._refuse_readonly()
-        if self.leaving:
-            raise DlperfError("a keeper is being started", remedy="wait for that; try again then")
-        if self.at_work:
-            raise DlperfError(
-                "a campaign is at work", remedy="wait for its end, or cancel it on Runs with C"
-            )
+        if (refused := self.why_no_start) is not None:
+            raise refused
         if self.controller is not None:
             await self.controller.detach()
             self.controller = None
@@ -354,6 +361,12 @@ class Session:
             await self.controller.detach()
             self.controller = None
         await self.workspace.close()
+
+
+def _read_only() -> DlperfError:
+    return DlperfError(
+        "this console is read-only", remedy="start it without --readonly to run something"
+    )
 
 
 def _written(campaign: Path) -> tuple[int, ...] | None:

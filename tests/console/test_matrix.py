@@ -17,6 +17,7 @@ from profiles.errors import DlperfError
 from tests.console.conftest import (
     LARGE,
     SMALL,
+    begin,
     console,
     screen_text,
     settled,
@@ -648,6 +649,27 @@ async def test_a_second_campaign_is_refused_while_one_is_at_work(workspace: Fake
                 pilot, lambda: app.current_mode == "runs" or shows(app, "a campaign is at work")
             )
         assert len(workspace.started) == 1
+
+
+async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ended(
+    workspace: FakeWorkspace,
+) -> None:
+    """Nothing is offered that would be refused; the plan and preflight can be read meanwhile."""
+    async with console(small_workspace(workspace), LARGE) as (app, pilot):
+        begin(app, workspace, ("1n1g",))
+        await open_matrix(app, pilot)
+        assert "⏎ Preflight" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "nothing to object"))
+        await settled(app)
+        assert shows(app, "nothing starts from here: a campaign is at work here")
+        assert "⏎ Start" not in screen_text(app)
+        await pilot.press("enter", "F")
+        await settled(app)
+        assert isinstance(app.screen, StartDialog)
+        workspace.clock.tick(3600)
+        await until(pilot, partial(shows, app, "⏎ Start"))
+        assert not shows(app, "nothing starts from here")
 
 
 async def test_a_read_only_console_starts_nothing(workspace: FakeWorkspace) -> None:

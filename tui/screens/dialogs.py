@@ -123,6 +123,14 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         """Whether the action makes sense now, once it can be seen."""
         return True
 
+    def never(self, action: str) -> str:
+        """Why this dialog does not do it at all; empty: it may."""
+        return ""
+
+    def not_now(self, action: str) -> str:
+        """Why it cannot be done at this moment; empty where there are no better words."""
+        return ""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         lost = typed_ahead(self).typed_at == -inf
         ahead = Dialog.AHEAD if lost else self.AHEAD

@@ -80,9 +80,6 @@ class DryRunView(Dialog[str]):
             return bool(self._looked_for)
         return action != "start" or not self._refused
 
-    def never(self, action: str) -> str:
-        return ""
-
     def not_now(self, action: str) -> str:
         return "/ says what is looked for" if action == "next" else self._refused
 

@@ -95,7 +95,7 @@ class MatrixPage(Page):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {"start": "Preflight"} if self.session.readonly else {}
+        return {} if self.session.why_no_start is None else {"start": "Preflight"}
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():

@@ -100,7 +100,6 @@ class Starting:
     def _begin(self, plan: Plan, read: Selection | None) -> None:
         from tui.screens.start_dialog import CHECKING  # noqa: PLC0415 - seldom needed
 
-        refused = self._session.readonly or self._session.at_work
         why: str | None
         if not self._in_sight(plan):
             why = self._out_of_sight(plan)
@@ -108,7 +107,7 @@ class Starting:
             why = "Enter was typed before this plan was shown"
         else:
             why = why_not_short(plan)
-        if why is None and not refused:
+        if why is None and self._session.why_no_start is None:
             self._do(CHECKING)
             self._work(self._start_at_once(plan), "preflight of the hosts, then start")
         else:

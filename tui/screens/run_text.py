@@ -48,7 +48,7 @@ PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress
 
 
 def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
-    """What stands over the rows: the unit of the figures, and of a replay what was left then."""
+    """What stands over the rows: the unit of the figures; nothing is estimated of a replay."""
     columns = {one.key: one for one in COLUMNS}
     units = _units(viewed)
     label = throughput_heading(units)
@@ -56,7 +56,7 @@ def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
     width = max(columns["rate"].width or 0, cell_len(label), widest + 8)
     columns["rate"] = replace(columns["rate"], label=label, width=width)
     if viewed is not None and viewed.replayed:
-        columns["eta"] = replace(columns["eta"], label="Was left", width=8)
+        columns["eta"] = replace(columns["eta"], if_any=True)
     return tuple(columns.values())
 
 

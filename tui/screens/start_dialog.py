@@ -31,6 +31,7 @@ from tui.text import Hanging, problem
 from tui.theme import MUTED, WARN
 
 CHECKING = "preflight: checking the hosts …"
+STARTS = ("start", "leave_out", "force")
 
 
 class StartDialog(Dialog[str]):
@@ -61,6 +62,7 @@ class StartDialog(Dialog[str]):
         self._away = unreachable(plan, session.hosts)
         self._findings = findings
         self._without: Plan | None = None  # the plan on the hosts that nothing stops
+        self._refused = session.why_no_start
         self._starting = False
 
     def compose(self) -> ComposeResult:
@@ -72,9 +74,17 @@ class StartDialog(Dialog[str]):
     def on_mount(self) -> None:
         if self._timed(self._plan) is None:
             self._waits = self.set_interval(REFRESH_S, self._tell_time)
+        self.set_interval(REFRESH_S, self._allowed)
         if self._findings is None:
             self.check()
         else:
+            self._show(self._findings)
+
+    def _allowed(self) -> None:
+        """What is at work here may end while this is read."""
+        before, self._refused = self._refused, self._session.why_no_start
+        changed = (before is None) != (self._refused is None)
+        if changed and self._findings is not None and not self._starting:
             self._show(self._findings)
 
     def _tell_time(self) -> None:
@@ -94,13 +104,20 @@ class StartDialog(Dialog[str]):
     def able(self, action: str) -> bool:
         if self._starting:  # there is no way back from here
             return False
-        if self._session.readonly and action in ("start", "leave_out", "force"):
+        if action in STARTS and self._refused is not None:
             return False
         if action == "start":
             return self._findings is not None and not self.stopped
         if action == "leave_out":
             return self._without is not None
         return self.stopped if action == "force" else True
+
+    def not_now(self, action: str) -> str:
+        if action in STARTS and self._refused is not None:
+            return self._refused.what
+        if action == "start" and self.stopped:
+            return "preflight says stop"
+        return ""
 
     @work(exclusive=True, group="preflight", description="preflight of the hosts of the plan")
     async def check(self) -> None:
@@ -117,8 +134,9 @@ class StartDialog(Dialog[str]):
 
     def _show(self, findings: Sequence[Finding]) -> None:
         text = Text(end="")
-        if self._session.readonly:
-            text.append("this console is read-only: nothing starts from here\n\n", WARN)
+        self._without = None
+        if self._refused is not None:
+            text.append(f"nothing starts from here: {self._refused}\n\n", WARN)
         elif self.stopped:  # what the keys do before what is found: a key works where it is read
             names = self._stopped_hosts(findings)
             self._without = self._plan_without(names)
@@ -181,6 +199,8 @@ class StartDialog(Dialog[str]):
             self.post_message(Problem(error))
             return
         refused = "preflight says stop; Esc leads back to why" if self.stopped else ""
+        if self._refused is not None:
+            refused = self._refused.what
         self.app.push_screen(DryRunView(self._plan, runs, refused), self._after_dry_run)
 
     def _after_dry_run(self, answer: str | None) -> None:

@@ -163,13 +163,11 @@ class CampaignSnapshot:
 
     @property
     def eta_text(self) -> str:
-        """ "ETA 41m", in a replay "was left 41m"; or nothing. "ETA 41m once node3 can be used":
-        nobody knows when that is."""
+        """ "ETA 41m", or nothing. "ETA 41m once node3 can be used": nobody knows when that is."""
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
             return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
-        left = "was left" if self.replayed else "ETA"
-        return "" if self.eta_s is None else f"{left} {format_duration(self.eta_s)}"
+        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}"
 
 
 def _is_replay(kept_by: Holder | None) -> bool:
@@ -205,6 +203,7 @@ def take(
     to_do = [run for run in left if not run.paused]
     durations = kept.estimates.of(state.runs.values())
     watched = not read_only or kept_by is not None
+    estimated = watched and not _is_replay(kept_by)  # whose end is known
     silent_from_s = SILENT_IN_DEMO_S if state.simulated and _is_replay(kept_by) else SILENT_S
     views = []
     for run in state.runs.values():
@@ -214,11 +213,12 @@ def take(
             expected = durations.of(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
             view = _view(run, path, now, expected, what_for, start, silent_from_s, watched=watched)
+            view = view if estimated else replace(view, eta_s=None)
             kept.keep(run, what_for, view)
         views.append(view)
     every, devices = state.runs.values(), state.devices
     left_s = None
-    if watched:
+    if estimated:
         left_s = kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, devices, every)
     why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
     unusable = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
