@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from backends.campaign.folder.create import SIMULATED
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.journal import FILE_NAME, last_time
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
 from backends.clocks import PACE, Pace
@@ -28,6 +30,8 @@ from backends.simulated.training_programs import HOLDS, UNKNOWN, Misfortune, ask
 from backends.use_cases import Workspace
 from profiles.format.catalog import LIBRARY, Catalog, source_of
 
+MOST_AHEAD_S = 30 * 86_400.0
+"""No demo gets farther: what says so was made by something else."""
 HOT_C = 88
 """Of a GPU that computes nothing: its host is degraded."""
 MISFORTUNES = {
@@ -68,7 +72,9 @@ SELECTION = Selection(
 
 def open_demo(campaigns: Path, speed: float, epoch: float, seed: int = 0) -> Workspace:
     """A workspace on the simulated hosts, on the running event loop and at the pace of the present
-    context. ``epoch``: what time it is now, seconds since the epoch."""
+    context. ``epoch``: what time it is now, seconds since the epoch; where what was simulated
+    before has got farther, time goes on from there."""
+    epoch = max([epoch, *_moments(campaigns, epoch)])
     programs = _Programs(seed)
     specs = {host.name: _host(hot=host is HOSTS[-1]) for host in HOSTS}
     cluster = SimulatedCluster(
@@ -83,6 +89,14 @@ def open_demo(campaigns: Path, speed: float, epoch: float, seed: int = 0) -> Wor
         clock=cluster.clock,
         simulated=cluster,
     )
+
+
+def _moments(campaigns: Path, now: float) -> Iterator[float]:
+    """Up to when campaigns were simulated, seconds since the epoch."""
+    for path in campaigns.glob(f"*{SIMULATED}*/{FILE_NAME}"):
+        moment = last_time(path)
+        if moment is not None and moment < now + MOST_AHEAD_S:
+            yield moment
 
 
 def _host(*, hot: bool) -> HostSpec:

@@ -371,6 +371,8 @@ class Asked:
         if self.problem is not None:
             raise self.problem
         if self.plan is None or not self.plan.cases:
+            if not any(self.able):
+                raise DlperfError("no host can be used", remedy="1 says why, for each of them")
             raise DlperfError("nothing is marked", remedy="mark a case with space")
         return self.plan
 

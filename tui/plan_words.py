@@ -96,11 +96,14 @@ def estimate_source(measured: int, cases: int) -> str:
 
 def device_time(hours: float, device: str) -> str:
     """ "2.5 GPU-hours", in the unit that gives a figure to read: 30 s are no 0.0083 hours."""
-    if hours >= 1:
-        return f"{number(hours)} {device}-hours"
-    if hours * 60 >= 1:
-        return f"{significant(hours * 60, 2)} {device}-minutes"
-    return f"{significant(hours * 3600, 2)} {device}-seconds"
+    units = (("hour", hours, number), ("minute", hours * 60, _two), ("second", hours * 3600, _two))
+    unit, value, written = next((one for one in units if one[1] >= 1), units[-1])
+    said = written(value)
+    return f"{said} {device}-{unit}{'' if said == '1' else 's'}"
+
+
+def _two(value: float) -> str:
+    return significant(value, 2)
 
 
 def _cost(price: PlanPrice) -> str:

@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 
 from backends import use_cases
 from backends.campaign.plan.selection import Selection
+from backends.campaign.record.journal import read_events
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
@@ -219,7 +220,10 @@ async def test_quitting_says_what_becomes_of_simulated_hosts_and_no_keeper_is_be
         await pilot.press("d")
         await until(app, lambda: not app.is_running or app._exit)
         assert "dlperf-tui demo" in str(app.return_value)
-    again = open_demo(tmp_path, SPEED, time.time() + 600.0)
+    again = open_demo(tmp_path, SPEED, time.time() - 600.0)  # it was simulated faster than that
+    [journal] = tmp_path.glob("*/events.jsonl")
+    seen = max(event.t for event in read_events(journal))
+    assert again.clock() >= seen  # nothing of it is to come
     async with console(again, LARGE) as (app, pilot):
         await until(app, lambda: isinstance(app.screen, CampaignList))
         await settled(app)

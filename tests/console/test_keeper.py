@@ -212,6 +212,8 @@ async def test_the_campaign_of_a_keeper_is_shown_live_and_changed_through_it(
         assert workspace.asked == [(Verb.CANCEL, (run.run_id,), 0)]
         workspace.answers += [Answer("2", True, "1 run more planned"), None]
         await pilot.press("plus")
+        await until(pilot, partial(shows, app, "One more repeat of each case?"))
+        await pilot.press("y")
         await until(pilot, partial(shows, app, "1 run more planned"))
         assert workspace.asked[-1] == (Verb.REPEAT, None, 1)
         await pilot.press("C")
@@ -251,6 +253,8 @@ async def test_one_plus_is_one_repeat_however_long_its_answer_takes(
         await followed(workspace, app, pilot)
         workspace.answers += [Answer("2", True, "1 run more planned")]
         await pilot.press("plus")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
         await until(pilot, partial(shows, app, "asking whoever goes on with it"))
         await pilot.press("plus")
         await until(pilot, partial(shows, app, "is not answered yet"))
@@ -268,6 +272,8 @@ async def test_a_refusal_is_shown_as_the_line_it_is(
         await followed(workspace, app, pilot)
         workspace.answers += [DlperfError("run x is \x1b[31mred", remedy="paint it")]
         await pilot.press("plus")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
         await until(pilot, partial(shows, app, "→ paint it"))
 
 

@@ -183,8 +183,9 @@ async def test_a_key_of_what_lies_directly_below_a_dialog_is_told_to_be_behind_i
 @pytest.mark.parametrize("way", ["O", "?", "2p", "2d", "2s", "N"])
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_the_palette_opens_over_a_dialog_and_has_what_is_typed_behind_it(
-    workspace: FakeWorkspace, way: str, key: str, at_once: bool
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, way: str, key: str, at_once: bool
 ) -> None:
+    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)  # however busy the machine is
     workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace)

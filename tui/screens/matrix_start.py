@@ -124,7 +124,7 @@ class Starting:
         names = list(dict.fromkeys(p.profile.name for p in plan.cases))
         others = [name for name in names if part is None or name != part.profile.name]
         return (
-            f"it has marked cases of {first_of(others, 3)}, too, which the grid does not show; "
+            f"cases of {first_of(others, 3)} are marked, too, which the grid does not show; "
             "Esc, then space on that profile, leaves them out"
         )
 

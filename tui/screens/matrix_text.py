@@ -265,7 +265,7 @@ _PROFILE_MARKS = {
     Able.RUNS: ("[ ]", ""),
     Able.ASKING: ("[ ]", "[·] waits for hosts"),
     Able.SETTINGS: ("[s]", "[s] needs settings"),
-    Able.NOT_HERE: (" · ", "· cannot run here"),
+    Able.NOT_HERE: (" · ", "· not here"),
 }
 
 

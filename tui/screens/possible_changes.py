@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from backends.campaign.record.run_estimates import case_key, durations
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
@@ -11,6 +13,7 @@ from backends.keeper.request import Verb
 from profiles.counted import counted
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
+from tui.plan_words import device_time
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import in_trouble, said_of
 from tui.text import plain
@@ -61,7 +64,8 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
         "pause": is_so,
         "cancel_all": "every run has ended",
         "pause_all": NONE_WAITS,
-        "next_log": "the run has one log" if run.hosts else f"{is_so}: no log yet",
+        "next_log": "the run has one log" if run.hosts else f"{is_so}: there is no log",
+        "open": "" if run.hosts else f"{is_so}: there is no log",
         "follow": is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
         "meters": "v shows the telemetry",
@@ -177,6 +181,25 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
     )
     left = counted(viewed.total - viewed.done, "run")
     return Choice(f"Cancel {left} of {plain(viewed.name)}", _ending_all(viewed), answers)
+
+
+def repeat_question(viewed: CampaignSnapshot) -> Choice:
+    """Of one more repeat of each case, and what that takes; the answer is "yes" or "no"."""
+    cases = {case_key(run): run for run in viewed.state.runs.values() if not run.profiled}
+    more = tuple(cases.values())
+    expected = durations(viewed.state.runs.values())
+    took = [expected.of(replace(run, hosts=())) for run in more]
+    if None in took:
+        time = "nobody knows how long they take"
+    else:
+        hours = sum(
+            run.nodes * run.gpus_per_node * (seconds or 0.0) / 3600
+            for run, seconds in zip(more, took, strict=True)
+        )
+        time = f"about {device_time(hours, 'device')}"
+    answers = (Answer("y", "plan them", "yes"), Answer("n", "no more", "no"))
+    said = f"One more repeat of each case? {counted(len(more), 'run')}, {time}."
+    return Choice("More repeats", said, answers)
 
 
 def past_asking(asked: RunView | None, now: CampaignSnapshot) -> str:

@@ -31,7 +31,8 @@ from tui.text import named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.throughput_plot import jitter_text
 
-_LOG = "Enter reads the log · y copies all this"
+_COPY = "y copies all this"
+_LOG = f"Enter reads the log · {_COPY}"
 _NEXT_STEPS = {
     RunState.FAILED: f"t tries it again · {_LOG}",
     RunState.CANCELLED: "t does it again",
@@ -43,12 +44,13 @@ def _next_step(
     run: RunView, later: RunRecord | None, *, read_only: bool, way_on: str, asks: bool
 ) -> str:
     """``later``: the last attempt of it, where there is one."""
+    log = _LOG if run.hosts else _COPY
     if later is not None:
         begun = later.started_at is not None
         so_far = run_state(later.state, paused=later.paused, begun=begun).plain.partition(" ")[2]
-        return f"attempt {later.attempt} of it: {so_far} · {_LOG}"
+        return f"attempt {later.attempt} of it: {so_far} · {log}"
     if read_only:
-        return " · ".join(filter(None, (plain(way_on), _LOG)))
+        return " · ".join(filter(None, (plain(way_on), log)))
     if run.silent_s is not None:
         return f"{'d asks its hosts why · ' * asks}c ends it · {_LOG}"
     if run.paused:

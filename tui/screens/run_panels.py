@@ -22,7 +22,7 @@ from profiles.errors import DlperfError
 from tui.screens.dialogs import Prompt
 from tui.screens.possible_changes import way_on
 from tui.screens.run_details import details_text
-from tui.screens.run_text import named_series, no_log, shown_series
+from tui.screens.run_text import named_series, no_chart, no_log, shown_series
 from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
 from tui.text import plain, ranges
@@ -218,7 +218,14 @@ class RunPanels(Vertical):
             series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             until_s = (run.elapsed_s or 0.0) if broke_off or run.silent_s is not None else 0.0
-            plot = throughput_plot(series, run.run_id, width=width, window=window, until_s=until_s)
+            plot = throughput_plot(
+                series,
+                run.run_id,
+                width=width,
+                window=window,
+                until_s=until_s,
+                empty=no_chart(run),
+            )
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)

@@ -126,9 +126,10 @@ class RunRows:
         return f"{run.profile} {called}" if len(self._profiles) > 1 else called
 
     def shared(self, viewed: CampaignSnapshot) -> str:
-        """What all of its runs are, and no row says: ``…-resnet50 compile=on``."""
+        """What all of its runs are, and no row says: ``profiles …-resnet50 compile=on``."""
         self._labels_for(viewed)
-        return " ".join(filter(None, (plain(self._alike), self._labels.shared)))
+        alike = f"profiles {plain(self._alike)}" if self._alike else ""
+        return " ".join(filter(None, (alike, self._labels.shared)))
 
     def names(self, viewed: CampaignSnapshot) -> Mapping[str, str]:
         """By run id: each beside the others, without what is said of all of them."""
@@ -303,8 +304,15 @@ def no_log(run: RunView) -> str:
         waits = run.state_text != str(run.state)
         return f"No log yet: {run.state_text if waits else 'the run has not started'}"
     if run.state.ended:
-        return "The run left no log"
+        return f"The run {said_of(run)}: it left no log"
     return "Waiting for the first line"
+
+
+def no_chart(run: RunView) -> str:
+    """What stands where its curve would."""
+    if run.state.ended:
+        return f"the run {said_of(run)}: it gave no reading"
+    return "no reading yet; the chart begins with the first one"
 
 
 def rows_signature(viewed: CampaignSnapshot | None) -> object:

@@ -31,6 +31,7 @@ from tui.screens.possible_changes import (
     last_attempt,
     past_asking,
     possible_changes,
+    repeat_question,
     why_not,
 )
 from tui.screens.run_panels import RunPanels, has_window
@@ -270,7 +271,8 @@ class RunsPage(Page):
             return there[action]
         if action in ("view", "zoom", "copy", "open", "meters", "schedule"):
             apt = action != "meters" or self._able.metered
-            apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
+            if action == "open":
+                apt = bool(hosts) and not isinstance(self.focused, LogPanel)
             return hosts is not None and apt
         if action == "back" and (self.panels.alone or self._may_hand_back):
             return True
@@ -359,7 +361,14 @@ class RunsPage(Page):
         if any(worker.group == "ask" and worker.is_running for worker in self.workers):
             self.post_message(Said("what was asked for before is not answered yet"))
             return
-        self._change(Verb.REPEAT)
+        if (viewed := self.viewed) is None:
+            return
+
+        def answered(said: str | None) -> None:
+            if said == "yes":
+                self._change(Verb.REPEAT, of=viewed.path)
+
+        self.app.push_screen(repeat_question(viewed), answered)
 
     def _change(
         self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: Path | None = None

@@ -51,13 +51,15 @@ def throughput_plot(
     width: int,
     window: RunWindow,
     until_s: float = 0.0,
+    empty: str = "",
 ) -> Plot:
     """samples/s of the runs; the selected one first, and at most five. ``window``: of that one.
-    ``until_s``: the chart goes on to there, at least; seconds since the run began."""
+    ``empty``: what stands there while there is no reading. ``until_s``: the chart goes on to there,
+    at least; seconds since the run began."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
     shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
     if not any(points for _, points in shown):
-        return Plot(empty="no reading yet; the chart begins with the first one")
+        return Plot(empty=empty)
     end = max(10.0, until_s, max(max(points)[0] for _, points in shown if points) * 1.02)
     notes = [_figure_text(s, points) for s, points in shown]
     shown = [(s, _thinned(s, points, end, width)) for s, points in shown]

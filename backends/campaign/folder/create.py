@@ -25,6 +25,9 @@ from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 from profiles.format.workload_section import workload_of
 
+SIMULATED = "SIMULATED"
+"""Is in the name of a campaign whose hosts are made up."""
+
 
 class CannotCreateError(DlperfError):
     """The campaigns directory takes no new campaign."""
@@ -59,7 +62,7 @@ async def open_campaign(
     """
     slug = plan.selection.name or name_of(planned.profile.name for planned in plan.cases)
     if simulated:
-        slug = f"SIMULATED-{slug}"
+        slug = f"{SIMULATED}-{slug}"
     try:
         path = create_directory(campaigns, campaign_name(clock(), slug), share)
     except OSError as error:

@@ -105,6 +105,20 @@ def beginning(path: Path) -> CampaignCreated | None:
     return first if isinstance(first, CampaignCreated) else None
 
 
+def last_time(path: Path) -> float | None:
+    """When the last of what is written happened, seconds since the epoch; None where nobody can
+    tell."""
+    try:
+        with path.open("rb") as file:
+            at = max(0, file.seek(0, os.SEEK_END) - BLOCK)
+            file.seek(at)
+            lines = file.readlines()
+    except OSError:
+        return None
+    found = (decode(line) for line in reversed(lines))
+    return next((event.t for event in found if event is not None), None)
+
+
 def _check_schema(path: Path, first_line: bytes) -> int:
     schema, by = schema_of(first_line)
     if schema > SCHEMA:
