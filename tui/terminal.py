@@ -80,6 +80,12 @@ class Terminal(LinuxDriver):
         if not self._gone:
             super().write(data)
 
+    def stop_application_mode(self) -> None:
+        """Nothing is left where the console was: of a window that has grown since, tmux would put
+        the first rows of it above the shell's prompt."""
+        self.write("\x1b[m\x1b[2J")
+        super().stop_application_mode()
+
     def hang_up(self) -> None:
         """The terminal is gone. What is still said to it goes nowhere, for an error in the thread
         that writes would have everything else wait for it."""

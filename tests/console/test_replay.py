@@ -428,7 +428,11 @@ def test_nothing_is_left_of_it_on_the_terminal(tmp_path: Path) -> None:
     assert f"reading {RECORDED.name}".encode() in before
     assert b"\n" not in before
     assert before.endswith(b"\r\x1b[K"), "the line is taken away"
-    assert b"reading" not in after.partition(MAIN_SCREEN)[2]
+    shown, _, left = after.partition(MAIN_SCREEN)
+    assert b"reading" not in left
+    _, cleared, drawn = shown.rpartition(b"\x1b[2J")
+    assert cleared, "a window that has grown would bring back what is left there"
+    assert b"REPLAY" not in drawn
 
 
 async def test_results_say_how_many_runs_count_and_how_many_were_profiled() -> None:
