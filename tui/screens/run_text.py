@@ -44,6 +44,8 @@ COLUMNS = (
     Column("rate", "throughput", 9, right=True, still=True),
     Column("eta", "ETA", 6, right=True, still=True),
 )
+BAR, LONG_BAR, LONG_FROM = 8, 32, 150
+"""Columns of a bar of progress, and of one on a terminal that has so many."""
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
 
 
@@ -136,11 +138,13 @@ class RunRows:
         self._labels_for(viewed)
         return self._names
 
-    def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
+    def __call__(self, viewed: CampaignSnapshot, columns: int = 0) -> list[Row]:
+        """``columns``: of the terminal."""
         self._labels_for(viewed)
+        bar_width = LONG_BAR if columns >= LONG_FROM else BAR
         profiles = self._profiles if len(self._profiles) > 1 else {}
         units = len(_units(viewed)) > 1
-        by = tuple(profiles), units, self._labels
+        by = tuple(profiles), units, self._labels, bar_width
         last = {run.run_id for run in viewed.state.latest_attempts()}
         known, self._known = self._known, {}
         for run in viewed.runs:
@@ -149,7 +153,8 @@ class RunRows:
             replaced = run.run_id not in last
             if before is None or not same or before[1] != (*by, replaced):
                 label = _label(_called(run, self._labels), profiles.get(run.profile, ""))
-                row = replace(_row(run, label, units=units), replaced=replaced)
+                row = _row(run, label, units=units, bar_width=bar_width)
+                row = replace(row, replaced=replaced)
                 before = (run, (*by, replaced), row)
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
@@ -159,7 +164,7 @@ def _called(run: RunView, labels: CaseLabels) -> str:
     return labels.label(run.case) + run.label.removeprefix(run.case.label)
 
 
-def _row(run: RunView, label: Text, *, units: bool) -> Row:
+def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
     """Words stand in the place of its progress, and go on behind it: to the end of the row where
     they are of trouble."""
     rate = run.throughput_now if run.state.active else run.throughput
@@ -184,7 +189,7 @@ def _row(run: RunView, label: Text, *, units: bool) -> Row:
             _duration(run.elapsed_s),
             _kept_cell(said, colour)
             if said
-            else _progress(run.state, done, run.outlived, bool(silence)),
+            else _progress(run.state, done, run.outlived, bool(silence), bar_width),
             _rate(run, rate, units=units),
             _duration(None if run.state.ended else run.eta_s),
         ),
@@ -284,18 +289,20 @@ def _label(label: str, profile: str) -> Text:
 
 
 @lru_cache(maxsize=CELLS_KEPT)
-def _progress(state: RunState, progress: float | None, outlived: bool, silent: bool) -> Text:
+def _progress(
+    state: RunState, progress: float | None, outlived: bool, silent: bool, width: int
+) -> Text:
     """Of one that is ``silent``: where its readings ended."""
     if state is RunState.SUCCEEDED:
-        return bar(1.0, 8, GOOD).append(" done", MUTED)
+        return bar(1.0, width, GOOD).append(" done", MUTED)
     if state in (RunState.FAILED, RunState.CANCELLED):
         return cell("–", MUTED)
     if state is RunState.PLANNED:
-        return Text(" " * 8, end="")  # what has not begun is nothing done
+        return Text(" " * width, end="")  # what has not begun is nothing done
     if outlived:
-        return bar(1.0, 8, MUTED)  # all of its time is used up; an empty track would be a start
+        return bar(1.0, width, MUTED)  # all of its time is used up; an empty track would be a start
     percent = "" if progress is None else f" {progress:>4.0%}"
-    return bar(progress, 8, WARN if silent else ACCENT).append(percent)
+    return bar(progress, width, WARN if silent else ACCENT).append(percent)
 
 
 def no_log(run: RunView) -> str:

@@ -35,7 +35,13 @@ from tui.screens.possible_changes import (
     why_not,
 )
 from tui.screens.run_panels import RunPanels, has_window
-from tui.screens.run_text import RunRows, in_trouble, rows_signature, run_columns, summary
+from tui.screens.run_text import (
+    RunRows,
+    in_trouble,
+    rows_signature,
+    run_columns,
+    summary,
+)
 from tui.session import Session
 from tui.text import plain
 from tui.widgets.filter_table import TablePanel
@@ -98,7 +104,7 @@ class RunsPage(Page):
         self.panels.display = False
         self.add_class("-alone")
         if (viewed := self.session.viewed) is not None:
-            self.main_panel().table.refill(self._rows(viewed), run_columns(viewed))
+            self._fill(viewed)
 
     def main_panel(self) -> TablePanel:
         return self.query_one("#runs-panel", TablePanel)
@@ -113,13 +119,17 @@ class RunsPage(Page):
             return None
         return next((run for run in viewed.runs if run.run_id == key), None)
 
+    def _fill(self, viewed: CampaignSnapshot | None) -> None:
+        rows = self._rows(viewed, self.size.width) if viewed else []
+        self.main_panel().table.refill(rows, run_columns(viewed))
+
     def pull(self) -> None:
         viewed = self.viewed
         panel = self.main_panel()
-        shown = rows_signature(viewed)
+        shown = rows_signature(viewed), self.size.width
         if shown != self._shown:
             self._shown = shown
-            panel.table.refill(self._rows(viewed) if viewed else [], run_columns(viewed))
+            self._fill(viewed)
             runs = viewed.runs if viewed else ()
             last = {run.run_id for run in viewed.state.latest_attempts()} if viewed else ()
             troubled = (run.run_id for run in runs if in_trouble(run))
