@@ -106,7 +106,7 @@ async def test_reading_back_holds_the_log_still_while_new_lines_are_counted(
         panel.show(path, "Log", empty="", ended=False)
         await read(pilot)
         assert words(panel) == held
-        assert "2 new lines, press f to follow" in str(panel.border_subtitle)
+        assert "2 new lines · f follows" in str(panel.border_subtitle)
         panel.toggle_follow()
         await pilot.pause()
         assert "line 101" in words(panel)

@@ -153,7 +153,7 @@ async def test_the_log_follows_and_can_be_held_still(workspace: FakeWorkspace) -
         await pilot.press("f")
         await pass_time(workspace, app, pilot, 10)
         assert "iter 280" not in words(log)
-        assert "5 new lines, press f to follow" in str(log.border_subtitle)
+        assert "5 new lines · f follows" in str(log.border_subtitle)
         await pilot.press("f")
         assert "iter 280" in words(log)
 

@@ -50,14 +50,15 @@ PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress
 
 
 def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
-    """What stands over the rows: the unit of the figures; nothing is estimated of a replay."""
+    """What stands over the rows: the unit of the figures; nothing is estimated of what is over, or of a
+    replay."""
     columns = {one.key: one for one in COLUMNS}
     units = _units(viewed)
     label = throughput_heading(units)
     widest = max(map(cell_len, units)) if len(units) > 1 else 0  # behind each figure
     width = max(columns["rate"].width or 0, cell_len(label), widest + 8)
     columns["rate"] = replace(columns["rate"], label=label, width=width)
-    if viewed is not None and viewed.replayed:
+    if viewed is not None and (viewed.replayed or viewed.finished):
         columns["eta"] = replace(columns["eta"], if_any=True)
     return tuple(columns.values())
 

@@ -219,8 +219,8 @@ class LogPanel(ScrollView, can_focus=True):
         elif self._said:
             state = (f"{plain(self._said)} · f follows", MUTED)
         elif not self.following:
-            new = counted(self._unseen, "new line")
-            state = (f"held · {new}, press f to follow", WARN if self._unseen else MUTED)
+            new = f"{counted(self._unseen, 'new line')} · " if self._unseen else ""
+            state = (f"held · {new}f follows", WARN if self._unseen else MUTED)
         elif self._ended:
             state = (f"ended · {counted(len(self._lines), 'line')}", MUTED)
         else:
