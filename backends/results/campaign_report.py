@@ -333,21 +333,29 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
     for group in groups:
         for case in group.cases:
             name = _case_name(case, groups)
-            untold = [run for run in case.profiled_runs if run.ended and run is not case.profiled]
+            untold = [
+                run
+                for run in case.profiled_runs
+                if run.ended and not run.skipped and run is not case.profiled
+            ]
             lines += [f"- {name}, {w.profiled}: {_failed_run(run)}" for run in untold]
-            if not case.failed_runs and not case.superseded:
+            failed = [run for run in case.failed_runs if not run.skipped]
+            replaced = [run for run in case.superseded if not run.skipped]
+            if not failed and not replaced:
                 continue
             lines.append(
                 "- "
                 + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.repeats)
             )
-            for run in case.failed_runs:
+            if skipped := len(case.skipped_runs):
+                lines[-1] += w.of_which_skipped.format(skipped=skipped)
+            for run in failed:
                 lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
-            for run in case.superseded:
+            for run in replaced:
                 reason = md_text(run.reason or run.state)
                 lines.append(f"  - #{run.repeat}: {w.retried.format(reason=reason)}")
                 lines += _diagnosed(run, w)
-            reasons = dict.fromkeys(run.reason for run in case.failed_runs)
+            reasons = dict.fromkeys(run.reason for run in failed)
             lines += [f"  - → {md_text(REMEDIES[one])}" for one in reasons if one in REMEDIES]
     return "\n".join(lines) or w.no_failed_runs
 

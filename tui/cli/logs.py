@@ -16,6 +16,7 @@ from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
+from backends.results.run_result import SKIPPED
 from profiles.cleantext import LineCleaner
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
@@ -172,7 +173,7 @@ def _follow_retries(
             time.sleep(next(waits))
             again = reader.state().runs.get(again.run_id, again)
         if not again.log:
-            say(f"run {again.run_id} {again.state}")
+            say(f"run {again.run_id} {SKIPPED if again.skipped else again.state}")
             return again
         run = _follow(reader, again, GrowingLog(path, _log_name(again, host, path)))
     return run

@@ -379,6 +379,26 @@ def test_what_was_skipped_is_not_counted_as_cancelled(
     assert "1 cancelled 2 skipped" in cli("status", "--watch", code=3).out
 
 
+def test_a_run_that_was_skipped_is_told_as_that_in_words_and_its_later_start_is_no_second_try(
+    cli: Cli, campaign: Campaign
+) -> None:
+    skipped = [ev.RunCancelled(t=BEGUN + 3, run_id=name) for name in "ab"]
+    again = replace(planned("a2"), attempt=2, retry_of="a")
+    path = campaign("part", planned("a"), planned("b", 2), *skipped, again, assigned("a2"))
+    append(path, succeeded("a2"), FINISHED)
+    answer = cli("status", "part")
+    assert answer.out.startswith("part: 2/2 runs · 1 skipped · finished\n")
+    assert [(row[3], row[6]) for row in answer.rows] == [
+        ("skipped", "never started"),
+        ("skipped", "never started"),
+        ("succeeded", ""),
+    ]
+    told = cli.document("status", "part")["runs"][0]
+    assert (told["state"], told["reason"]) == ("cancelled", "skipped: never started")
+    report = cli("report", "part").out
+    assert "tried again" not in report
+
+
 def _interrupted(_seconds: float) -> None:
     raise KeyboardInterrupt
 

@@ -143,6 +143,19 @@ def test_superseded_attempts_are_told_with_their_reason(runs_of):
     assert "#1: retried after: out of memory" in render_report(CONTEXT, runs, summarise(runs))
 
 
+def test_what_was_skipped_is_no_failed_run(runs_of):
+    skipped = [replace(run, state="cancelled", reason="") for run in runs_of("1n1g", [None, None])]
+    assert all(run.skipped for run in skipped)
+    later = replace(skipped[0], run_id="later", attempt=2, state="succeeded", throughput=100.0)
+    failed = replace(skipped[0], run_id="f", repeat=3, state="failed", reason="out of memory")
+    runs = [*skipped, later]
+    assert "## Failed runs\n\nNone." in render_report(CONTEXT, runs, summarise(runs))
+    runs.append(failed)
+    told = render_report(CONTEXT, runs, summarise(runs)).partition("## Failed runs")[2]
+    assert "1 of 3 repeats succeeded, 1 skipped\n  - #3: failed, out of memory" in told
+    assert "cancelled" not in told
+
+
 def test_topology_of_a_probe_prints_as_nvidia_smi_does():
     topology = Topology(
         ("GPU0", "NIC0"), (("X", "PIX"), ("PIX", "X")), ("0-3",), ("0",), {"NIC0": "mlx5_0"}

@@ -154,12 +154,13 @@ def _run(view: RunView) -> list[str | Said]:
     if value is None and not view.state.ended:
         value = view.throughput_now
     tone = Tone.WARN if view.paused else _RUN_TONES.get(view.state, Tone.QUIET)
+    state = "skipped" if view.skipped else view.state_text
     return [
         view.run_id,
         view.profile,
         view.label,
-        Said(view.state_text, tone, below=view.state_text.partition(": ")[2]),
+        Said(state, tone, below=state.partition(": ")[2]),
         NOTHING if value is None else f"{fixed(value)} {view.unit}",
         fold_nodeset(view.hosts) or NOTHING,
-        Said(view.reason, tone),
+        Said("never started" if view.skipped else view.reason, tone),
     ]

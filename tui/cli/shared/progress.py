@@ -100,7 +100,8 @@ def _state_of(view: RunView) -> str:
 
 
 def _line(view: RunView) -> str:
-    parts = [view.profile, view.label, str(view.state) if view.doing else view.state_text]
+    state = "skipped" if view.skipped else str(view.state) if view.doing else view.state_text
+    parts = [view.profile, view.label, state]
     if view.hosts:
         parts.append("on " + ",".join(view.hosts))
     if view.throughput is not None:
