@@ -147,15 +147,14 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
 def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:
     lines = []
     for group in groups:
-        rules = dict.fromkeys(
-            (run.window, run.statistic)
-            for case in group.cases
-            for run in case.measured_runs
-            if run.window or run.statistic
-        )
+        rules: dict[tuple[str, str], dict[str, None]] = {}
+        for case in group.cases:
+            for run in case.measured_runs:
+                if run.window or run.statistic:
+                    rules.setdefault((run.window, run.statistic), {})[case.case] = None
         said = [
-            w.window.format(window=md_text(window or NOTHING), statistic=md_text(name or NOTHING))
-            for window, name in rules
+            _rule(*rule, ", ".join(cases) if len(rules) > 1 else "", w)
+            for rule, cases in rules.items()
         ]
         lines.append(f"- {md_text(group_title(group, groups))}. {' '.join(said)}".rstrip())
     blocks = ["\n".join(lines)] if lines else []
@@ -167,6 +166,13 @@ def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> 
         )
         blocks.append(f"{heading}:\n\n{md_block(text, 'sh')}")
     return blocks
+
+
+def _rule(window: str, statistic: str, cases: str, w: Words) -> str:
+    """What counts of a log, and how; ``cases``: of which, where others have another rule."""
+    said = w.summed_up if statistic == "summary" else w.window
+    text = said.format(window=md_text(window or NOTHING), statistic=md_text(statistic or NOTHING))
+    return w.of_cases.format(cases=md_text(cases), rule=text) if cases else text
 
 
 def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
@@ -204,7 +210,7 @@ def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
             said = pick(lang, f"{window}; steady: {steady}", f"{window}；稳定：{steady}")
             lines.append(f"- {_case_name(case, groups)}: {md_text(said)}")
     heading = pick(lang, "The window of a run", "单次运行的统计窗口")
-    return [f"### {heading}", "\n".join(lines)] if lines else []
+    return [f"### {heading}", "\n".join(lines), w.window_note] if lines else []
 
 
 def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:

@@ -33,22 +33,22 @@ _CAMPAIGN = (
     Column("campaign", "left"),
     Column("state", "left"),
     Column("runs"),
-    Column("begun", "left", rank=2, whole=True),
-    Column("measures", "left", rank=4),
+    Column("begun", "left", rank=2, whole=True, below=True),
+    Column("measures", "left", rank=4, below=True),
 )
 _FIGURES = (
-    Column(FIGURES[0], "left", rank=1, whole=True),
-    Column(FIGURES[1], rank=1),
-    Column(FIGURES[2], "left", rank=1),
-    Column(FIGURES[3], "left", rank=5),
+    Column(FIGURES[0], "left", rank=1, whole=True, below=True),
+    Column(FIGURES[1], rank=1, below=True),
+    Column(FIGURES[2], "left", rank=1, below=True),
+    Column(FIGURES[3], "left", rank=5, below=True),
 )
 _RUN = (
     Column("run", "left"),
-    Column("profile", "left"),
-    Column("case", "left"),
+    Column("profile", "left", rank=3, below=True),
+    Column("case", "left", rank=1, whole=True, below=True),
     Column("state", "left"),
     Column("throughput"),
-    Column("hosts", "left"),
+    Column("hosts", "left", rank=2, whole=True, below=True),
     Column("reason", "left", below=True),
 )
 
@@ -60,7 +60,7 @@ def campaign_rows(
 ) -> Rows:
     """One line per campaign; ``sizes``: bytes of each, as a column; ``figures``: of the fastest
     case of each, as columns."""
-    size = () if sizes is None else (Column("size", rank=3),)
+    size = () if sizes is None else (Column("size", rank=3, below=True),)
     measured = () if figures is None else _FIGURES
     rows = []
     for number, campaign in enumerate(campaigns):
