@@ -22,7 +22,7 @@ from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
 from tui.cli.shared.chosen_runs import chosen_run, latest_run
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_campaign, open_workspace
+from tui.cli.shared.options import add_campaign, find_first, open_workspace
 from tui.cli.shared.output import say
 
 SOON_S = 0.25
@@ -60,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.lines is not None and arguments.lines < 1:
         raise SelectionError("must be 1 or more", where="--lines")
     workspace = open_workspace(arguments)
-    path = workspace.find_to_read(arguments.campaign)
+    words = filter(None, (arguments.campaign, arguments.run))
+    path = find_first(workspace.find_to_read, tuple(words), "logs")
     reader = CampaignReader(path)
     chosen, state = _chosen(reader, path, arguments)
     name = _log_name(chosen, arguments.host, path)

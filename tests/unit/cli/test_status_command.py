@@ -224,14 +224,14 @@ def test_on_a_terminal_a_watch_is_redrawn_in_place_and_leaves_the_last_state(
     assert watching.shown.count(b"\x1b[?25l") == watching.shown.count(b"\x1b[?25h") == 1
 
 
-def test_a_watch_leaves_columns_out_and_breaks_no_word(
+def test_a_watch_puts_columns_below_and_breaks_no_word(
     cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
 ) -> None:
     name = "2026-11-24-a-campaign-whose-name-is-told-whole"
     campaign(name, planned("r1", 1), assigned("r1"), ev.RunLaunched(t=BEGUN + 2, run_id="r1"))
     watching = terminal("status", "--watch", COLUMNS="80", LINES="24")
     wait_until(lambda: watching.shows(b"unfinished"), what="no word of it is broken")
-    wait_until(lambda: watching.shows(b"no room for"), what="what is left out is named")
+    wait_until(lambda: watching.shows(b"begun: "), what="what has no room stands below")
     assert watching.shows(name.encode())
     os.kill(watching.process.pid, signal.SIGINT)
     assert watching.end() == 3
