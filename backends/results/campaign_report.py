@@ -210,7 +210,9 @@ def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
             said = pick(lang, f"{window}; steady: {steady}", f"{window}；稳定：{steady}")
             lines.append(f"- {_case_name(case, groups)}: {md_text(said)}")
     heading = pick(lang, "The window of a run", "单次运行的统计窗口")
-    return [f"### {heading}", "\n".join(lines), w.window_note] if lines else []
+    runs = (run for group in groups for case in group.cases for run in case.measured_runs)
+    note = [w.window_note] if any(run.window_s is not None for run in runs) else []
+    return [f"### {heading}", "\n".join(lines), *note] if lines else []
 
 
 def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:
