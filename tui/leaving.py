@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Awaitable, Callable
 
 from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
+from tui.kept_words import titled
 from tui.screens.quit_question import detached_words, left_words
 from tui.session import Session
+from tui.text import plain
 
 Leave = Callable[[str], Awaitable[None]]
 """Closes the console; what is printed after it."""
@@ -27,7 +30,8 @@ async def leave_as(
         session.controller.cancel_all()
         stay(None)
     elif answer == "detach":
-        await leave(detached_words(live))
+        words = detached_words(live)
+        await leave(f"{words}\n{_files(live)}" if live.simulated else words)
     elif answer == "keep":
         try:
             begun = await session.leave_to_keeper()
@@ -35,6 +39,17 @@ async def leave_as(
             stay(error)
         else:
             await leave(left_words(live, begun))
+
+
+def finished_words(live: CampaignSnapshot) -> str:
+    """What is printed when a campaign of this console is over."""
+    again = f"dlperf-tui{' demo' * live.simulated}"
+    report = f"dlperf-tui report {shlex.quote(str(live.path))}"
+    return f"{plain(titled(live))}. {_files(live)}. Come back with: {again}, or {plain(report)}"
+
+
+def _files(live: CampaignSnapshot) -> str:
+    return f"Its files: {plain(live.path)}"
 
 
 async def leave_unseen(session: Session, leave: Leave) -> None:

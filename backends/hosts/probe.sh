@@ -123,7 +123,9 @@ own_variables() { # What a run finds set here before anybody sets more; by these
     [ -r "/proc/$$/environ" ] || return
     section variables
     libraries='NCCL|NVSHMEM|UCX|GLOO|CUDA|CUBLAS|CUDNN|TORCH|PYTORCH|XLA|TF|OMP|KMP|MKL'
-    variables $$ | grep -aE "^(($libraries)_[A-Z0-9_]+|NVIDIA_TF32_OVERRIDE)=" | sort
+    terraform='CLI|VAR|LOG|INPUT|DATA_DIR|WORKSPACE|IN_AUTOMATION|REGISTRY|IGNORE|PLUGIN|TOKEN'
+    wanted="^(($libraries)_[A-Z0-9_]+|NVIDIA_TF32_OVERRIDE)="
+    variables $$ | LC_ALL=C sed -nE "/^TF_($terraform)[_=]/d; /$wanted/p" | sort
 }
 
 query_gpus() {

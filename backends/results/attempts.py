@@ -8,7 +8,9 @@ from typing import Protocol, TypeVar
 
 class Attempt(Protocol):
     @property
-    def attempt(self) -> int: ...
+    def run_id(self) -> str: ...
+    @property
+    def skipped(self) -> bool: ...
     @property
     def slot(self) -> tuple[object, ...]:
         """The repeat, or the profiled run, that this is an attempt at."""
@@ -26,6 +28,7 @@ def latest_attempts(runs: Iterable[A]) -> tuple[A, ...]:
     return tuple(latest.values())
 
 
-def tried_again(runs: Iterable[Attempt]) -> int:
-    """How many runs have had more attempts than one."""
-    return sum(run.attempt > 1 for run in latest_attempts(runs))
+def tried_again(runs: Iterable[Attempt], latest: Iterable[Attempt]) -> int:
+    """How many of ``runs`` have had an attempt before the ``latest`` that was not skipped."""
+    last = {run.run_id for run in latest}
+    return len({run.slot for run in runs if run.run_id not in last and not run.skipped})

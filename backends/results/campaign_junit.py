@@ -39,7 +39,7 @@ def campaign_junit(campaign: str, runs: Sequence[RunResult], notes: Sequence[str
             said = one_line(run.reason or run.state)
             ET.SubElement(test, "failure", message=said, type="failed").text = _where(run, said)
         elif run.state != SUCCEEDED:
-            ET.SubElement(test, "skipped", message=one_line(run.reason or run.state))
+            ET.SubElement(test, "skipped", message=one_line(run.why or run.state))
         elif run.throughput is not None:
             said = one_line(f"{trimmed(run.throughput)} {run.unit}")
             ET.SubElement(test, "system-out").text = _where(run, said)

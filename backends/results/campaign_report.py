@@ -147,15 +147,14 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
 def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:
     lines = []
     for group in groups:
-        rules = dict.fromkeys(
-            (run.window, run.statistic)
-            for case in group.cases
-            for run in case.measured_runs
-            if run.window or run.statistic
-        )
+        rules: dict[tuple[str, str], dict[str, None]] = {}
+        for case in group.cases:
+            for run in case.measured_runs:
+                if run.window or run.statistic:
+                    rules.setdefault((run.window, run.statistic), {})[case.case] = None
         said = [
-            w.window.format(window=md_text(window or NOTHING), statistic=md_text(name or NOTHING))
-            for window, name in rules
+            _rule(*rule, ", ".join(cases) if len(rules) > 1 else "", w)
+            for rule, cases in rules.items()
         ]
         lines.append(f"- {md_text(group_title(group, groups))}. {' '.join(said)}".rstrip())
     blocks = ["\n".join(lines)] if lines else []
@@ -167,6 +166,13 @@ def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> 
         )
         blocks.append(f"{heading}:\n\n{md_block(text, 'sh')}")
     return blocks
+
+
+def _rule(window: str, statistic: str, cases: str, w: Words) -> str:
+    """What counts of a log, and how; ``cases``: of which, where others have another rule."""
+    said = w.summed_up if statistic == "summary" else w.window
+    text = said.format(window=md_text(window or NOTHING), statistic=md_text(statistic or NOTHING))
+    return w.of_cases.format(cases=md_text(cases), rule=text) if cases else text
 
 
 def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
@@ -204,7 +210,9 @@ def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
             said = pick(lang, f"{window}; steady: {steady}", f"{window}；稳定：{steady}")
             lines.append(f"- {_case_name(case, groups)}: {md_text(said)}")
     heading = pick(lang, "The window of a run", "单次运行的统计窗口")
-    return [f"### {heading}", "\n".join(lines)] if lines else []
+    runs = (run for group in groups for case in group.cases for run in case.measured_runs)
+    note = [w.window_note] if any(run.window_s is not None for run in runs) else []
+    return [f"### {heading}", "\n".join(lines), *note] if lines else []
 
 
 def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:
@@ -333,21 +341,29 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
     for group in groups:
         for case in group.cases:
             name = _case_name(case, groups)
-            untold = [run for run in case.profiled_runs if run.ended and run is not case.profiled]
+            untold = [
+                run
+                for run in case.profiled_runs
+                if run.ended and not run.skipped and run is not case.profiled
+            ]
             lines += [f"- {name}, {w.profiled}: {_failed_run(run)}" for run in untold]
-            if not case.failed_runs and not case.superseded:
+            failed = [run for run in case.failed_runs if not run.skipped]
+            replaced = [run for run in case.superseded if not run.skipped]
+            if not failed and not replaced:
                 continue
             lines.append(
                 "- "
                 + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.repeats)
             )
-            for run in case.failed_runs:
+            if skipped := len(case.skipped_runs):
+                lines[-1] += w.of_which_skipped.format(skipped=skipped)
+            for run in failed:
                 lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
-            for run in case.superseded:
+            for run in replaced:
                 reason = md_text(run.reason or run.state)
                 lines.append(f"  - #{run.repeat}: {w.retried.format(reason=reason)}")
                 lines += _diagnosed(run, w)
-            reasons = dict.fromkeys(run.reason for run in case.failed_runs)
+            reasons = dict.fromkeys(run.reason for run in failed)
             lines += [f"  - → {md_text(REMEDIES[one])}" for one in reasons if one in REMEDIES]
     return "\n".join(lines) or w.no_failed_runs
 

@@ -110,7 +110,8 @@ def _version_lines(environment: Json) -> list[str]:
             continue
         text = _value_text(value)
         if text:
-            lines.append(f"{md_text(key.replace('_', ' '))}: {md_text(text)}")
+            name = "dlperf-tui" if key == "dlperf_tui" else key.replace("_", " ")
+            lines.append(f"{md_text(name)}: {md_text(text)}")
     return lines
 
 

@@ -323,9 +323,8 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
     if concern is Concern.FAILED_RUNS:
         failed, n = len(case.failed_runs), case.repeats
         begun = case.skipped_runs != case.failed_runs
-        what, what_zh = (
-            ("did not succeed", "未成功") if begun else ("were never started", "从未启动")
-        )
+        never = "was never started" if failed == 1 else "were never started"
+        what, what_zh = ("did not succeed", "未成功") if begun else (never, "从未启动")
         return (
             f"{failed} of {n} repeats {what}; they count for nothing",
             f"{n} 次重复中有 {failed} 次{what_zh}，不计入统计",

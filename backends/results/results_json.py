@@ -130,7 +130,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "paused": {"by": run.paused_by, "since": run.paused_at} if run.paused_at else None,
         "throughput": run.measured,
         "unit": run.unit,
-        "reason": run.reason,
+        "reason": run.why,
         "diagnosis": _diagnosis(run),
         "slow_ranks": None if run.slow_ranks is None else [asdict(one) for one in run.slow_ranks],
         "hosts": list(run.hosts),

@@ -30,6 +30,8 @@ BANDWIDTH = "GB/s"
 speedup, no efficiency, and no share of a device."""
 COST_PER_HOUR = "cost_per_hour"
 """The metric of a run whose hosts all have a price: of an hour of its devices together."""
+SKIPPED = "skipped: never started"
+"""Of a run that was cancelled before it had started."""
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 """States after which nothing more happens; a repeat counts in the n of "k of n" from then on."""
 
@@ -193,6 +195,11 @@ class RunResult:
     def skipped(self) -> bool:
         """It was cancelled before it had started."""
         return self.state == "cancelled" and self.started_at is None
+
+    @property
+    def why(self) -> str:
+        """Its reason; of a run that was skipped, that it was."""
+        return self.reason or SKIPPED * self.skipped
 
     @property
     def ended(self) -> bool:

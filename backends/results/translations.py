@@ -130,6 +130,18 @@ class Words:
     window = Both(
         "Window: {window}. Statistic: {statistic}.", "统计窗口：{window}；统计量：{statistic}。"
     )
+    summed_up = Both("The figure that the log sums up.", "取日志自身的汇总值。")
+    of_cases = Both("{cases}: {rule}", "{cases}：{rule}")
+    window_note = Both(
+        "Seconds: from the arrival here of the reading before the window (without one: of its "
+        "first) to that of its last; near the time that the log itself tells, not the same. CV "
+        "within a run: of the speeds of its readings. Both are the median of the repeats. The "
+        "console's page Runs names the CV of a run's times per step; all other CVs are of the "
+        "repeats.",
+        "秒数：从窗口之前的读数（没有则为窗口内首个读数）到达本机时起，至窗口内最后一个读数到达时止，"
+        "与日志自身的时间相近而不完全相同。单次运行内变异系数：取自其读数的速度。两者均取各次重复的中位数。"
+        "控制台的 Runs 页面所示为单次运行每步用时的变异系数；其余变异系数均为重复之间的。",
+    )
     results = Both("Results", "测试结果")
     statistics = Both("Statistics over the repeats", "重复测试的统计")
     explained = Both("Scaling, and what it is lost to", "扩展效率及其损失")
@@ -181,6 +193,7 @@ class Words:
         "{case}: {succeeded} of {repeats} repeats succeeded",
         "{case}：{repeats} 次重复中成功 {succeeded} 次",
     )
+    of_which_skipped = Both(", {skipped} skipped", "，跳过 {skipped} 次")
     retried = Both("retried after: {reason}", "此前失败并已重试：{reason}")
     evidence = Both("as the hosts told it", "主机原始记录")
     slow_ranks = Both("Ranks that the others waited for", "拖慢其他进程的 rank")

@@ -112,6 +112,21 @@ async def test_quit_without_a_campaign_leaves_at_once(workspace: FakeWorkspace) 
     assert app.return_code == 0
 
 
+async def test_quit_after_a_campaign_says_where_its_files_are_and_how_to_come_back(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g",), repeats=1)
+        workspace.clock.tick(3600)
+        assert controller.snapshot().finished
+        await pilot.press("q")
+        await until(pilot, lambda: workspace.closed)
+    told = app.return_value or ""
+    assert told.startswith("2026-11-21-resnet50: 1/1 runs")
+    assert f"Its files: {controller.path}. Come back with: dlperf-tui" in told
+    assert "\n" not in told
+
+
 async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
     workspace: FakeWorkspace,
 ) -> None:

@@ -42,6 +42,7 @@ class Parser(argparse.ArgumentParser):
         if rest and not self._intermixed:  # told here, where the command's options are known
             option = next((word for word in rest if word.startswith("-")), "")
             near = did_you_mean(option.partition("=")[0], self._option_string_actions)
+            near = near or self._of_others(option or rest[0])
             self.error(f"unrecognized arguments: {' '.join(rest)}{near}")
         return known, rest
 
@@ -66,6 +67,10 @@ class Parser(argparse.ArgumentParser):
 
     def _elsewhere(self, action: argparse.Action, value: str) -> str:
         """Where ``value`` is a word that is known, as :func:`did_you_mean` puts it."""
+        return ""
+
+    def _of_others(self, word: str) -> str:
+        """What too much of a word or an option was to be, put in the same way."""
         return ""
 
 
@@ -150,6 +155,19 @@ class CommandParser(Parser):
 
         name = nearest(value, Catalog.load().names) or value
         return f", did you mean '{self.command} show {name}'?"
+
+    def _of_others(self, word: str) -> str:
+        if word == "--json":
+            if "--format" in self._option_string_actions:
+                return ", did you mean '--format json'?"
+            names = (name for name in COMMANDS if word in _options_of(name))
+            return f"; {word} is of {', '.join(names)}"
+        if word.startswith("-") or "--profile" not in self._option_string_actions:
+            return ""
+        from profiles.format.catalog import Catalog  # noqa: PLC0415 (only after a slip)
+
+        name = nearest(word, Catalog.load().names)
+        return f", did you mean '-p {name}'?" if name else ""
 
     def complete(self) -> None:
         """Add the options of the command."""

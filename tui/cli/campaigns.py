@@ -21,7 +21,7 @@ from tui.cli.shared.campaign_remarks import fastest_document, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows
 from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import OK, WRONG
-from tui.cli.shared.options import add_campaign, add_json, open_workspace
+from tui.cli.shared.options import add_campaign, add_json, find_first, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_rows
 from tui.cli.shared.readonly_option import refuse_change
@@ -206,7 +206,9 @@ def _many(campaigns: Sequence[CampaignSummary]) -> str:
 
 
 def _tag(workspace: Workspace, arguments: argparse.Namespace) -> int:
-    path = workspace.find_campaign(arguments.campaign)
+    path = find_first(
+        workspace.find_campaign, (arguments.campaign, *arguments.tags), "campaigns tag"
+    )
     said = read_about(path)
     named = checked_tags(tuple(arguments.tags))
     if arguments.remove:
@@ -217,7 +219,8 @@ def _tag(workspace: Workspace, arguments: argparse.Namespace) -> int:
 
 
 def _note(workspace: Workspace, arguments: argparse.Namespace) -> int:
-    path = workspace.find_campaign(arguments.campaign)
+    words = (arguments.campaign, arguments.text)
+    path = find_first(workspace.find_campaign, words, "campaigns note")
     return _describe(workspace, path, About(read_about(path).tags, checked_note(arguments.text)))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui.screens.login_questions import ConsolePrompter
 
 
-def check_terminal(instead: str = "run --profile cpu-smoke") -> None:
+def check_terminal(instead: str) -> None:
     """Raise DlperfError where the console cannot be shown; ``instead``: the command to use then."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise DlperfError(
@@ -40,11 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def open_console(
-    arguments: argparse.Namespace, workspace: Callable[[ConsolePrompter], Workspace]
+    arguments: argparse.Namespace,
+    workspace: Callable[[ConsolePrompter], Workspace],
+    instead: str = "run --profile cpu-smoke",
 ) -> int:
     """Opens it on a workspace that is made on its event loop; what it leaves to say is printed when
-    it has closed."""
-    check_terminal()
+    it has closed. ``instead``: as of :func:`check_terminal`."""
+    check_terminal(instead)
     with imports_left_out():
         from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
         from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     from tui.cli.console import open_console  # noqa: PLC0415 (Textual is large)
 
-    return open_console(arguments, lambda _: _workspace(arguments, speed))
+    return open_console(arguments, lambda _: _workspace(arguments, speed), "demo --headless")
 
 
 def _workspace(arguments: argparse.Namespace, speed: float) -> Workspace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from backends.results.history_json import history_document
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.tag:
         paths = _tagged(workspace, arguments.tag)
     else:
-        paths = tuple(map(workspace.find_to_read, arguments.campaigns_named))
+        paths = tuple(_named(workspace, name) for name in arguments.campaigns_named)
     for path in paths:
         say_remarks(workspace, path)
     found = workspace.history(paths, threshold)
@@ -51,6 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_tables(history_tables(found, wide=arguments.wide), history_words(found))
     return FAILED if found.fails else OK
+
+
+def _named(workspace: Workspace, name: str) -> Path:
+    try:
+        return workspace.find_to_read(name)
+    except SelectionError as error:
+        if not any(name in campaign.about.tags for campaign in workspace.campaigns()):
+            raise
+        remedy = f"say --tag {shlex.quote(name)}"
+        raise SelectionError("is a tag, no campaign", where=name, remedy=remedy) from error
 
 
 def _tagged(workspace: Workspace, tag: str) -> tuple[Path, ...]:

@@ -16,12 +16,13 @@ from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
+from backends.results.run_result import SKIPPED
 from profiles.cleantext import LineCleaner
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
 from tui.cli.shared.chosen_runs import chosen_run, latest_run
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_campaign, open_workspace
+from tui.cli.shared.options import add_campaign, find_first, open_workspace
 from tui.cli.shared.output import say
 
 SOON_S = 0.25
@@ -59,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.lines is not None and arguments.lines < 1:
         raise SelectionError("must be 1 or more", where="--lines")
     workspace = open_workspace(arguments)
-    path = workspace.find_to_read(arguments.campaign)
+    words = filter(None, (arguments.campaign, arguments.run))
+    path = find_first(workspace.find_to_read, tuple(words), "logs")
     reader = CampaignReader(path)
     chosen, state = _chosen(reader, path, arguments)
     name = _log_name(chosen, arguments.host, path)
@@ -172,7 +174,7 @@ def _follow_retries(
             time.sleep(next(waits))
             again = reader.state().runs.get(again.run_id, again)
         if not again.log:
-            say(f"run {again.run_id} {again.state}")
+            say(f"run {again.run_id} {SKIPPED if again.skipped else again.state}")
             return again
         run = _follow(reader, again, GrowingLog(path, _log_name(again, host, path)))
     return run

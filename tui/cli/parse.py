@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.results.flop_words import flop_notes
+from backends.results.grade_words import rules_text
 from backends.results.numbers import fixed, trimmed
 from backends.results.steady_words import disturbance_text
 from profiles.case_tag import parse_tag
@@ -154,8 +155,9 @@ def _print(document: dict[str, Any], device: str) -> None:
     if SIMULATED_LOG in document["warnings"]:
         figure = f"SIMULATED {figure}"
     devices = counted(document["gpus"], device)
-    rule = f"{document['statistic']}; {document['window']}; {devices}"
-    print(f"{document['path']}: {figure} ({rule})")
+    statistic, window = document["statistic"], document["window"]
+    rule = f"{statistic}; {window}" if statistic != "summary" else rules_text([(statistic, window)])
+    print(f"{document['path']}: {figure} ({rule}; {devices})")
     for name, metric in document["metrics"].items():
         print(f"  {name}: {trimmed(metric, 3)}")
     for note in flop_notes([document["metrics"]]):

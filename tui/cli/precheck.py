@@ -194,3 +194,5 @@ def _list(found: tuple[Precheck, ...], *, json: bool) -> None:
     ]
     if rows:
         print_rows(Rows(columns, rows))
+    else:
+        say("none kept yet")

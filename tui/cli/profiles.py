@@ -7,25 +7,28 @@ from pathlib import Path
 
 from profiles.cleantext import clean_text
 from profiles.counted import counted
-from profiles.errors import ProfileError
+from profiles.errors import ProfileError, SelectionError
 from profiles.format.catalog import load_file
 from profiles.format.profile import Profile
 from profiles.format.slow_patterns import costly_patterns
 from profiles.logs.examples import Flaw, example_flaws
 from tui.cli.shared.exit_codes import OK, WRONG
-from tui.cli.shared.options import open_workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.output import print_json, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=("list", "show", "check"), default="list")
     parser.add_argument("target", nargs="?", metavar="NAME|FILE")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """``profiles [list | show NAME | check FILE]``."""
     if arguments.action == "list":
         return _list(arguments)
+    if arguments.json:
+        raise SelectionError("is of the list", where="--json", remedy="leave it out")
     if arguments.target is None:
         raise ProfileError(
             f"'profiles {arguments.action}' needs a name or a file",
@@ -69,11 +72,23 @@ _WRONG = {
 
 def _list(arguments: argparse.Namespace) -> int:
     catalog = open_workspace(arguments).catalog
-    for name in catalog.names:
-        print(f"{name:<34} {_described(catalog.get(name))}")
+    if arguments.json:
+        print_json([_document(catalog.get(name)) for name in catalog.names])
+    else:
+        for name in catalog.names:
+            print(f"{name:<34} {_described(catalog.get(name))}")
     for problem in catalog.problems:
         say(f"left out: {problem}")
     return WRONG if catalog.problems else OK
+
+
+def _document(profile: Profile) -> dict[str, object]:
+    return {
+        "name": profile.name,
+        "framework": profile.framework,
+        "model": profile.model,
+        "cases": list(profile.matrix.cases),
+    }
 
 
 def _described(profile: Profile) -> str:

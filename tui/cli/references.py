@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import groupby
 
 from backends.results.numbers import trimmed
@@ -43,17 +43,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _remedy(words: Sequence[str]) -> str:
-    """Of which GPUs there are figures without one of the words; else what a word may have meant."""
+    """What a word may have meant; else of which GPUs there are figures without one of them."""
     every = bundled_references()
+    names = {part for one in every for part in _parts([one.workload])}
+    meant = _meant(words, names)
+    if meant and any(matches(one, [meant.get(word, word) for word in words]) for one in every):
+        return " ".join(f"did you mean {near!r}?" for near in meant.values())
     for word in reversed(words):
         rest = [one for one in words if one != word]
         if rest and (others := [one for one in every if matches(one, rest)]):
             gpus = sorted({_gpu(one) for one in others})
             return f"{' '.join(rest)} has some of {', '.join(gpus)}"
-    names = {part for one in every for part in _parts([one.workload, _gpu(one)])}
-    meant = {word: near for word in words if (near := nearest(word, names)) not in (None, word)}
+    names |= {part for one in every for part in _parts([_gpu(one)])}
+    meant = _meant(words, names)
     said = [f"did you mean {near!r}?" for near in meant.values()]
     return " ".join(said) or "'dlperf-tui references' lists all that there are"
+
+
+def _meant(words: Sequence[str], names: Set[str]) -> dict[str, str]:
+    near = {word: nearest(word, names) for word in words}
+    return {word: name for word, name in near.items() if name is not None and name != word}
 
 
 def matches(reference: Reference, words: Sequence[str]) -> bool:

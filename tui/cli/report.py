@@ -168,21 +168,22 @@ def _format_by_name(arguments: argparse.Namespace) -> str | None:
 
     Raises
     ------
-    SelectionError: the name says one that the layout has not.
+    SelectionError: the name says one that there is not, or that the layout has not.
     """
     if arguments.output is None:
         return None
     said: str = arguments.output.suffix.lower().removeprefix(".")
     if said == "html" and arguments.layout is None:
         return "html"
-    if said not in (*FORMATS, "html"):
+    if said in ("", "txt"):
         return None
     layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
     if said not in layout.formats:
+        known = (*layout.formats, *(["html"] if arguments.layout is None else []))
         raise SelectionError(
             f"the layout {layout.name} is not written as {said}",
             where=f"-o {arguments.output}",
-            remedy=f"name it {' or '.join(f'….{one}' for one in layout.formats)}, or say --format",
+            remedy=f"name it {' or '.join(f'….{one}' for one in known)}, or say --format",
         )
     return said
 

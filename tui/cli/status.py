@@ -29,7 +29,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--line",
         action="store_true",
-        help="one line for a status bar: of the campaign, or of the one that was written last",
+        help="one line for a status bar: of the campaign, or of the one that was written last, a "
+        "simulated one only where none was measured",
     )
     add_json(parser)
 

@@ -20,6 +20,7 @@ from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.device_words import memory_name
+from backends.results.grade_words import rules_text
 from backends.results.steady_words import disturbance_text
 from backends.results.telemetry_words import coinciding, usual_lines
 from backends.results.workload_figures import configuration, measurements
@@ -178,7 +179,7 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
         facts.append(("hosts", fold_nodeset(run.hosts)))
     if run.throughput is not None:
         facts.append(("throughput", f"{number(run.throughput)} {run.unit}"))
-        facts.append(("measured", f"{record.statistic} of {record.window}"))
+        facts.append(("measured", rules_text([(record.statistic, record.window)])))
     elif run.readings:
         facts.append(("readings", str(run.readings)))
     facts += _steps(record)
@@ -234,7 +235,8 @@ def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, st
             took = f" after {format_duration(max(0.0, one.ended_at - one.started_at))}"
         where = f" on {fold_nodeset(one.hosts)}" if one.hosts else ""
         why = f": {one.reason}" if one.reason else ""
-        yield "" if place else "attempts", f"{one.attempt}. {one.state}{took}{where}{why}"
+        state = "skipped" if one.skipped else one.state
+        yield "" if place else "attempts", f"{one.attempt}. {state}{took}{where}{why}"
 
 
 def _environment(

@@ -51,12 +51,28 @@ def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
         )
     if Path(name_or_path).is_dir():
         journal.check_campaign(Path(name_or_path))
+    if near := _neighbours(Path(name_or_path)):
+        raise SelectionError(
+            f"no campaign {name_or_path!r}", remedy=f"did you mean {' or '.join(near)}?"
+        )
     names = _names(campaigns)
     raise SelectionError(
         f"no campaign {name_or_path!r}{_did_you_mean(name_or_path, names)}",
         where=str(campaigns),
         remedy=f"{_there(campaigns, names)}; a path works too",
     )
+
+
+def _neighbours(path: Path) -> list[str]:
+    """Campaigns of the directory that a path names, which begin as its name does or are near."""
+    if not path.parent.name:
+        return []
+    names = [
+        name for name in _names(path.parent) if (path.parent / name / journal.FILE_NAME).is_file()
+    ]
+    begun = sorted(name for name in names if name.startswith(path.name))
+    near = nearest(path.name, names)
+    return [str(path.parent / name) for name in (begun or ([near] if near else []))[:_NAMED]]
 
 
 def _there(campaigns: Path, names: Sequence[str]) -> str:

@@ -170,7 +170,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
-        tried_again=tried_again(latest),
+        tried_again=tried_again(state.runs.values(), latest),
     )
 
 

@@ -163,6 +163,11 @@ class RunRecord:
         """Its program has ended; its logs are fetched and compared, and it is measured."""
         return self.state is RunState.RUNNING and self.over_at is not None
 
+    @property
+    def skipped(self) -> bool:
+        """It was cancelled before it had started."""
+        return self.state is RunState.CANCELLED and self.started_at is None
+
     def delay_s(self, now: float) -> float:
         """How long it is still to wait, ``now`` in seconds since the epoch; never longer than was
         meant when it was planned, wherever the clock was set since."""

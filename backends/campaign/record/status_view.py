@@ -67,6 +67,7 @@ class RunView:
     silent_s: float | None = None  # without a reading, where that is longer than they take to come
     brief: str = ""  # for a row: of one that waits, without what others wait for as well
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
+    skipped: bool = False  # it was cancelled before it had started
 
 
 @dataclass(frozen=True)
@@ -243,8 +244,8 @@ def take(
         notes=_notes(state),
         kept_by=kept_by,
         profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
-        skipped=sum(run.state is RunState.CANCELLED and run.started_at is None for run in done),
-        tried_again=tried_again(latest),
+        skipped=sum(run.skipped for run in done),
+        tried_again=tried_again(every, latest),
         blocked_by=blocked_by,
         after_that_s=left_s if blocked_by else None,
     )
@@ -363,6 +364,7 @@ def _view(
         silent_s=quiet_s,
         brief=_brief(run, now, waiting, trouble, expected),
         outlived=quiet_s is None and _outlived(run, now, expected),
+        skipped=run.skipped,
     )
 
 

@@ -48,7 +48,8 @@ def test_a_run_is_counted_once_and_that_it_was_tried_again_is_told_apart(
     assert len(state.runs) == sum(attempts)
     assert (shown.total, shown.tried_again) == (runs, again)
     results = run_results(state)
-    assert (len(latest_attempts(results)), tried_again(results)) == (runs, again)
+    latest = latest_attempts(results)
+    assert (len(latest), tried_again(results, latest)) == (runs, again)
     assert f"of {runs} run" in state.unfinished
     assert f"({runs} run" in cite_of(state, Bundle(Path("c.tar"), "0"))
     said = f"{again} tried again"

@@ -169,3 +169,12 @@ def test_a_name_that_says_a_format_which_the_layout_has_not_is_one_line(
     assert "dlperf-json is not written as csv" in said.err
     assert len(said.err.splitlines()) == 1
     assert not target.exists()
+
+
+@pytest.mark.parametrize("name", ["table.pdf", "table.xml"])
+def test_a_name_that_says_a_format_which_there_is_not_is_one_line(
+    cli: Cli, tmp_path: Path, name: str
+) -> None:
+    said = cli.complaint("report", SCALING, "-o", tmp_path / name)
+    assert "name it ….md or ….csv or ….json or ….html" in said
+    assert not (tmp_path / name).exists()

@@ -37,3 +37,11 @@ def test_readonly_looks_and_measures_nothing(
     assert main(words) == 2
     assert "--readonly" in capsys.readouterr().err
     assert main([*words, "--list"]) == 0
+    assert capsys.readouterr() == ("", "none kept yet\n")
+
+
+def test_a_demo_without_a_terminal_is_told_how_it_goes_without(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["demo"]) == 2
+    assert "use 'dlperf-tui demo --headless'" in capsys.readouterr().err

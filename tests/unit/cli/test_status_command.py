@@ -224,14 +224,14 @@ def test_on_a_terminal_a_watch_is_redrawn_in_place_and_leaves_the_last_state(
     assert watching.shown.count(b"\x1b[?25l") == watching.shown.count(b"\x1b[?25h") == 1
 
 
-def test_a_watch_leaves_columns_out_and_breaks_no_word(
+def test_a_watch_puts_columns_below_and_breaks_no_word(
     cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
 ) -> None:
     name = "2026-11-24-a-campaign-whose-name-is-told-whole"
     campaign(name, planned("r1", 1), assigned("r1"), ev.RunLaunched(t=BEGUN + 2, run_id="r1"))
     watching = terminal("status", "--watch", COLUMNS="80", LINES="24")
     wait_until(lambda: watching.shows(b"unfinished"), what="no word of it is broken")
-    wait_until(lambda: watching.shows(b"no room for"), what="what is left out is named")
+    wait_until(lambda: watching.shows(b"begun: "), what="what has no room stands below")
     assert watching.shows(name.encode())
     os.kill(watching.process.pid, signal.SIGINT)
     assert watching.end() == 3
@@ -377,6 +377,26 @@ def test_what_was_skipped_is_not_counted_as_cancelled(
     assert "1 cancelled, 2 skipped" in row
     monkeypatch.setattr("tui.cli.shared.watching.time.sleep", _interrupted)
     assert "1 cancelled 2 skipped" in cli("status", "--watch", code=3).out
+
+
+def test_a_run_that_was_skipped_is_told_as_that_in_words_and_its_later_start_is_no_second_try(
+    cli: Cli, campaign: Campaign
+) -> None:
+    skipped = [ev.RunCancelled(t=BEGUN + 3, run_id=name) for name in "ab"]
+    again = replace(planned("a2"), attempt=2, retry_of="a")
+    path = campaign("part", planned("a"), planned("b", 2), *skipped, again, assigned("a2"))
+    append(path, succeeded("a2"), FINISHED)
+    answer = cli("status", "part")
+    assert answer.out.startswith("part: 2/2 runs · 1 skipped · finished\n")
+    assert [(row[3], row[6]) for row in answer.rows] == [
+        ("skipped", "never started"),
+        ("skipped", "never started"),
+        ("succeeded", ""),
+    ]
+    told = cli.document("status", "part")["runs"][0]
+    assert (told["state"], told["reason"]) == ("cancelled", "skipped: never started")
+    report = cli("report", "part").out
+    assert "tried again" not in report
 
 
 def _interrupted(_seconds: float) -> None:

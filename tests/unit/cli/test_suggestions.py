@@ -34,12 +34,28 @@ from tui.cli.commands import COMMANDS, command_file
         (["plan", "-p", "cpu-smoke", "-c", "1x2"], "did you mean '1n2g'?"),
         (["plan", "-p", "cpu-smoke", "--hosts", "nodd1"], "unknown host 'nodd1'"),
         (["status", "2026-11-21-resnet05"], "did you mean '2026-11-21-resnet50'?"),
+        (["run", "cpu-smoke"], "did you mean '-p cpu-smoke'?"),
+        (["plan", "cpu-smok", "--repeats", "3"], "did you mean '-p cpu-smoke'?"),
+        (["report", "x", "--json"], "did you mean '--format json'?"),
+        (["sweep", "--json"], "--json is of hosts, profiles, "),
+        (["history", "nightly"], "nightly: is a tag, no campaign; say --tag nightly"),
+        (["logs", "1", "2026-11-21-resnet50"], "dlperf-tui logs 2026-11-21-resnet50 1"),
+        (
+            ["campaigns", "tag", "good", "2026-11-21-resnet50"],
+            "the campaign stands first: dlperf-tui campaigns tag 2026-11-21-resnet50 good",
+        ),
+        (
+            ["campaigns", "note", "good one", "2026-11-21-resnet50"],
+            "dlperf-tui campaigns note 2026-11-21-resnet50 'good one'",
+        ),
+        (["profiles", "show", "cpu-smoke", "--json"], "--json: is of the list"),
     ],
 )
 def test_a_mistyped_word_is_met_with_what_is_near(
     cli: Cli, campaign: Callable[..., Path], words: list[str], says: str
 ) -> None:
     campaign("2026-11-21-resnet50", planned("a"), succeeded("a"), FINISHED)
+    cli("campaigns", "tag", "2026-11-21-resnet50", "nightly")
     line = cli.complaint(*words)
     assert says in line
     assert line.startswith("dlperf-tui")
@@ -175,6 +191,25 @@ def test_another_word_is_not_suggested() -> None:
             swapped = f"{name[:place]}{name[place + 1]}{name[place]}{name[place + 2 :]}"
             assert did_you_mean(swapped, [name]) == f", did you mean {name!r}?"
             assert did_you_mean(name[:place] + name[place + 1 :], [name])
+
+
+def test_a_path_that_leads_nowhere_is_met_with_what_lies_beside_it(
+    cli: Cli, campaign: Callable[..., Path], tmp_path: Path
+) -> None:
+    for name in ("resnet50-graphs", "resnet50-tf32", "gpt"):
+        campaign(name)
+    other = tmp_path / "elsewhere"
+    cli.campaigns.rename(other)
+    both = f"did you mean {other}/resnet50-graphs or {other}/resnet50-tf32?"
+    assert both in cli.complaint("status", other / "resnet50")
+    assert f"did you mean {other}/gpt?" in cli.complaint("compare", other / "gtp", "x")
+    assert "did you mean" not in cli.complaint("status", other / "bert")
+
+
+def test_profiles_are_one_document(cli: Cli) -> None:
+    found = {one["name"]: one for one in cli.document("profiles")}
+    assert found["cpu-smoke"]["framework"] == "Python"
+    assert "1n2g" in found["cpu-smoke"]["cases"]
 
 
 def test_where_there_is_no_such_campaign_those_that_there_are_are_named(

@@ -249,11 +249,15 @@ async def test_variables_that_a_run_finds_set_are_recorded_and_no_others(
     monkeypatch.setenv("NCCL_AUTH_TOKEN", "hunter2hunter2")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2hunter2")
     monkeypatch.setenv("MY_NCCL_DEBUG", "INFO")
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")
+    monkeypatch.setenv("TF_CLI_CONFIG_FILE", "/etc/terraformrc")  # Terraform's
+    monkeypatch.setenv("TF_VAR_region", "x")
     facts = (await probe(shell(Host(name="here", transport="local")))).facts
     assert facts is not None
     assert facts.variables is not None
     named = {"NCCL_NVLS_ENABLE": "0", "OMP_NUM_THREADS": "7", "CUDA_VISIBLE_DEVICES": ""}
     assert named.items() <= facts.variables.items()
+    assert [name for name in facts.variables if name[:3] == "TF_"] == ["TF_ENABLE_ONEDNN_OPTS"]
     assert facts.variables["NCCL_AUTH_TOKEN"] == "***"
     assert not {"AWS_SECRET_ACCESS_KEY", "MY_NCCL_DEBUG", "PATH"} & {*facts.variables}
     assert "hunter2" not in str(facts)

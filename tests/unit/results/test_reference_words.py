@@ -356,6 +356,7 @@ def test_references_of_nothing_are_one_line(dlperf: Dlperf, capsys: pytest.Captu
         (["gpt-17", "abacus"], "'dlperf-tui references' lists all that there are"),
         (["resnt50"], "did you mean 'resnet50'?"),
         (["resnet50", "h900"], "resnet50 has some of "),
+        (["resnet51", "h100"], "did you mean 'resnet50'?"),
     ):
         assert main(["references", *words]) == 2
         out, err = capsys.readouterr()

@@ -56,6 +56,7 @@ CONTEXT = ReportContext(
             for name in ("node1", "node2")
         ],
         "git": {"cnns": "892f87e6"},
+        "dlperf_tui": "0.1.0",
     },
     commands=(
         ExecutedCommands("2n1g", (("node1", "./run.sh 2 1 | tee x"), ("node2", "./run.sh 2 1"))),
@@ -76,6 +77,7 @@ def test_report_names_environment_commands_window_table_failures_and_logs(runs):
         "# 2026-11-21-mlp",
         "- 2 × node1, node2: 8 × Tesla V100-SXM2-16GB (16160 MiB), driver 440.33.01, 48 CPUs",
         "- git: cnns 892f87e6",
+        "- dlperf-tui: 0.1.0",
         "GPU0    X     NODE    0-11,24-35",
         "Window: all readings but the first. Statistic: mean.",
         "# node1\n./run.sh 2 1 | tee x\n# node2\n./run.sh 2 1\n",
@@ -141,6 +143,46 @@ def test_superseded_attempts_are_told_with_their_reason(runs_of):
     retried = replace(failed, attempt=2, state="succeeded", throughput=100.0)
     runs = [failed, retried]
     assert "#1: retried after: out of memory" in render_report(CONTEXT, runs, summarise(runs))
+
+
+def test_what_was_skipped_is_no_failed_run(runs_of):
+    skipped = [replace(run, state="cancelled", reason="") for run in runs_of("1n1g", [None, None])]
+    assert all(run.skipped for run in skipped)
+    later = replace(skipped[0], run_id="later", attempt=2, state="succeeded", throughput=100.0)
+    failed = replace(skipped[0], run_id="f", repeat=3, state="failed", reason="out of memory")
+    runs = [*skipped, later]
+    assert "## Failed runs\n\nNone." in render_report(CONTEXT, runs, summarise(runs))
+    runs.append(failed)
+    told = render_report(CONTEXT, runs, summarise(runs)).partition("## Failed runs")[2]
+    assert "1 of 3 repeats succeeded, 1 skipped\n  - #3: failed, out of memory" in told
+    assert "cancelled" not in told
+
+
+def test_a_group_with_several_rules_says_which_cases_have_which(runs_of):
+    runs = [
+        *(replace(run, window="last 90 readings") for run in runs_of("1n1g", [100])),
+        *(replace(run, window="last 55 readings") for run in runs_of("1n8g", [700])),
+        *(
+            replace(run, window="summary line", statistic="summary")
+            for tag in ("2n8g", "4n8g")
+            for run in runs_of(tag, [1400])
+        ),
+    ]
+    text = render_report(CONTEXT, runs, summarise(runs))
+    assert (
+        "1n1g: Window: last 90 readings. Statistic: mean. 1n8g: Window: last 55 readings. "
+        "Statistic: mean. 2n8g, 4n8g: The figure that the log sums up." in text
+    )
+
+
+def test_the_windows_say_what_their_seconds_and_cvs_are(runs_of):
+    runs = [replace(run, used=29, window_s=8.06) for run in runs_of("1n1g", [100])]
+    text = render_report(CONTEXT, runs, summarise(runs))
+    after = text.partition("29 readings, 8.06 s")[2].partition("###")[0]
+    assert "Seconds: from the arrival here of the reading before the window" in after
+    assert "all other CVs are of the repeats" in after
+    told = render_report(CONTEXT, runs, summarise(runs), "zh")
+    assert "秒数：" in told
 
 
 def test_topology_of_a_probe_prints_as_nvidia_smi_does():

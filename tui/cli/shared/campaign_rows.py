@@ -33,22 +33,22 @@ _CAMPAIGN = (
     Column("campaign", "left"),
     Column("state", "left"),
     Column("runs"),
-    Column("begun", "left", rank=2, whole=True),
-    Column("measures", "left", rank=4),
+    Column("begun", "left", rank=2, whole=True, below=True),
+    Column("measures", "left", rank=4, below=True),
 )
 _FIGURES = (
-    Column(FIGURES[0], "left", rank=1, whole=True),
-    Column(FIGURES[1], rank=1),
-    Column(FIGURES[2], "left", rank=1),
-    Column(FIGURES[3], "left", rank=5),
+    Column(FIGURES[0], "left", rank=1, whole=True, below=True),
+    Column(FIGURES[1], rank=1, below=True),
+    Column(FIGURES[2], "left", rank=1, below=True),
+    Column(FIGURES[3], "left", rank=5, below=True),
 )
 _RUN = (
     Column("run", "left"),
-    Column("profile", "left"),
-    Column("case", "left"),
+    Column("profile", "left", rank=3, below=True),
+    Column("case", "left", rank=1, whole=True, below=True),
     Column("state", "left"),
     Column("throughput"),
-    Column("hosts", "left"),
+    Column("hosts", "left", rank=2, whole=True, below=True),
     Column("reason", "left", below=True),
 )
 
@@ -60,7 +60,7 @@ def campaign_rows(
 ) -> Rows:
     """One line per campaign; ``sizes``: bytes of each, as a column; ``figures``: of the fastest
     case of each, as columns."""
-    size = () if sizes is None else (Column("size", rank=3),)
+    size = () if sizes is None else (Column("size", rank=3, below=True),)
     measured = () if figures is None else _FIGURES
     rows = []
     for number, campaign in enumerate(campaigns):
@@ -154,12 +154,13 @@ def _run(view: RunView) -> list[str | Said]:
     if value is None and not view.state.ended:
         value = view.throughput_now
     tone = Tone.WARN if view.paused else _RUN_TONES.get(view.state, Tone.QUIET)
+    state = "skipped" if view.skipped else view.state_text
     return [
         view.run_id,
         view.profile,
         view.label,
-        Said(view.state_text, tone, below=view.state_text.partition(": ")[2]),
+        Said(state, tone, below=state.partition(": ")[2]),
         NOTHING if value is None else f"{fixed(value)} {view.unit}",
         fold_nodeset(view.hosts) or NOTHING,
-        Said(view.reason, tone),
+        Said("never started" if view.skipped else view.reason, tone),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from backends.inventory.host_entry import PULLS
 from backends.inventory.job_options import JobsAsked
 from backends.transports.transport import Prompter
 from backends.use_cases import Workspace
-from profiles.errors import SelectionError
+from profiles.errors import DlperfError, SelectionError
 from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.ssh_prompt import terminal_prompter
 
@@ -24,6 +24,36 @@ def add_campaign(parser: argparse.ArgumentParser, name: str = "campaign", **sett
     settings = {"metavar": "CAMPAIGN"} | settings
     settings.setdefault("help", "its name in --campaigns, its path, or the id it began with")
     parser.add_argument(name, **settings)
+
+
+def find_first(find: Callable[[str], Path], words: Sequence[str], command: str) -> Path:
+    """The campaign that the first of the words names.
+
+    Raises
+    ------
+    DlperfError: as ``find`` does; where a later word names one it says in which order they stand.
+    """
+    try:
+        return find(words[0])
+    except DlperfError:
+        meant = next((word for word in words[1:] if _finds(find, word)), None)
+        if meant is None:
+            raise
+        rest = (word for word in words if word is not meant)
+        right = shlex.join(["dlperf-tui", *command.split(), meant, *rest])
+        raise SelectionError(
+            f"{words[0]!r} is no campaign, {meant!r} is one",
+            where=command,
+            remedy=f"the campaign stands first: {right}",
+        ) from None
+
+
+def _finds(find: Callable[[str], Path], word: str) -> bool:
+    try:
+        find(word)
+    except DlperfError:
+        return False
+    return True
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

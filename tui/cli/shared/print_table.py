@@ -158,10 +158,14 @@ def _begin(cell: Said) -> Said:
 
 
 def _paragraphs(rows: Rows, row: int, below: Sequence[int]) -> Iterator[Said]:
-    for number in below:
-        cell = _said(rows.rows[row][number])
-        if cell.text not in ("", NOTHING):
-            yield Said(f"{rows.columns[number].heading}: {cell.text}", cell.tone)
+    """What there was no room for in one, each that is always there in one of its own."""
+    told = [(rows.columns[number], _said(rows.rows[row][number])) for number in below]
+    told = [(column, cell) for column, cell in told if cell.text not in ("", NOTHING)]
+    if ranked := [f"{column.heading}: {cell.text}" for column, cell in told if column.rank]:
+        yield Said(" · ".join(ranked), Tone.QUIET)
+    for column, cell in told:
+        if not column.rank:
+            yield Said(f"{column.heading}: {cell.text}", cell.tone)
 
 
 def _only(rows: Rows, kept: Sequence[int]) -> Rows:

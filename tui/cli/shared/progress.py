@@ -9,6 +9,7 @@ from collections.abc import Callable
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
@@ -100,9 +101,10 @@ def _state_of(view: RunView) -> str:
 
 
 def _line(view: RunView) -> str:
-    parts = [view.profile, view.label, str(view.state) if view.doing else view.state_text]
+    state = "skipped" if view.skipped else str(view.state) if view.doing else view.state_text
+    parts = [view.profile, view.label, state]
     if view.hosts:
-        parts.append("on " + ",".join(view.hosts))
+        parts.append(f"on {fold_nodeset(view.hosts)}")
     if view.throughput is not None:
         parts.append(f"{fixed(view.throughput)} {view.unit}")
     if view.reason:
