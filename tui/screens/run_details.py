@@ -235,8 +235,8 @@ def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, st
             took = f" after {format_duration(max(0.0, one.ended_at - one.started_at))}"
         where = f" on {fold_nodeset(one.hosts)}" if one.hosts else ""
         why = f": {one.reason}" if one.reason else ""
-        state = "skipped" if one.skipped else one.state
-        yield "" if place else "attempts", f"{one.attempt}. {state}{took}{where}{why}"
+        how = "skipped" if one.skipped else one.state
+        yield "" if place else "attempts", f"{one.attempt}. {how}{took}{where}{why}"
 
 
 def _environment(

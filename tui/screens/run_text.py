@@ -228,8 +228,7 @@ def _rate(run: RunView, rate: float | None, *, units: bool) -> Text:
 def said_of(run: RunView) -> str:
     """Its state behind its name, in a sentence: "has failed"; one that was cancelled before it had
     started "was skipped", and one that is held back "is paused"."""
-    skipped = run.state is RunState.CANCELLED and run.elapsed_s is None
-    return "was skipped" if skipped else "is paused" if run.paused else run.state.said
+    return "was skipped" if run.skipped else "is paused" if run.paused else run.state.said
 
 
 def in_trouble(run: RunView) -> bool:
