@@ -50,8 +50,8 @@ PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress
 
 
 def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
-    """What stands over the rows: the unit of the figures; nothing is estimated of what is over, or of a
-    replay."""
+    """What stands over the rows: the unit of the figures; nothing is estimated of what is over, or
+    of a replay."""
     columns = {one.key: one for one in COLUMNS}
     units = _units(viewed)
     label = throughput_heading(units)
