@@ -292,7 +292,8 @@ def _progress(state: RunState, progress: float | None, outlived: bool, silent: b
     if state is RunState.PLANNED:
         return Text(" " * 8, end="")  # what has not begun is nothing done
     if outlived:
-        return bar(1.0, 8, MUTED)  # all of its time is used up; an empty track would be a start
+        # All of its time is used up; an empty track would be a start.
+        return bar(1.0 if progress is None else progress, 8, MUTED)
     percent = "" if progress is None else f" {progress:>4.0%}"
     return bar(progress, 8, WARN if silent else ACCENT).append(percent)
 
