@@ -37,6 +37,7 @@ from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_ho
 from tui.own_leases import OwnLeases
 from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
 from tui.text import ranges
+from tui.widgets.header import cluster_words
 from tui.widgets.host_detail import HostDetail
 from tui.widgets.host_text import host_text
 from tui.widgets.keyed_table import KeyedTable
@@ -390,6 +391,21 @@ def test_unknown_figures_are_dashes_not_zeros() -> None:
 def test_devices_without_gpus_are_slots() -> None:
     host = HostSnapshot("n", "", HostState.READY, facts=replace(facts(), gpus=()), slots=24)
     assert devices(host) == "24 slots"
+
+
+def test_gpus_that_the_driver_does_not_tell_are_unknown_and_not_none() -> None:
+    problem = "nvidia-smi did not answer within 5 s"
+    silent = replace(facts(), gpus=(), gpu_problem=problem)
+    host = known_host("node2", "", silent)
+    assert devices(host) == "GPUs unknown"
+    said = host_text(host).plain
+    assert f"GPUs unknown: {problem}" in said
+    assert "No GPU" not in said
+    well = known_host("node1", "", facts())
+    assert cluster_words([well, host]) == "2 hosts 8 GPUs (GPUs of node2 unknown)"
+    assert host.capacity.gpu_problem == problem
+    assert "GPUs unknown" not in host_text(well).plain
+    assert cluster_words([well]) == "1 host 8 GPUs"
 
 
 def test_index_ranges_read_like_nodesets() -> None:

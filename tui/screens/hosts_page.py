@@ -62,6 +62,8 @@ REST_S = 1.0
 
 def devices(host: HostSnapshot) -> str:
     """ "8 × Tesla V100-SXM2", "24 slots"; what a run can use there."""
+    if host.gpus_unknown:
+        return "GPUs unknown"
     if host.facts is not None and host.facts.gpus:
         names = {gpu.name.removeprefix("NVIDIA ").removeprefix("Tesla ") for gpu in host.facts.gpus}
         model = names.pop() if len(names) == 1 else "GPUs, mixed"
