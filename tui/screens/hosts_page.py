@@ -23,7 +23,7 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
-from tui.own_leases import OwnLeases
+from tui.own_leases import OwnLeases, back_again
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
 from tui.text import age, cell, gib, host_state, join, plain, ranges
@@ -282,7 +282,11 @@ class HostsPage(Page):
     async def ask_again(self) -> None:
         try:
             cluster = self.session.workspace.cluster
-            await cluster.refresh(OLD_S * (cluster.simulated_speed or 1.0))
+            speed = cluster.simulated_speed or 1.0
+            await cluster.refresh(OLD_S * speed)
+            back = back_again(self.session.hosts, self._live)
+            if among := [host for host in cluster.inventory.hosts if host.name in back]:
+                await cluster.refresh(AGAIN_EVERY_S * speed, among)
         except DlperfError as error:
             self.post_message(Problem(error))
 
