@@ -393,6 +393,18 @@ def test_devices_without_gpus_are_slots() -> None:
     assert devices(host) == "24 slots"
 
 
+async def test_the_details_take_the_whole_width_before_anything_is_cut(
+    workspace: FakeWorkspace,
+) -> None:
+    slowed = [replace(gpu, throttle_reasons=("power cap",)) for gpu in facts().gpus]
+    workspace.answer(known_host("node1", "", replace(facts(), gpus=tuple(slowed))), *v100_hosts()[1:])
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: tick(app) or shows(app, "power c"))
+        head = next(row for row in screen_text(app).splitlines() if "GPUs memory GiB" in row)
+        assert "in use by " in head
+        assert head.endswith("mlx5_0   │"), "a column is kept for the scroll bar"
+
+
 def test_gpus_that_the_driver_does_not_tell_are_unknown_and_not_none() -> None:
     problem = "nvidia-smi did not answer within 5 s"
     silent = replace(facts(), gpus=(), gpu_problem=problem)
