@@ -469,6 +469,21 @@ async def test_slash_filters_and_escape_takes_the_filter_away(workspace: FakeWor
         await until(pilot, lambda: len(table.shown_keys) == 4)
 
 
+async def test_without_a_host_no_key_offers_anything_of_one(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, partial(shows, app, "⏎ Details"))
+        await pilot.press("slash", *"zzz", "enter")
+        await until(pilot, lambda: tick(app) or "No host matches" in screen_text(app))
+        await until(pilot, lambda: tick(app) or "z Zoom" not in screen_text(app))
+        shown = screen_text(app)
+        assert not any(key in shown for key in ("⏎ Details", "r Re-probe", "s Log in"))
+        assert "R Re-probe all" in shown
+        await pilot.press("z")
+        assert not app.screen.has_class("-zoomed")
+        await pilot.press("escape")
+        await until(pilot, lambda: tick(app) or "z Zoom" in screen_text(app))
+
+
 async def test_a_filter_that_matches_nothing_says_how_to_go_back(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         await pilot.press("slash", *"zzz")

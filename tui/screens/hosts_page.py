@@ -358,6 +358,9 @@ class HostsPage(Page):
         return ONLY_LOOKS if action == "login" and self.session.readonly else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        nobody = self.main_panel().table.current_key is None
+        if action in ("probe_one", "login", "open", "zoom") and nobody:
+            return action == "zoom" and self.has_class("-zoomed")
         if action == "open":
             return not isinstance(self.focused, HostDetail)
         return super().check_action(action, parameters)
