@@ -397,7 +397,9 @@ async def test_the_details_take_the_whole_width_before_anything_is_cut(
     workspace: FakeWorkspace,
 ) -> None:
     slowed = [replace(gpu, throttle_reasons=("power cap",)) for gpu in facts().gpus]
-    workspace.answer(known_host("node1", "", replace(facts(), gpus=tuple(slowed))), *v100_hosts()[1:])
+    workspace.answer(
+        known_host("node1", "", replace(facts(), gpus=tuple(slowed))), *v100_hosts()[1:]
+    )
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: tick(app) or shows(app, "power c"))
         head = next(row for row in screen_text(app).splitlines() if "GPUs memory GiB" in row)

@@ -141,8 +141,10 @@ class Remaining:
         if of != self._of:
             self._of, self._played_at = of, now
             rests = _rests(runs, now)
-            delay_s = min((run.delay_s(now) for run in left if not run.state.active), default=0.0)
-            self._due_at = max([now + delay_s, *(at + run.settle_s for run, at in rests)])
+            delays = (run.delay_s(now) for run in left if not run.state.active)
+            self._due_at = max(
+                [now + min(delays, default=0.0), *(at + run.settle_s for run, at in rests)]
+            )
             self._ends_at = _ends_at(left, expected, now, hosts, pack, rests)
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None

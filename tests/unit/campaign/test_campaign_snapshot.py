@@ -322,7 +322,7 @@ def test_no_campaign_ends_before_its_retries_have_begun_and_taken_their_time(
     for now in (13.0 + seconds, 13.0 + seconds + least_s / 2, 13.0 + seconds + later):
         seen = shown(state, now, kept=kept)
         assert seen.eta_s is not None
-        assert now + seen.eta_s >= max(now, max(ends[1:])) - 1e-6
+        assert now + seen.eta_s >= max(now, *ends[1:]) - 1e-6
         last = seen.eta_s
     assert last > 0
 
@@ -335,9 +335,7 @@ def test_the_estimate_runs_down_with_the_delay_of_a_retry() -> None:
 
 
 @given(
-    st.lists(
-        st.tuples(st.booleans(), st.booleans(), st.floats(0.1, 500.0)), min_size=1, max_size=8
-    )
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.floats(0.1, 500.0)), min_size=1, max_size=8)
 )
 def test_no_attempt_that_failed_or_was_cancelled_tells_how_long_a_run_takes(
     attempts: list[tuple[bool, bool, float]],
@@ -348,7 +346,9 @@ def test_no_attempt_that_failed_or_was_cancelled_tells_how_long_a_run_takes(
     for number, (same, fails, took) in enumerate(attempts, 10):
         run_id = f"r-{number:04}-a1"
         size = replace(planned(A), run_id=run_id, repeat=number, expected_s=20.0)
-        end = failed(run_id, t=1.0 + took) if fails else ev.RunCancelled(t=1.0 + took, run_id=run_id)
+        end = (
+            failed(run_id, t=1.0 + took) if fails else ev.RunCancelled(t=1.0 + took, run_id=run_id)
+        )
         journal += [size if same else replace(size, nodes=1), assigned(run_id), end]
     for measured in ([], known):
         without = fold([planned(A, expected_s=20.0), planned(B, expected_s=30.0), *measured])
