@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from backends.campaign.record.run_state import RunState
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
 from backends.remote.lease import Lease
@@ -20,6 +22,7 @@ class OwnLeases:
     have the host. A snapshot is the same object as before while it says the same."""
 
     def __init__(self) -> None:
+        self._called: Mapping[str, str] = {}
         self._made: dict[str, tuple[HostSnapshot, tuple[RunRecord, ...], HostSnapshot]] = {}
 
     def of(
@@ -30,6 +33,7 @@ class OwnLeases:
         if live is None:
             return hosts
         runs = live.state.runs
+        self._called = {run.run_id: run.label for run in live.runs}
         oldest = min((host.probed_at or 0.0 for host in hosts), default=0.0)
         there: dict[str, list[str]] = {}
         for run in runs.values():
@@ -43,13 +47,32 @@ class OwnLeases:
     ) -> HostSnapshot:
         """``there``: the runs that are there, or were when it was asked or since."""
         known = tuple(runs[name] for name in dict.fromkeys((*there, *_met(host))) if name in runs)
-        if not known or host.partitions or host.state in AWAY:
+        if host.state in AWAY:
+            known = tuple(run for run in known if run.state.active)
+        if not known or host.partitions:
             return host
         seen, of_these, made = self._made.get(host.name, (None, (), host))
         if seen is not host or of_these != known:
-            made = _as_of_now(host, known)
+            called = self._called.get(known[0].run_id, known[0].run_id)
+            away = replace(host, reason=f"our run {called} is on it; {host.reason or 'no answer'}")
+            made = away if host.state in AWAY else _as_of_now(host, known)
             self._made[host.name] = (host, known, made)
         return made
+
+
+def back_again(hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None) -> set[str]:
+    """Those that were out of reach when they were asked, and that the campaign at work has been in
+    touch with since."""
+    there: set[str] = set()
+    asked = {h.name: h.probed_at or 0.0 for h in hosts if h.state is HostState.UNREACHABLE}
+    for run in live.state.runs.values() if live is not None and asked else ():
+        touched = run.state is RunState.RUNNING and not run.collecting
+        for name in run.hosts:
+            since = run.ended_at if run.state is RunState.SUCCEEDED else run.launched_at
+            told = since is not None and since > asked.get(name, math.inf)
+            if name in asked and name not in run.lost_hosts and (touched or told):
+                there.add(name)
+    return there
 
 
 def _met(host: HostSnapshot) -> Iterable[str]:

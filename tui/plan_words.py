@@ -142,22 +142,56 @@ def host_states(
 
     ``findings``: of preflight, where it was made; without it, what the hosts' facts say.
     """
+    return {name: state for name, (state, _) in _standing(plan, snapshots, findings).items()}
+
+
+def unfit_lines(
+    plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None = None
+) -> list[str]:
+    """Which hosts of the plan no run can go to now, and why, though it has runs there; and which
+    cases need more than the others. As :func:`host_states`; a queue knows better of its own."""
+    probed = [host for host in snapshots if not host.partitions and host.state not in _UNASKED]
+    standing = _standing(plan, probed, findings)
+    unfit: dict[str, list[str]] = {}
+    for name, (state, why) in standing.items():
+        if state:
+            unfit.setdefault(why, []).append(name)
+    if not unfit:
+        return []
+    lines = [f"{fold_nodeset(names)} cannot be used now: {why}" for why, names in unfit.items()]
+    left = len(plan.hosts) - sum(map(len, unfit.values()))
+    for nodes in sorted({case.case.nodes for case in plan.cases if case.case.nodes > left}):
+        tags = dict.fromkeys(one.case.tag for one in plan.cases if one.case.nodes == nodes)
+        needs = "needs" if len(tags) == 1 else "need"
+        lines.append(f"{', '.join(tags)} {needs} {counted(nodes, 'host')}, {left} can be used now")
+    return lines
+
+
+_UNASKED = (HostState.UNKNOWN, HostState.PROBING)
+
+
+def _standing(
+    plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None
+) -> dict[str, tuple[str, str]]:
+    """Of every host of the plan its state as in :func:`host_states`, and the reason."""
     planned = {host.name for host in plan.hosts}
     on_cpus = all(case.profile.on_cpus for case in plan.cases)
     gpus_needed = any(case.profile.devices == "gpu" for case in plan.cases)
-    states = {}
+    states: dict[str, tuple[str, str]] = {}
     for snapshot in snapshots:
         name, facts = snapshot.name, snapshot.facts
         if name not in planned:
             continue
-        states[name] = NOT_COUNTED.get(snapshot.state, "")
-        if facts is not None and not states[name]:
+        state = NOT_COUNTED.get(snapshot.state, "")
+        states[name] = (state, snapshot.reason or state)
+        if facts is not None and not state:
             facts = facts.without_gpus() if on_cpus else facts
             found = findings
             if found is None:
                 found = host_findings(name, facts, gpus_needed=gpus_needed)
-            if any(f.host == name and f.level == Level.STOP for f in found):
-                states[name] = _unfit(facts)
+            stops = [f.what for f in found if f.host == name and f.level == Level.STOP]
+            if stops:
+                states[name] = (_unfit(facts), "; ".join(stops))
     return states
 
 

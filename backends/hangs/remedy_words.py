@@ -7,13 +7,14 @@ from profiles.cleantext import clean_text
 
 NOBODY_NAMED = "try it again on other hosts; where it stalls there too, it is not the hosts"
 
+_GO_ON = "let {who} on {host} go on: somebody stopped it, or holds it"
 _REMEDIES = (  # of several signs the one that helps most surely
     (
         (Sign.XID, Sign.GPU_LOST, Sign.NVLINK, Sign.PCIE),
         "leave {host} out, and have {gpu} looked at",
     ),
     ((Sign.OUT_OF_MEMORY,), "give {host} more memory to spare: a smaller batch, fewer loaders"),
-    ((Sign.STOPPED, Sign.TRACED), "let {who} on {host} go on: somebody stopped it, or holds it"),
+    ((Sign.STOPPED, Sign.TRACED), _GO_ON),
     (
         (Sign.UNINTERRUPTIBLE, Sign.HUNG_TASK),
         "look at the file systems and drivers of {host}: {who} waits for one",
@@ -34,6 +35,8 @@ def remedy_line(found: Diagnosis | None) -> str:
         (words for signs, words in _REMEDIES if first.signs.intersection(signs)), _OF_THE_PROGRAM
     )
     gpu = "its GPUs" if first.device is None else f"GPU{first.device}"
+    if words is _GO_ON and Sign.STOPPED in first.signs and first.pid is not None:
+        words = f"{{who}} on {{host}} was stopped; this lets it go on there: kill -CONT {first.pid}"
     return words.format(host=clean_text(first.host) or "its host", who=_who(first), gpu=gpu)
 
 

@@ -36,7 +36,7 @@ def first_inventory(
     """
     reached = [s for s in snapshots if s.facts is not None]
     away = [s for s in snapshots if s.facts is None]
-    with_gpus = [s for s in reached if s.facts is not None and s.facts.gpus]
+    with_gpus = [s for s in reached if s.gpus_unknown or (s.facts is not None and s.facts.gpus)]
     known = addresses if addresses and len(reached) > 1 else {}
     blocks = [_HEAD.format(source=clean_text(source)).rstrip("\n")]
     for devices, group in groupby(with_gpus or reached, key=devices_text):
@@ -54,7 +54,10 @@ def first_inventory(
 
 
 def devices_text(snapshot: HostSnapshot) -> str:
-    """``8 × NVIDIA H200``; ``no GPU, 2 slots``; a dash where nobody knows."""
+    """``8 × NVIDIA H200``; ``no GPU, 2 slots``; ``GPUs unknown`` where its driver does not tell; a
+    dash where nobody knows."""
+    if snapshot.gpus_unknown:
+        return "GPUs unknown"
     if snapshot.facts is None:
         return "–"
     models = Counter(gpu.name for gpu in snapshot.facts.gpus)

@@ -218,8 +218,14 @@ class HostSnapshot:
         return "recorded" if self.recorded else str(self.state)
 
     @property
+    def gpus_unknown(self) -> str:
+        """Why nobody knows which GPUs it has; empty where that is known, if it is that of none."""
+        return self.facts.gpu_problem if self.facts is not None and not self.facts.gpus else ""
+
+    @property
     def capacity(self) -> HostCapacity:
         """What it can hold; a host that was never seen fits everything it was not declared for."""
         if self.facts is None:
             return HostCapacity(self.name, self.slots or None, None)
-        return HostCapacity(self.name, self.slots, len(self.facts.gpus))
+        known = len(self.facts.gpus)
+        return HostCapacity(self.name, self.slots, known, gpu_problem=self.gpus_unknown)

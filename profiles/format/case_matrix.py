@@ -189,6 +189,15 @@ def exclusion(profile: Profile, case: Case) -> str | None:
 
 def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> str | None:
     """Why these hosts cannot run it (``needs 8 hosts, 4 can be used``); None when they can."""
+    reason = _too_few(profile, case, hosts)
+    unknown = [] if profile.on_cpus else [host for host in hosts if host.gpu_problem]
+    if reason is None or not unknown:
+        return reason
+    told = "; ".join(f"{host.name}: GPUs unknown, {host.gpu_problem}" for host in unknown[:3])
+    return f"{reason} ({told})"
+
+
+def _too_few(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> str | None:
     if len(hosts) < case.nodes:
         return f"needs {counted(case.nodes, 'host')}, {len(hosts)} can be used"
     gpu_only = profile.devices == "gpu"

@@ -10,13 +10,14 @@ class HostCapacity:
     """What a host can hold: its GPUs, and ``slots`` devices where there is no GPU.
 
     None: not known yet, so that nothing is ruled out. ``clusters``: of a queue's several those that
-    it is in.
+    it is in. ``gpu_problem``: why its GPUs are not known, though it has a driver.
     """
 
     name: str
     slots: int | None
     gpus: int | None
     clusters: frozenset[str] = frozenset()
+    gpu_problem: str = ""
 
     def devices(self, *, gpu_only: bool) -> int | None:
         """GPUs where there are some or must be; slots otherwise; None: not known."""

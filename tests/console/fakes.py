@@ -501,6 +501,7 @@ class FakeWorkspace:
         self.overridden: list[list[str]] = []
         self.probed: list[tuple[str, ...] | None] = []
         self.refreshed: list[float] = []
+        self.refreshed_among: list[list[str] | None] = []
         self.watched: list[str] = []
         self.telemetry: dict[str, bytes] = {}
         self.started: list[Plan] = []
@@ -569,8 +570,9 @@ class FakeWorkspace:
             for old, new in zip(self._hosts, self._answers, strict=True)
         )
 
-    async def refresh(self, older_than_s: float) -> None:
+    async def refresh(self, older_than_s: float, among: Sequence[Host] | None = None) -> None:
         self.refreshed.append(older_than_s)
+        self.refreshed_among.append(None if among is None else [host.name for host in among])
         self._hosts = tuple(
             old if old.state in (HostState.UNKNOWN, HostState.PROBING) else new
             for old, new in zip(self._hosts, self._answers, strict=True)

@@ -37,6 +37,7 @@ from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_ho
 from tui.own_leases import OwnLeases
 from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
 from tui.text import ranges
+from tui.widgets.header import cluster_words
 from tui.widgets.host_detail import HostDetail
 from tui.widgets.host_text import host_text
 from tui.widgets.keyed_table import KeyedTable
@@ -392,6 +393,35 @@ def test_devices_without_gpus_are_slots() -> None:
     assert devices(host) == "24 slots"
 
 
+async def test_the_details_take_the_whole_width_before_anything_is_cut(
+    workspace: FakeWorkspace,
+) -> None:
+    slowed = [replace(gpu, throttle_reasons=("power cap",)) for gpu in facts().gpus]
+    workspace.answer(
+        known_host("node1", "", replace(facts(), gpus=tuple(slowed))), *v100_hosts()[1:]
+    )
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: tick(app) or shows(app, "power c"))
+        head = next(row for row in screen_text(app).splitlines() if "GPUs memory GiB" in row)
+        assert "in use by " in head
+        assert head.endswith("mlx5_0   │"), "a column is kept for the scroll bar"
+
+
+def test_gpus_that_the_driver_does_not_tell_are_unknown_and_not_none() -> None:
+    problem = "nvidia-smi did not answer within 5 s"
+    silent = replace(facts(), gpus=(), gpu_problem=problem)
+    host = known_host("node2", "", silent)
+    assert devices(host) == "GPUs unknown"
+    said = host_text(host).plain
+    assert f"GPUs unknown: {problem}" in said
+    assert "No GPU" not in said
+    well = known_host("node1", "", facts())
+    assert cluster_words([well, host]) == "2 hosts 8 GPUs (GPUs of node2 unknown)"
+    assert host.capacity.gpu_problem == problem
+    assert "GPUs unknown" not in host_text(well).plain
+    assert cluster_words([well]) == "1 host 8 GPUs"
+
+
 def test_index_ranges_read_like_nodesets() -> None:
     assert ranges({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8"
     assert ranges((12, 0, 9, 1, 11), ", ") == "0-1, 9, 11-12"
@@ -439,6 +469,21 @@ async def test_slash_filters_and_escape_takes_the_filter_away(workspace: FakeWor
         assert "Hosts · /alice" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: len(table.shown_keys) == 4)
+
+
+async def test_without_a_host_no_key_offers_anything_of_one(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, partial(shows, app, "⏎ Details"))
+        await pilot.press("slash", *"zzz", "enter")
+        await until(pilot, lambda: tick(app) or "No host matches" in screen_text(app))
+        await until(pilot, lambda: tick(app) or "z Zoom" not in screen_text(app))
+        shown = screen_text(app)
+        assert not any(key in shown for key in ("⏎ Details", "r Re-probe", "s Log in"))
+        assert "R Re-probe all" in shown
+        await pilot.press("z")
+        assert not app.screen.has_class("-zoomed")
+        await pilot.press("escape")
+        await until(pilot, lambda: tick(app) or "z Zoom" in screen_text(app))
 
 
 async def test_a_filter_that_matches_nothing_says_how_to_go_back(workspace: FakeWorkspace) -> None:

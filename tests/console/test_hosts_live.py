@@ -13,7 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends.hosts.host_facts import GpuProcess, HostState
+from backends.campaign.record import events as ev
+from backends.campaign.record.run_state import RunState
+from backends.campaign.record.state import apply
+from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
 from backends.hosts.live_telemetry import LiveTelemetry
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, until, words
@@ -188,6 +191,30 @@ async def test_hosts_are_asked_again_by_themselves_and_quietly(
         asked = len(workspace.refreshed)
         await asyncio.sleep(0.3)
         assert len(workspace.refreshed) <= asked + 1, "not while another page is in front"
+
+
+async def test_a_host_out_of_reach_names_our_run_on_it_and_is_asked_again_once_that_has_it_back(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",))
+        workspace.clock.tick(4)
+        run = next(run for run in controller.snapshot().runs if run.state is RunState.RUNNING)
+        lost = ev.ContactChanged(
+            t=workspace.clock(), run_id=run.run_id, host="node1", lost=True, reason="no answer"
+        )
+        controller.state = apply(controller.state, lost)
+        away = HostSnapshot(
+            "node1", "10.0.0.1", HostState.UNREACHABLE, "connection refused", probed_at=START
+        )
+        workspace.answer(away, *v100_hosts()[1:])
+        await until(pilot, lambda: tick(app) or f"our run {run.label} is on it" in detail(app))
+        assert f"our run {run.label} is on it; connection" in screen_text(app)
+        assert ["node1"] not in workspace.refreshed_among
+        back = replace(lost, lost=False, reason="")
+        controller.state = apply(controller.state, back)
+        await until(pilot, lambda: tick(app) or ["node1"] in workspace.refreshed_among)
 
 
 async def test_hosts_are_asked_again_as_soon_as_their_page_is_entered(

@@ -234,6 +234,16 @@ def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     assert lines[3].startswith("→ t tries it again")
 
 
+@pytest.mark.parametrize("reason", ["node2: killed by signal 9 (SIGKILL)", "out of GPU memory"])
+def test_the_host_that_a_run_failed_on_is_named_once(tmp_path: Path, reason: str) -> None:
+    run_id = "r-0001-a1"
+    end = ev.RunFailed(t=9.0, run_id=run_id, reason=reason, host="node2", category=Cause.EXIT)
+    state = fold([planned(run_id), assigned(run_id), end])
+    (run,) = take(state, tmp_path, now=10.0).runs
+    lines = details_text(run, state).plain.splitlines()
+    assert lines[1] == f"node2: {reason.removeprefix('node2: ')}"
+
+
 @pytest.mark.parametrize("size", [SMALL, (80, 30), LARGE, HUGE])
 async def test_all_that_is_told_of_a_failed_run_can_be_read_at_any_size(
     workspace: FakeWorkspace, size: tuple[int, int]

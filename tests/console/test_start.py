@@ -52,7 +52,8 @@ from tests.console.test_matrix_past import SMOKE
 from tests.support.past_campaigns import past_campaign
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import selection
-from tui.plan_words import READING_PAST, host_states, not_counted
+from tui.plan_words import READING_PAST, host_states, not_counted, unfit_lines
+from tui.screens.dry_run import dry_run_text
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.start_dialog import StartDialog
 from tui.screens.start_text import cases_text
@@ -253,6 +254,24 @@ def test_a_line_goes_on_below_the_words_that_it_began_with(
         assert line.startswith(" " * len(lead))
         assert line[len(lead)] != " "
     assert " ".join([first.removeprefix(lead), *rest]).split() == words
+
+
+def test_a_plan_says_which_of_its_hosts_cannot_be_used_and_what_that_leaves_waiting() -> None:
+    plan = _plan([f"node{i}" for i in range(1, 5)], "gpu")
+    of_two = replace(plan.cases[0], case=replace(plan.cases[0].case, nodes=2))
+    plan = replace(plan, cases=(*plan.cases, of_two))
+    well, worn, broken = (_host("node1", "well"), _host("node2", "worn"), _host("node3", "broken"))
+    away = replace(_host("node4", "away"), reason="connection refused")
+    lines = unfit_lines(plan, (well, worn, broken, away))
+    assert lines[0].startswith("node2 cannot be used now: GPU0")
+    assert lines[1:] == [
+        f"node3 cannot be used now: {_BROKEN}",
+        "node4 cannot be used now: connection refused",
+        "2n1g needs 2 hosts, 1 can be used now",
+    ]
+    assert all(f"# {line}\n" in dry_run_text(plan, (), lines) for line in lines)
+    everywhere = [_host(f"node{i}", "well") for i in range(1, 5)]
+    assert unfit_lines(plan, everywhere) == []
 
 
 _BROKEN = "nvidia-smi says nothing"

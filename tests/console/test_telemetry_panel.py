@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -28,7 +29,7 @@ from tests.console.conftest import (
     until,
     words,
 )
-from tests.console.fakes import START, Clock, FakeController, FakeWorkspace
+from tests.console.fakes import START, Clock, FakeController, FakeWorkspace, facts
 from tui.app import DlperfApp
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
@@ -41,6 +42,7 @@ from tui.widgets.meters import (
     each_gpu,
     means,
     scale,
+    source_of,
     sparkline,
     value_text,
 )
@@ -251,7 +253,7 @@ def test_what_a_full_line_stands_for_is_said_behind_the_figure_and_the_line_keep
     told = ", ".join(str(sample[one]) for one in fields)
     stamp = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(START))
     live.feed(f"{HEADER}{stamp}, 0, {told}\nhost, {START:.0f}, 48, 3.5, 0, 0, 0\n".encode())
-    source = Source("n", live, (0,), limits={figure: limit} if known else {})
+    source = Source("n", live, (0,), limits={0: {figure: limit}} if known else {})
     last, top = live.last(figure, 0), live.top(figure, 0)
     assert last == value
     full = (limit if known else 0.0) or max(WORDS[figure].least_top, top)
@@ -262,6 +264,25 @@ def test_what_a_full_line_stands_for_is_said_behind_the_figure_and_the_line_keep
         number, _, behind = said.partition("/")
         assert behind == value_text(figure, full)
         assert number + WORDS[figure].unit == value_text(figure, last)
+
+
+def test_the_mean_of_gpus_that_differ_stands_beside_the_mean_of_their_limits() -> None:
+    live = LiveTelemetry()
+    live.feed(gpu_lines([0, 1], 20).encode())
+    small = replace(facts().gpus[0], index=0, power_limit_w=300.0)
+    large = replace(small, index=1, power_limit_w=700.0, memory_total_mib=143_771)
+    here = replace(facts(), gpus=(small, large))
+    on_one = [source_of("node1", live, (0, 1), here)]
+    on_two = [
+        source_of("node1", live, (0,), replace(here, gpus=(small,))),
+        source_of("node2", live, (1,), replace(here, gpus=(large,))),
+    ]
+    for sources in (on_one, on_two):
+        power = means(sources, (START, START + 20), 20, label=20)[1]
+        assert power.plain.split()[:2] == ["power", "290/500W"]
+        assert scale(sources, Figure.POWER) == "700W", "of each: to the one scale of all"
+    alone = means(on_two[:1], (START, START + 20), 20, label=20)[1]
+    assert alone.plain.split()[:2] == ["power", "290/300W"]
 
 
 def test_gpus_of_several_hosts_are_told_apart(tmp_path: Path) -> None:

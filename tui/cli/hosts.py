@@ -13,7 +13,7 @@ from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.host_rows import print_hosts
 from tui.cli.shared.options import add_hosts, add_json, chosen_hosts, open_workspace
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output import print_json, say_folded
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -53,4 +53,4 @@ def _say_remedies(snapshots: Sequence[HostSnapshot]) -> None:
         if snapshot.remedy:
             names.setdefault(snapshot.remedy, []).append(snapshot.name)
     for remedy, those in names.items():
-        say(f"{fold_nodeset(those)}: {remedy}")
+        say_folded(f"{fold_nodeset(those)}: {remedy}")

@@ -24,7 +24,7 @@ from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import FAILED, OK, WRONG
 from tui.cli.shared.host_rows import print_hosts
 from tui.cli.shared.options import add_hosts, chosen_hosts
-from tui.cli.shared.output import say
+from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.ssh_prompt import terminal_prompter
 
 SSH_CONFIG = "~/.ssh/config"
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     print_hosts(snapshots, wide=False)
     for snapshot in snapshots:
         if snapshot.remedy:
-            say(f"{snapshot.name}: {snapshot.remedy}")
+            say_folded(f"{snapshot.name}: {snapshot.remedy}")
     if not usable(snapshots):
         say(f"no host could be reached; nothing written to {path}")
         return FAILED

@@ -15,11 +15,11 @@ from backends.campaign.plan.remarks import plan_remarks
 from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_jobs, add_json, add_pull
-from tui.cli.shared.output import print_json
+from tui.cli.shared.output import print_json, say_folded
 from tui.cli.shared.plan_from_options import make_plan, say_left_out, say_summary
 from tui.cli.shared.selection_options import add_selection
 from tui.job_text import asked_for
-from tui.plan_words import stand_in_lines, stand_ins
+from tui.plan_words import stand_in_lines, stand_ins, unfit_lines
 from tui.timeline_text import timeline_lines
 
 
@@ -51,6 +51,7 @@ async def _plan(arguments: argparse.Namespace) -> int:
             return _export(workspace, made, arguments)
         runs = workspace.dry_run(made)
         elsewhere = workspace.dry_run_elsewhere(made)
+        unfit = unfit_lines(made, workspace.cluster.snapshots())
         if arguments.json:
             print_json(
                 {
@@ -77,7 +78,7 @@ async def _plan(arguments: argparse.Namespace) -> int:
                     "expected_s": made.expected_s,
                     "totals": _totals(made),
                     "stand_ins": stand_ins((*runs, *elsewhere)),
-                    "remarks": plan_remarks(made),
+                    "remarks": (*plan_remarks(made), *unfit),
                 }
             )
             return OK
@@ -92,6 +93,8 @@ async def _plan(arguments: argparse.Namespace) -> int:
         for line in stand_in_lines((*runs, *elsewhere)):
             print(line)
         say_summary(made)
+        for line in unfit:
+            say_folded(f"note: {line}")
         return OK
 
 

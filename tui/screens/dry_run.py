@@ -21,9 +21,10 @@ from tui.text import plain
 from tui.timeline_text import timeline_lines
 
 
-def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
-    """Plain text; a command is one line, however long, so that it can be pasted."""
-    totals = plan_totals(plan), *stand_in_lines(runs), *plan_remarks(plan)
+def dry_run_text(plan: Plan, runs: Sequence[DryRun], unfit: Sequence[str] = ()) -> str:
+    """Plain text; a command is one line, however long, so that it can be pasted. ``unfit``: see
+    :func:`tui.plan_words.unfit_lines`."""
+    totals = plan_totals(plan), *unfit, *stand_in_lines(runs), *plan_remarks(plan)
     lines = [f"# {plain(line)}" for line in totals]
     lines += [f"# {line}".rstrip() for line in timeline_lines(runs, TIMELINE_COLUMNS)]
     if runs and runs[0].of_all:
@@ -61,10 +62,13 @@ class DryRunView(Dialog[str]):
     BINDINGS = bindings("dryrun")
     AHEAD = Dialog.AHEAD | {"find", "next", "copy"}
 
-    def __init__(self, plan: Plan, runs: Sequence[DryRun], refused: str = "") -> None:
-        """``refused``: why it cannot be started; empty where it may be."""
+    def __init__(
+        self, plan: Plan, runs: Sequence[DryRun], unfit: Sequence[str], refused: str = ""
+    ) -> None:
+        """``unfit``: see :func:`dry_run_text`. ``refused``: why it cannot be started; empty where
+        it may be."""
         super().__init__(f"Dry-run · {counted(len(runs), 'run')}, nothing is started")
-        self._content = dry_run_text(plan, runs)
+        self._content = dry_run_text(plan, runs, unfit)
         self._refused = refused
         self._looked_for = ""
 

@@ -23,7 +23,7 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
-from tui.own_leases import OwnLeases
+from tui.own_leases import OwnLeases, back_again
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
 from tui.text import age, cell, gib, host_state, join, plain, ranges
@@ -62,6 +62,8 @@ REST_S = 1.0
 
 def devices(host: HostSnapshot) -> str:
     """ "8 × Tesla V100-SXM2", "24 slots"; what a run can use there."""
+    if host.gpus_unknown:
+        return "GPUs unknown"
     if host.facts is not None and host.facts.gpus:
         names = {gpu.name.removeprefix("NVIDIA ").removeprefix("Tesla ") for gpu in host.facts.gpus}
         model = names.pop() if len(names) == 1 else "GPUs, mixed"
@@ -280,7 +282,11 @@ class HostsPage(Page):
     async def ask_again(self) -> None:
         try:
             cluster = self.session.workspace.cluster
-            await cluster.refresh(OLD_S * (cluster.simulated_speed or 1.0))
+            speed = cluster.simulated_speed or 1.0
+            await cluster.refresh(OLD_S * speed)
+            back = back_again(self.session.hosts, self._live)
+            if among := [host for host in cluster.inventory.hosts if host.name in back]:
+                await cluster.refresh(AGAIN_EVERY_S * speed, among)
         except DlperfError as error:
             self.post_message(Problem(error))
 
@@ -352,6 +358,9 @@ class HostsPage(Page):
         return ONLY_LOOKS if action == "login" and self.session.readonly else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        nobody = self.main_panel().table.current_key is None
+        if action in ("probe_one", "login", "open", "zoom") and nobody:
+            return action == "zoom" and self.has_class("-zoomed")
         if action == "open":
             return not isinstance(self.focused, HostDetail)
         return super().check_action(action, parameters)

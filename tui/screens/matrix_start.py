@@ -11,7 +11,7 @@ from profiles.counted import first_of
 from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
-from tui.plan_words import objections, why_not_short
+from tui.plan_words import objections, unfit_lines, why_not_short
 from tui.screens.page import REFRESH_S, Page
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class Starting:
             self._page.post_message(Problem(error))
             return
         answered = partial(self._after_dry_run, plan.selection)
-        self._page.app.push_screen(DryRunView(plan, runs), answered)
+        unfit = unfit_lines(plan, self._session.hosts)
+        self._page.app.push_screen(DryRunView(plan, runs, unfit), answered)
 
     def _after_dry_run(self, read: Selection, answer: str | None) -> None:
         if answer == "start":

@@ -130,8 +130,9 @@ def _why(text: Text, run: RunView, record: RunRecord) -> None:
     """Why it is as it is."""
     if run.reason:
         colour = BAD if run.state is RunState.FAILED else WARN
-        where = f"{plain(record.failed_host)}: " if record.failed_host else ""
-        text.append(f"{where}{plain(run.reason)}", f"bold {colour}")
+        where = f"{record.failed_host}: " if record.failed_host else ""
+        words = f"{where}{run.reason.removeprefix(where)}"
+        text.append(plain(words), f"bold {colour}")
         if record.exit_status is not None:
             text.append(f"  exit status {record.exit_status}", MUTED)
         text.append("\n")

@@ -300,7 +300,8 @@ def _progress(
     if state is RunState.PLANNED:
         return Text(" " * width, end="")  # what has not begun is nothing done
     if outlived:
-        return bar(1.0, width, MUTED)  # all of its time is used up; an empty track would be a start
+        # All of its time is used up; an empty track would be a start.
+        return bar(1.0 if progress is None else progress, width, MUTED)
     percent = "" if progress is None else f" {progress:>4.0%}"
     return bar(progress, width, WARN if silent else ACCENT).append(percent)
 

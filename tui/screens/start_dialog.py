@@ -16,7 +16,7 @@ from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.messages import Problem
-from tui.plan_words import host_states
+from tui.plan_words import host_states, unfit_lines
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.page import REFRESH_S
 from tui.screens.start_text import (
@@ -201,7 +201,8 @@ class StartDialog(Dialog[str]):
         refused = "preflight says stop; Esc leads back to why" if self.stopped else ""
         if self._refused is not None:
             refused = self._refused.what
-        self.app.push_screen(DryRunView(self._plan, runs, refused), self._after_dry_run)
+        unfit = unfit_lines(self._plan, self._session.hosts, self._findings)
+        self.app.push_screen(DryRunView(self._plan, runs, unfit, refused), self._after_dry_run)
 
     def _after_dry_run(self, answer: str | None) -> None:
         if answer == "start" and self.able("start"):

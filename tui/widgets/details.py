@@ -45,10 +45,8 @@ class Details(VerticalScroll, can_focus=True):
     def on_resize(self) -> None:
         self.call_after_refresh(self._frame)
 
-    def on_focus(self) -> None:
-        self._frame()
-
-    def on_blur(self) -> None:
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        super().watch_has_focus(_has_focus)
         self._frame()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:

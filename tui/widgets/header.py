@@ -13,6 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from tui.kept_words import PAST
 from tui.key_bindings import PAGES
@@ -26,7 +27,8 @@ LOOKING = "read-only console"
 
 
 def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
-    """ "4 hosts 32 GPUs"; devices without GPUs are slots; hosts not probed yet say so."""
+    """ "4 hosts 32 GPUs"; devices without GPUs are slots; hosts not probed yet say so, and so do
+    those whose driver does not tell its GPUs."""
     gpus = sum(len(h.facts.gpus) for h in hosts if h.facts)
     slots = sum(h.slots for h in hosts if not (h.facts and h.facts.gpus))
     parts = [counted(len(hosts), "host") if hosts else "no hosts yet"]
@@ -34,6 +36,8 @@ def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
         parts.append(counted(gpus, "GPU"))
     elif slots:
         parts.append(counted(slots, "slot"))
+    if unknown := [h.name for h in hosts if h.gpus_unknown]:
+        parts.append(f"(GPUs of {plain(fold_nodeset(unknown))} unknown)")
     if any(h.state is HostState.PROBING for h in hosts):
         parts.append("probing …")
     return " ".join(parts)

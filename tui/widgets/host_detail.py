@@ -96,10 +96,8 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self._draw()
         self._frame()
 
-    def on_focus(self) -> None:
-        self._frame()
-
-    def on_blur(self) -> None:
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        super().watch_has_focus(_has_focus)
         self._frame()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -107,7 +105,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self._frame()
 
     def _draw(self) -> None:
-        width = max(_LEAST_WIDTH, self.size.width - self.gutter.width - 1)
+        width = max(_LEAST_WIDTH, self.size.width - 1)  # beside a scroll bar
         old = age(self._host, self._now) if self._host is not None else ""
         newest = self._live.ends_at if self._live is not None else None
         said = (self._host, old, self._own, newest, width)

@@ -54,7 +54,10 @@ def host_text(
     if host.facts.gpus:
         text.append_text(_devices(host.facts, width, own)).append("\n")
     else:
-        text.append(f"No GPU; {counted(host.slots, 'slot')} for CPU workloads\n", MUTED)
+        if host.gpus_unknown:
+            text.append_text(_wrapped(f"GPUs unknown: {host.gpus_unknown}", width, BAD))
+        none = "" if host.gpus_unknown else "No GPU; "
+        text.append(f"{none}{counted(host.slots, 'slot')} for CPU workloads\n", MUTED)
         if host.facts.topology is not None:
             text.append("\n").append_text(_stacked(link_lines(host.facts.topology)))
             text.append_text(legend_text(host.facts.topology)).append("\n")

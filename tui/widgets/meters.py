@@ -49,14 +49,15 @@ WORDS = {
 class Source:
     """The telemetry of a host, and which of its GPUs count; none: the host's own figures do.
 
-    ``ahead_s``: its clock minus ours. ``limits``: what a full line stands for, where it is known.
+    ``ahead_s``: its clock minus ours. ``limits``: what a full line stands for, where it is known,
+    by GPU; None: of the host.
     """
 
     host: str
     telemetry: LiveTelemetry
     gpus: tuple[int, ...] = ()
     ahead_s: float = 0.0
-    limits: Mapping[Figure, float] = field(default_factory=dict)
+    limits: Mapping[int | None, Mapping[Figure, float]] = field(default_factory=dict)
 
 
 def source_of(
@@ -66,16 +67,15 @@ def source_of(
     seen = tuple(gpu for gpu in gpus if gpu in telemetry.gpus)
     if facts is None:
         return Source(host, telemetry, seen)
-    memory = max((gpu.memory_total_mib or 0 for gpu in facts.gpus), default=0)
-    power = max((gpu.power_limit_w or 0.0 for gpu in facts.gpus), default=0.0)
-    clocks = (gpu.application_clocks_mhz for gpu in facts.gpus)
-    clock = max((known[0] for known in clocks if known), default=0)
-    limits = {
-        Figure.MEMORY: float(memory),
-        Figure.POWER: power,
-        Figure.CLOCK: float(clock),
-        Figure.LOAD: float(facts.cpus),
+    limits: dict[int | None, Mapping[Figure, float]] = {
+        gpu.index: {
+            Figure.MEMORY: float(gpu.memory_total_mib or 0),
+            Figure.POWER: gpu.power_limit_w or 0.0,
+            Figure.CLOCK: float((gpu.application_clocks_mhz or (0,))[0]),
+        }
+        for gpu in facts.gpus
     }
+    limits[None] = {Figure.LOAD: float(facts.cpus)}
     return Source(host, telemetry, seen, facts.certain_clock_offset_s, limits)
 
 
@@ -166,10 +166,11 @@ def _each(sources: Sequence[Source]) -> _Curves:
     return [(source, gpu) for source in sources for gpu in (source.gpus or (None,))]
 
 
-def _top(figure: Figure, curves: _Curves) -> float:
+def _top(figure: Figure, curves: _Curves, *, mean: bool = False) -> float:
     """What is full, whatever was seen (a load may be beyond the CPUs); where nobody knows, the most
-    that was."""
-    known = max(source.limits.get(figure, 0.0) for source, _ in curves)
+    that was. ``mean``: for the mean of GPUs that differ, else for the largest of them."""
+    limits = [source.limits.get(gpu, {}).get(figure, 0.0) for source, gpu in curves]
+    known = max(limits) if not mean else fmean(limits) if all(limits) else 0.0
     tops = [source.telemetry.top(figure, gpu) for source, gpu in curves]
     return known or max(WORDS[figure].least_top, *tops)
 
@@ -186,7 +187,7 @@ def _line(
 ) -> Text:
     values = _columns(figure, curves, span, columns)
     counts = _columns(figure, curves, counted, 1)[0] if counted else _mean_now(figure, curves)
-    full = _top(figure, curves) if top is None else top
+    full = _top(figure, curves, mean=True) if top is None else top
     said = scaled_text(figure, counts, full) if top is None else value_text(figure, counts)
     text = Text(no_wrap=True, end="")
     room = max(0, label - len(said) - 2)

@@ -115,7 +115,7 @@ class Remaining:
     def __init__(self) -> None:
         self._of: object = None
         self._played_at = 0.0
-        self._rested_at = 0.0
+        self._due_at = 0.0  # before that none of those left can begin
         self._ends_at: float | None = None
 
     def seconds(
@@ -136,18 +136,22 @@ class Remaining:
         of = (
             len(left),
             tuple((run.run_id, run.state, run.started_at, run.collecting) for run in active),
+            tuple((run.run_id, run.not_before) for run in left if run.not_before),
         )
         if of != self._of:
             self._of, self._played_at = of, now
             rests = _rests(runs, now)
-            self._rested_at = max((at + run.settle_s for run, at in rests), default=now)
+            delays = (run.delay_s(now) for run in left if not run.state.active)
+            self._due_at = max(
+                [now + min(delays, default=0.0), *(at + run.settle_s for run, at in rests)]
+            )
             self._ends_at = _ends_at(left, expected, now, hosts, pack, rests)
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None
         if active:
             return max(0.0, self._ends_at - now)
         delay_s = _until_given(left, waiting, now)
-        since = max(self._played_at, min(now, self._rested_at))
+        since = max(self._played_at, min(now, self._due_at))
         return None if delay_s is None else delay_s + self._ends_at - since
 
 
@@ -223,7 +227,7 @@ def _ahead(
     for run in left:
         seconds = expected.of(run) or math.inf
         if not run.state.active:
-            wanted.append(_wanted(run, seconds, pack))
+            wanted.append(_wanted(run, seconds, now, pack))
         elif run.started_at is not None:
             over = run.over_at if run.collecting else None
             ends[run.run_id] = max(now, run.started_at + seconds) if over is None else over
@@ -235,13 +239,14 @@ def _outlived(run: RunRecord, expected: Durations, now: float) -> bool:
     return end <= now and not (run.collecting or run.state is RunState.CANCELLING)
 
 
-def _wanted(run: RunRecord, expected_s: float, pack: int) -> Wanted:
+def _wanted(run: RunRecord, expected_s: float, now: float, pack: int) -> Wanted:
     return Wanted(
         run.run_id,
         run.nodes,
         run.gpus_per_node,
         repeat=run.repeat,
         expected_s=expected_s,
+        not_before=now + run.delay_s(now),
         settle_s=run.settle_s,
         pack=_packs(run, pack),
     )

@@ -50,7 +50,8 @@ class RunView:
     hosts: tuple[str, ...]
     out_of_reach: tuple[str, ...]  # of its hosts, while it is active
     unit: str
-    progress: float | None  # 0 … 1, estimated; None where nothing is known
+    progress: float | None  # 0 … 1, estimated: when its last reading came, else by the clock; None
+    # where nothing is known
     eta_s: float | None
     elapsed_s: float | None
     readings: int
@@ -219,7 +220,7 @@ def take(
         views.append(view)
     every, devices = state.runs.values(), state.devices
     left_s = None
-    if estimated:
+    if estimated and not any(view.silent_s is not None for view in views):
         left_s = kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, devices, every)
     why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
     unusable = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
@@ -311,6 +312,7 @@ def _view(
     if run.started_at is not None:
         until = run.ended_at or run.over_at or (now if watched else _last_seen(run))
         elapsed = max(0.0, until - run.started_at)
+    quiet_s = silent_s(run, now, silent_from_s) if watched else None
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
@@ -318,14 +320,15 @@ def _view(
         progress = 1.0
     elif run.state is RunState.CANCELLING:
         pass  # it is over as soon as its hosts say so
-    elif run.state.active and expected and elapsed is not None and elapsed < expected:
-        progress = elapsed / expected
-        eta = expected - elapsed
+    elif run.state.active and expected and elapsed is not None:
+        if run.last_reading_at is not None:
+            progress = min(1.0, (_last_seen(run) - (run.started_at or 0.0)) / expected)
+        elif elapsed < expected:
+            progress = elapsed / expected
+        if elapsed < expected and quiet_s is None:
+            eta = expected - elapsed
     elif run.state is RunState.PLANNED:
         progress = 0.0
-    quiet_s = silent_s(run, now, silent_from_s) if watched else None
-    if quiet_s is not None and expected and elapsed is not None:
-        progress, eta = min(1.0, max(0.0, elapsed - quiet_s) / expected), None
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:

@@ -25,7 +25,7 @@ _SIGNALS = {
     4: "illegal instruction",
     6: "aborted",
     7: "bus error",
-    9: "killed",
+    9: "SIGKILL",
     11: "segmentation fault",
 }
 

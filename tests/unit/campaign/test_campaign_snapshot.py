@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +289,112 @@ def test_the_estimate_stays_where_it_is_while_hosts_rest_and_when_the_next_run_s
             eta_s = shown(state, now, kept=kept).eta_s
             assert eta_s is not None
             assert now + eta_s == pytest.approx(end)
+
+
+@given(
+    st.lists(st.floats(0.0, 300.0), min_size=1, max_size=4),
+    st.integers(1, 3),
+    st.floats(1.0, 60.0),
+    st.floats(0.0, 400.0),
+)
+def test_no_campaign_ends_before_its_retries_have_begun_and_taken_their_time(
+    delays: list[float], hosts: int, seconds: float, later: float
+) -> None:
+    """Each had its first attempt killed after 12 s, one of them while another was at work."""
+    created = ev.CampaignCreated(t=0.0, campaign="c", hosts=hosts)
+    state, kept = fold([created, planned(A, expected_s=seconds), assigned(A)]), Kept()
+    ends = [1.0 + seconds]
+    for number, delay_s in enumerate(delays, 2):
+        first = replace(planned(A), run_id=f"r-{number:04}-a1", repeat=number, nodes=1)
+        begun = replace(assigned(first.run_id), hosts=("other",))
+        state = fold([replace(first, expected_s=seconds), begun], state)
+        shown(state, 2.0, kept=kept)
+        state = fold([failed(first.run_id, t=13.0, retry="after 30s")], state)
+        again = next_attempt(state.runs[first.run_id], 13.0, 13.0 + delay_s)
+        state = fold([again], state)
+        ends.append(13.0 + delay_s + seconds)
+    last = 0.0
+    for now in sorted((13.0, 13.0 + later / 2, 13.0 + later)):
+        seen = shown(state, now, kept=kept)
+        assert seen.eta_s is None or now + seen.eta_s >= max(ends) - 1e-6
+    state = fold([succeeded(A, t=1.0 + seconds)], state)
+    least_s = min(delays)
+    for now in (13.0 + seconds, 13.0 + seconds + least_s / 2, 13.0 + seconds + later):
+        seen = shown(state, now, kept=kept)
+        assert seen.eta_s is not None
+        assert now + seen.eta_s >= max(now, *ends[1:]) - 1e-6
+        last = seen.eta_s
+    assert last > 0
+
+
+def test_the_estimate_runs_down_with_the_delay_of_a_retry() -> None:
+    state = fold([planned(A, expected_s=20.0), assigned(A), failed(A, t=13.0)])
+    state, kept = fold([next_attempt(state.runs[A], 13.0, 48.0)], state), Kept()
+    for now, eta_s in ((13.0, 55.0), (23.0, 45.0), (48.0, 20.0), (60.0, 20.0)):
+        assert shown(state, now, kept=kept).eta_s == pytest.approx(eta_s)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.floats(0.1, 500.0)), min_size=1, max_size=8)
+)
+def test_no_attempt_that_failed_or_was_cancelled_tells_how_long_a_run_takes(
+    attempts: list[tuple[bool, bool, float]],
+) -> None:
+    """``attempts``: whether of the case or of another, whether it failed, and what it took."""
+    known = [planned(A, expected_s=20.0), assigned(A), succeeded(A, t=41.0)]
+    journal: list[ev.Event] = [planned(B, expected_s=30.0)]
+    for number, (same, fails, took) in enumerate(attempts, 10):
+        run_id = f"r-{number:04}-a1"
+        size = replace(planned(A), run_id=run_id, repeat=number, expected_s=20.0)
+        end = (
+            failed(run_id, t=1.0 + took) if fails else ev.RunCancelled(t=1.0 + took, run_id=run_id)
+        )
+        journal += [size if same else replace(size, nodes=1), assigned(run_id), end]
+    for measured in ([], known):
+        without = fold([planned(A, expected_s=20.0), planned(B, expected_s=30.0), *measured])
+        state = fold([planned(A, expected_s=20.0), *journal, *measured])
+        for run_id in (A, B):
+            runs = without.runs, state.runs
+            said = [durations(those.values()).of(those[run_id]) for those in runs]
+            assert said[0] == said[1]
+
+
+@given(
+    st.lists(st.floats(0.1, 40.0), max_size=12),
+    st.floats(5.0, 200.0),
+    st.lists(st.floats(0.0, 400.0), min_size=2, max_size=12),
+)
+def test_the_bar_of_a_run_never_falls_and_grows_with_its_readings_alone(
+    gaps: list[float], expected_s: float, looks: list[float]
+) -> None:
+    """Without a reading it goes by the clock; past its time it is full, as its row shows it."""
+    times = [2.0 + gap for gap in accumulate(gaps)]
+    launched = ev.RunLaunched(t=2.0, run_id=A)
+    state = fold([planned(A, expected_s=expected_s), assigned(A), launched])
+    before, came = 0.0, 0
+    for now in sorted(2.0 + look for look in looks):
+        since = sum(at <= now for at in times)
+        points = tuple((float(i), 100.0, times[i]) for i in range(came, since))
+        if points:
+            told = ev.ReadingsArrived(t=now, run_id=A, first=came, readings=points)
+            state = fold([told], state)
+        run = view(shown(state, now), A)
+        share = run.progress if run.progress is not None else float(run.outlived)
+        assert before <= share <= 1.0
+        assert share == before or points or not came
+        before, came = share, since
+
+
+def test_no_end_is_promised_while_a_run_is_silent() -> None:
+    points = tuple((float(i), 100.0, 3.0 + i) for i in range(6))
+    told = ev.ReadingsArrived(t=8.0, run_id=A, first=0, readings=points)
+    before = [planned(A, expected_s=50.0), assigned(A), ev.RunLaunched(t=2.0, run_id=A), told]
+    state = fold(before)
+    assert shown(state, 20.0).summary == "0/1 runs · ETA 31s"
+    silent = shown(state, 49.0)
+    assert view(silent, A).silent_s is not None
+    assert (silent.eta_s, silent.after_that_s, silent.summary) == (None, None, "0/1 runs")
+    assert view(silent, A).progress == view(shown(state, 9.0), A).progress
 
 
 def test_a_retry_is_expected_to_take_what_its_first_attempt_was() -> None:

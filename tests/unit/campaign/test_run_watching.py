@@ -187,7 +187,7 @@ def test_a_reboot_is_told_from_a_killed_supervisor() -> None:
         (126, "command cannot be executed on the host", "never"),
         (127, "command not found on the host", "never"),
         (132, "killed by signal 4 (illegal instruction)", "never"),
-        (137, "killed by signal 9 (killed)", "later"),
+        (137, "killed by signal 9 (SIGKILL)", "later"),
         (139, "killed by signal 11 (segmentation fault)", "later"),
     ],
 )
@@ -209,10 +209,10 @@ def test_a_named_failure_explains_an_exit_status_the_failing_hosts_own_first() -
 
 def test_what_a_killed_rank_did_to_the_others_is_not_the_reason() -> None:
     ended = Ended(
-        reason="b: killed by signal 9 (killed)", category=Cause.EXIT, exit_status=137, host="b"
+        reason="b: killed by signal 9 (SIGKILL)", category=Cause.EXIT, exit_status=137, host="b"
     )
     found = ended.explained([("a", [LOST])])
-    assert found.reason == "b: killed by signal 9 (killed)"
+    assert found.reason == "b: killed by signal 9 (SIGKILL)"
     assert found.evidence == ("lost node 1",)
     assert ended.explained([("b", [OOM])]).reason == "out of GPU memory"
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +58,31 @@ def test_wide_has_more_columns_and_then_all_that_is_known(
     assert "```\n      GPU0  NIC0" in answer.out
     assert "logged in: alice" in answer.out
     assert "links: one GPU; NIC0 next to GPU0" in answer.out
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 160])
+def test_a_terminal_breaks_no_word_of_what_is_known_of_a_host(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert READY.facts is not None
+    slowed = replace(READY.facts.gpus[0], throttle_reasons=("hardware thermal slowdown",))
+    found = replace(READY.facts, gpus=(slowed, *READY.facts.gpus[1:]))
+    host = snapshot_of(Host(name="n1", address="10.0.0.1"), found)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    print_hosts([host, replace(AWAY, reason="no route to host " * 9)], wide=True)
+    out = re.sub(r"\x1b\[[0-9;]*m", "", sys.stdout.getvalue())
+    [concern] = [concern for concern in host.concerns if "slowed" in concern.what]
+    whole = " ".join(out.split())
+    assert f"{concern.what} → {concern.remedy}" in whole, "look at … PERFORMANCE"
+    assert "no route to host " * 8 in whole
+    told = out.split("\nn1\n")[1].split("\n\n")[0].splitlines()
+    assert told[0].startswith("  16 CPUs")
+    assert all(len(line) <= columns for line in told)
 
 
 def test_this_machine_is_a_line_and_a_host_that_is_away_says_how_to_mend_it(

@@ -25,5 +25,13 @@ def test_a_broken_gpu_comes_before_what_a_rank_of_it_does() -> None:
         assert ("GPU3" in remedy_line(found)) is bool(broken & {*pair}), pair
 
 
+def test_what_lets_a_stopped_rank_go_on_is_told_where_its_process_is_known() -> None:
+    stopped, traced = ((Finding(sign),) for sign in (Sign.STOPPED, Sign.TRACED))
+    said = remedy_line(Diagnosis((Suspect("node3", 5, 3, 4711, stopped),)))
+    assert said == "rank 5 on node3 was stopped; this lets it go on there: kill -CONT 4711"
+    for first in (Suspect("node3", 5, 3, None, stopped), Suspect("node3", 5, 3, 4711, traced)):
+        assert "kill" not in remedy_line(Diagnosis((first,)))
+
+
 def test_where_nobody_is_named_the_hosts_are_told_from_the_program() -> None:
     assert remedy_line(None) == remedy_line(Diagnosis()) == NOBODY_NAMED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from backends.hosts.first_inventory import first_inventory
@@ -81,6 +82,19 @@ def test_who_has_no_gpu_among_who_has_and_who_is_away_are_comments(tmp_path: Pat
     assert names(read_hosts_file(tmp_path / "hosts.toml", tmp_path / "config")) == [
         *("gpu1", "gateway", "off")
     ]
+
+
+def test_a_host_whose_driver_does_not_tell_its_gpus_is_not_taken_for_one_without(
+    tmp_path: Path,
+) -> None:
+    silent = reached("gpu2")
+    assert silent.facts is not None
+    problem = "nvidia-smi: Driver/library version mismatch"
+    silent = replace(silent, facts=replace(silent.facts, gpu_problem=problem))
+    found, text = read(tmp_path, reached("gpu1", "NVIDIA H200"), silent)
+    assert names(found) == ["gpu1", "gpu2"]
+    assert "# GPUs unknown\n" in text
+    assert "No GPU" not in text
 
 
 def test_where_no_host_has_a_gpu_all_that_were_reached_are_used(tmp_path: Path) -> None:

@@ -167,6 +167,18 @@ def test_slots_are_of_no_use_to_a_profile_that_needs_gpus() -> None:
     assert infeasible(it, case(it, 1, 1), HOSTS[2:]) == "needs 1 GPU per host, 0 at most"
 
 
+def test_what_is_refused_for_gpus_that_the_driver_does_not_tell_says_so() -> None:
+    silent = "nvidia-smi did not answer within 5 s"
+    hosts = (HOSTS[0], HostCapacity("c", 4, 0, gpu_problem=silent))
+    on_gpus = profile(READING, HEAD.replace("unit =", 'devices = "gpu"\nunit ='))
+    told = f"needs 2 hosts with 4 GPUs, 1 has them (c: GPUs unknown, {silent})"
+    assert infeasible(on_gpus, case(on_gpus, 2, 4), hosts) == told
+    assert infeasible(on_gpus, case(on_gpus, 1, 4), hosts) is None
+    on_cpus = profile(READING, HEAD.replace("unit =", 'devices = "cpu"\nunit ='))
+    told = "needs 16 devices per host, 8 at most"
+    assert infeasible(on_cpus, case(on_cpus, 1, 16), hosts) == told
+
+
 def test_a_log_that_exists_may_have_any_batch_but_no_unknown_precision() -> None:
     it = profile()
     assert make_case(it, 1, 1, {"batch_size": "77"}).batch_size == 77

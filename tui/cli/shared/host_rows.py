@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +14,7 @@ from backends.results.escaping import md_text
 from backends.results.numbers import NOTHING
 from backends.results.render import Column
 from profiles.cleantext import clean_text
+from tui.cli.shared.output import folded
 from tui.cli.shared.print_table import Rows, Said, Tone, print_rows
 
 _TONES = {
@@ -28,8 +30,9 @@ _COLUMNS = (
     Column("devices", "left"),
     Column("GPUs used"),
     Column("load"),
-    Column("remarks", "left"),
+    Column("remarks", "left", below=True),
 )
+_INDENT = "  "
 _QUEUE = (Column("partitions", "left"),)
 _WIDE = (
     Column("address", "left"),
@@ -115,13 +118,19 @@ def _print_host(snapshot: HostSnapshot, facts: HostFacts, *, terminal: bool) -> 
     else:
         print(f"## {md_text(snapshot.name)}\n")
     for line in _lines(snapshot, facts):
-        print(f"  {clean_text(line)}" if terminal else f"- {md_text(line)}")
+        print(_indented(clean_text(line)) if terminal else f"- {md_text(line)}")
     if facts.gpus and not snapshot.partitions:
         print()
         print_rows(Rows(_GPU_COLUMNS, list(map(_gpu, facts.gpus))))
     if facts.topology is not None:
         block = topology_block(facts.topology)
         print(f"\n{block}" if terminal else f"\n```\n{block}\n```")
+
+
+def _indented(line: str) -> str:
+    """Between words on as many lines as it takes."""
+    room = shutil.get_terminal_size().columns - len(_INDENT)
+    return _INDENT + folded(line, room).replace("\n", f"\n{_INDENT}")
 
 
 def _lines(snapshot: HostSnapshot, facts: HostFacts) -> Iterator[str]:

@@ -51,10 +51,10 @@ def said_meanwhile(text: str) -> Iterator[None]:
 
 def say_folded(text: str) -> None:
     """The same; on a terminal a line that is too long goes on in the next one between words."""
-    say(_folded(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else text)
+    say(folded(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else text)
 
 
-def _folded(text: str, width: int) -> str:
+def folded(text: str, width: int) -> str:
     """In lines of at most that many columns; what has no space and no Chinese stays whole."""
     from rich.cells import cell_len  # noqa: PLC0415 (comes with Textual; 50 ms)
 

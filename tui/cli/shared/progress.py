@@ -140,7 +140,8 @@ async def _bar(snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | No
 def bar_text(now: CampaignSnapshot, width: int) -> str:
     """The bar of all runs, and a line for each that is at work, in ``width`` columns."""
     at_work = (view for view in now.runs if not view.state.ended)
-    part = sum(1.0 if view.outlived else view.progress or 0.0 for view in at_work)
+    shares = ((view.progress, view.outlived) for view in at_work)
+    part = sum(float(outlived) if share is None else share for share, outlived in shares)
     fraction = min(1.0, (now.done + part) / max(1, now.total))
     cells = max(10, min(40, width - 40))
     filled = round(fraction * cells)
