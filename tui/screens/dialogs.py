@@ -257,11 +257,11 @@ class Prompt(Dialog[str]):
             yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one(".problem").display = False
         self._explain()
 
     @on(Input.Changed)
     def _explain(self) -> None:
+        self.query_one(".problem").display = False
         line = self.query_one(".meaning", Static)
         line.display = self._meaning is not None
         if self._meaning is not None:

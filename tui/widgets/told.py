@@ -53,7 +53,9 @@ class Told(Static):
 def fits_a_line(said: Iterable[Notification], room: int) -> bool:
     """All of it, in that many columns with its mark."""
     told = [_words(one) for one in said]
-    return len(told) <= 1 and all(one.cell_len <= room - EDGE and "\n" not in one.plain for one in told)
+    return len(told) <= 1 and all(
+        one.cell_len <= room - EDGE and "\n" not in one.plain for one in told
+    )
 
 
 def told_text(said: Sequence[Notification], width: int, lines: int) -> Text:
