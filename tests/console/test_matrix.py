@@ -287,6 +287,8 @@ async def test_a_parameter_without_a_value_is_refused_in_the_dialog(
         await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
         await pilot.press("n", "enter")
         await until(pilot, partial(shows, app, "needs at least one value"))
+        assert isinstance(app.screen, ParameterEditor)
+        assert app.screen.not_now("none") == "none is marked"
         await pilot.press("escape")
         await until(pilot, partial(shows, app, "6 cases"))
 

@@ -94,6 +94,9 @@ class MarkList(Dialog[Result], Generic[Result]):
             return any(key not in self.marked for key, _ in self.entries())
         return bool(self.marked) if action == "none" else True
 
+    def not_now(self, action: str) -> str:
+        return {"all": "all are marked", "none": "none is marked"}.get(action, "")
+
     def _say(self, error: DlperfError | None) -> None:
         line = self.query_one(".problem", Static)
         line.display = error is not None
@@ -311,6 +314,11 @@ class SettingsEditor(Dialog[Marks]):
         if action == "edit":
             return key is not None
         return key in self._given if action == "reset" else True
+
+    def not_now(self, action: str) -> str:
+        if current_key(self) is None:
+            return "this profile has no settings"
+        return "it has the profile's default" if action == "reset" else ""
 
     def action_edit(self) -> None:
         key = self.query_one(KeyedTable).current_key
