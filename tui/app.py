@@ -327,7 +327,7 @@ class DlperfApp(App[str]):
         from tui.screens.help import all_notes  # noqa: PLC0415
 
         viewed = self.session.viewed
-        notes = viewed.notes if viewed else ()
+        notes = viewed.notes if viewed else None
         begun = viewed.state.created_at if viewed else None
         own = self.session.note_of_viewed()
         self.push_screen(Reading("Notes", all_notes(notes, begun, own, self._said_last)))

@@ -16,6 +16,7 @@ from textual.dom import DOMNode
 from textual.markup import escape
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
 from textual.worker import Worker, WorkerError
 
 from tui.key_bindings import PAGES, PANELS, key_name
@@ -39,6 +40,14 @@ COMPARE = Key(
     "Compare campaigns",
     "opens their list: space marks, c compares those that are marked",
 )
+
+REPLAY = Key(
+    "O",
+    "campaigns",
+    "Replay a campaign",
+    "opens their list: p replays the one under the cursor",
+)
+NOTHING_FOUND = "No action that works now has these words. / looks for rows of a list."
 
 
 class Console(Protocol):
@@ -71,6 +80,18 @@ class Palette(CommandPalette):
             event.prevent_default()
             event.stop()
             self._choose_when_found()
+
+    def _start_no_matches_countdown(self, search_value: str) -> None:
+        """Textual's, but for what it says."""
+        self._stop_no_matches_countdown()
+
+        def say() -> None:
+            self._list_visible = bool(search_value)
+            if search_value:
+                option = Option(NOTHING_FOUND, disabled=True, id=self._NO_MATCHES)
+                self.query_one(CommandList).add_option(option)
+
+        self._no_matches_timer = self.set_timer(self._NO_MATCHES_COUNTDOWN, say)
 
     def _gather_commands(self, search_value: str) -> Worker[Any]:
         self._looking = super()._gather_commands(search_value)
@@ -115,7 +136,8 @@ class ActionsProvider(Provider):
                         yield key, as_now(node, key).label, act
         if not self.screen.is_modal:
             if COMPARE.action in seen:  # not in a replay
-                yield COMPARE, COMPARE.label, partial(self.app.run_action, COMPARE.action)
+                for key in (COMPARE, REPLAY):
+                    yield key, key.label, partial(self.app.run_action, key.action)
             yield from self._beside(there)
             yield from self._elsewhere()
 

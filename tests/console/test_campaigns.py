@@ -230,6 +230,16 @@ def test_what_failed_in_one_that_goes_on_is_told_beside_its_state(
     assert str(row.cells[1]).endswith(f" 1 failed, {state}")
 
 
+def test_what_began_in_simulated_time_has_no_date_beside_the_one_in_its_name(
+    tmp_path: Path,
+) -> None:
+    for simulated in (False, True):
+        summary = FakeSummary("a", tmp_path, "finished", 2, 2, START, simulated=simulated)
+        told = summary_words(summary, START + 120.0).plain
+        assert "2m ago" in told
+        assert told.endswith("begun 2m ago") == simulated
+
+
 def test_a_name_that_says_simulated_says_it_once(tmp_path: Path) -> None:
     for name in ("a", "2026-11-23-SIMULATED-demo"):
         (row,) = campaign_rows([FakeSummary(name, tmp_path, "finished", 2, 2, simulated=True)], 0.0)
@@ -306,6 +316,9 @@ async def test_every_key_that_works_is_named_at_80_columns(workspace: FakeWorksp
         for key in offered(app.screen):
             assert f"{key_name(key)} {key.label}" in seen, "each has room"
         assert "/ Filter s Sort t Tag n Note d Remove S Reverse" in seen, "as they are used"
+        lines = screen_text(app).splitlines()
+        [more] = [at for at, line in enumerate(lines) if "S Reverse" in line]
+        assert "? Help ─╯" in lines[more + 1], "right on the frame with the others"
 
 
 async def test_at_80_columns_names_are_whole_and_the_grade_is_told(

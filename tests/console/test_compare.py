@@ -228,7 +228,7 @@ async def test_enter_shows_every_repeat_of_the_campaign_that_is_compared(
         for speed in slower.throughputs:
             assert shows(app, f"{speed:,.1f}")
         place = found.cases()[0][0]
-        assert shows(app, f"{place + 1} {found.sides[place].name}")
+        assert shows(app, f"of {place + 1} {found.sides[place].name}")
         await pilot.press("escape")
         assert app.screen is screen
 
@@ -279,6 +279,7 @@ async def test_a_campaign_that_shares_no_case_says_so_beside_the_others(
         await open_compare(app, pilot, 2)
         await until(pilot, partial(shows, app, "no case in common"))
         assert shows(app, "compare campaigns of the same profiles")
+        assert screen_text(app).count("no case in common") == 1
         assert "\N{REPLACEMENT CHARACTER}" not in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
@@ -411,6 +412,8 @@ async def test_r_reads_anew_how_far_each_campaign_is(workspace: FakeWorkspace) -
         workspace.summaries[-1] = replace(workspace.summaries[-1], state="finished", done=24)
         await pilot.press("r")
         await until(pilot, lambda: not screen.able("read"))
+        await pilot.press("r")
+        await until(pilot, partial(shows, app, "r Read again: all of them are finished"))
 
 
 async def test_what_is_asked_for_while_it_reads_or_compares_counts(

@@ -456,6 +456,24 @@ async def test_the_table_is_there_once_and_every_key_that_chooses_stands_before_
         assert not shows(app, "written as md")
 
 
+async def test_a_line_names_no_key_that_is_refused_and_no_tables_stand_over_what_has_none(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        for layout in sheet._layouts:
+            for format in ("table", "csv", "json") if layout not in OWN else (OWN[layout],):
+                await choose(sheet, pilot, layout, format)
+                arranges = layout not in OWN and format != "json"
+                assert ("s S p " in words(sheet.query_one("#choices"))) == arranges
+                if layout == "speedup":
+                    assert shows(app, "a table per profile") == (format == "table")
+        await pilot.press("s")
+        await until(pilot, partial(shows, app, "s Sort: only a table can be put in another order"))
+
+
 OWN = {"dlperf-json": "json", "report": "md"}
 """What layouts without tables are shown as."""
 

@@ -23,7 +23,7 @@ from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import behind, enabled, never
 from tui.replaying import ReplayApp
-from tui.screens.help import help_text, notes_text
+from tui.screens.help import all_notes, help_text, notes_text
 
 pytestmark = pytest.mark.usefixtures("said_for_longer")
 
@@ -176,6 +176,23 @@ def test_notes_that_go_on_in_a_next_line_stay_in_their_column() -> None:
     column = first.index("a long story")
     assert len(rest) >= 2
     assert all(line[:column].isspace() and line[column].isalpha() for line in rest)
+
+
+@pytest.mark.parametrize(
+    ("notes", "own", "said"),
+    [
+        (None, "", "No campaign is open"),
+        ((), "", "the engine has no note for this campaign"),
+        ((), "mine", "your note mine"),
+        (((7.0, "warn", "seen"),), "mine", "your note mine +7s warn seen"),
+    ],
+)
+def test_notes_say_that_there_are_none_only_where_there_are_none(
+    notes: tuple[tuple[float, str, str], ...] | None, own: str, said: str
+) -> None:
+    told = " ".join(drawn(all_notes(notes, 0.0, own, ()), 70).split())
+    assert said in told
+    assert ("no note" in told) == (notes == () and not own)
 
 
 def test_help_shows_every_key_of_its_panels() -> None:

@@ -485,3 +485,12 @@ async def test_a_rank_stays_chosen_over_a_look_back(tmp_path: Path) -> None:
         assert "rank 2" in str(panel.border_title)
         assert "iter 29998" in words(panel)
         assert "iter 29999" not in words(panel)
+
+
+async def test_a_log_of_no_ranks_says_why_there_is_none_to_choose(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("launched\n")
+    async with Bench().run_test(size=(60, 20)) as pilot:
+        panel = await opened(pilot, path)
+        assert not panel.check_action("rank", ())
+        assert panel.not_now("rank") == "no line of this log says which rank it is of"

@@ -288,8 +288,33 @@ async def test_a_parameter_without_a_value_is_refused_in_the_dialog(
         await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
         await pilot.press("n", "enter")
         await until(pilot, partial(shows, app, "needs at least one value"))
+        assert isinstance(app.screen, ParameterEditor)
+        assert app.screen.not_now("none") == "none is marked"
         await pilot.press("escape")
         await until(pilot, partial(shows, app, "6 cases"))
+
+
+async def test_values_alone_are_of_the_selected_parameter_and_an_error_goes_with_the_next_key(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
+        editor = app.screen
+        assert isinstance(editor, ParameterEditor)
+        [selected, *_] = editor._values
+        assert selected == "batch_size"
+        for typed in ("96 many", "colour=red"):
+            await pilot.press("i", *typed, "enter")
+            await until(pilot, partial(shows, app, "✗"))
+            await pilot.press("space")
+            assert not shows(app, "✗")
+            await pilot.press("escape")
+            app.screen.query_one(Input).value = ""
+        await pilot.press("i", *"64 16,128", "enter")
+        marked = {f"batch_size={value}" for value in (64, 16, 128)}
+        await until(pilot, lambda: marked <= editor.marked)
 
 
 async def test_hosts_are_chosen_by_marks_or_by_a_nodeset(workspace: FakeWorkspace) -> None:
@@ -319,7 +344,12 @@ async def test_a_case_can_be_added(workspace: FakeWorkspace) -> None:
         await open_matrix(app, pilot)
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
-        await pilot.press(*"2n", "enter")
+        assert shows(app, "e.g. 2n4g")
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "✗ type a case, e.g. 2n4g"))
+        await pilot.press(*"2n")
+        assert not shows(app, "✗")
+        await pilot.press("enter")
         await until(pilot, partial(shows, app, "is not a case"))
         await pilot.press(*"4g", "enter")
         await until(pilot, partial(shows, app, "7 cases"))
@@ -406,6 +436,8 @@ async def test_what_is_looked_for_in_a_dry_run_is_found_and_its_enter_starts_not
             await until(pilot, lambda: isinstance(app.screen, DryRunView))
             area = app.screen.query_one(TextArea)
             assert area.selected_text == "2n"
+            assert shows(app, "n Next  N Before")
+            assert area.region.width > 100, "as wide as the terminal lets it"
             row = area.cursor_location[0]
             assert "2n" in area.document.get_line(row)
             assert row != before
@@ -413,6 +445,7 @@ async def test_what_is_looked_for_in_a_dry_run_is_found_and_its_enter_starts_not
         assert not workspace.started
         await pilot.press("/", *"zzz", "enter")
         await until(pilot, partial(shows, app, "nothing has: zzz"))
+        assert not shows(app, "n Next")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, MatrixPage))
         assert not workspace.started

@@ -30,6 +30,7 @@ from tui.command_palette import Palette
 from tui.messages import MOST_AT_ONCE, Problem, Said, let_pass, make_room
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice, Dialog
+from tui.screens.export_sheet import ExportSheet
 from tui.widgets.told import told_text
 
 SEVERITIES = st.sampled_from(["information", "warning", "error"])
@@ -246,3 +247,23 @@ def test_a_message_of_a_file_ends_with_its_name(width: int, deep: int) -> None:
     assert shown.endswith("/speedup.md")
     assert set(shown.split()[:-1]) <= {"Export:", "written", "to"}, "words are whole"
     assert cell_len(shown) <= width
+
+
+@pytest.mark.usefixtures("said_for_longer")
+async def test_nothing_that_two_lines_have_room_for_is_cut_over_a_dialog(
+    workspace: FakeWorkspace,
+) -> None:
+    said = " ".join(f"word{number}" for number in range(19))
+    async with console(workspace) as (app, pilot):
+        await pilot.press("question_mark")
+        for whole in (False, True):
+            if whole:
+                await pilot.press("escape")
+                app.push_screen(ExportSheet(begin(app, workspace).snapshot(), ()))
+                await until(pilot, lambda: isinstance(app.screen, ExportSheet))
+            app.screen.post_message(Said(said))
+            await until(pilot, lambda: "word0" in screen_text(app))
+            lines = screen_text(app).splitlines()
+            keys = lines.pop() if whole else ""
+            assert ("Esc Close" in keys) == whole, "its keys stay in sight"
+            assert " ".join("".join(lines[-2:]).replace("▌", " ").split()) == said

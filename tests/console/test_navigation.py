@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -22,6 +23,7 @@ from tui.key_bindings import PAGES, PANELS
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Reading
 from tui.screens.page import Page
+from tui.screens.quit_question import quit_question
 from tui.widgets.keybar import KeyBar, _width, offered
 from tui.widgets.keyed_table import KeyedTable
 
@@ -127,6 +129,19 @@ async def test_quit_after_a_campaign_says_where_its_files_are_and_how_to_come_ba
     assert "\n" not in told
 
 
+async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, _):
+        shown = begin(app, workspace).snapshot()
+    for active, said, other in (
+        (2, "quit: 2 runs at work will have failed", "wait for"),
+        (0, "quit: 8 runs wait for a later demo", "failed"),
+    ):
+        question = quit_question(replace(shown, active=active), {}, simulated=True)
+        told = " ".join([str(question.text), *(one.label for one in question._answers)])
+        assert said in told
+        assert other not in told
+
+
 async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
     workspace: FakeWorkspace,
 ) -> None:
@@ -227,6 +242,16 @@ async def test_the_palette_compares_from_anywhere_and_names_come_before_descript
         assert "Quit" not in screen_text(app)
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
+
+
+async def test_the_palette_finds_the_replay_and_says_what_it_looked_through(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("4", "ctrl+p", *"repl")
+        await until(pilot, lambda: "Replay a campaign  (O)" in screen_text(app))
+        await pilot.press(*"qqqq")
+        await until(pilot, lambda: "No action that works now has these words" in screen_text(app))
 
 
 def test_who_types_a_name_has_it_before_all_that_are_not_called_so() -> None:

@@ -252,7 +252,7 @@ async def test_its_palette_offers_nothing_that_a_page_never_does_there_opened_or
             await pilot.press(page, "colon")
             await until(pilot, lambda: isinstance(app.screen, Palette))
             await pilot.press(*"export")
-            await until(pilot, lambda: "No matches found" in screen_text(app))
+            await until(pilot, lambda: "No action that works now" in screen_text(app))
             await pilot.press("escape")
 
 

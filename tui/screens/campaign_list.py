@@ -86,7 +86,8 @@ class CampaignList(Dialog[str]):
         self._listed = Sight(self, self.paint)  # since when these campaigns are shown
 
     def compose(self) -> ComposeResult:
-        with self.box(widest=True):
+        with self.box(widest=True) as box:
+            box.add_class("-lists")
             yield Static(Text(self._words), classes="message", markup=False)
             yield self._panel
             yield Static(classes="chosen", markup=False)
@@ -284,7 +285,9 @@ class CampaignList(Dialog[str]):
         if (chosen := self._chosen()) is not None:
             words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
             tags = " ".join(chosen.about.tags)
-            prompt = Saying("Tags", words, value=tags, check=tags_of, placeholder="baseline v100")
+            prompt = Saying(
+                "Tags", words, value=tags, check=tags_of, placeholder="e.g. baseline v100"
+            )
             self._ask(prompt, lambda text: self._describe(chosen.path, tags=tags_of(text)))
 
     def action_note(self) -> None:

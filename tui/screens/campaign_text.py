@@ -144,7 +144,9 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     parts += lost_words(summary)
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
-        parts.append(f"begun {begun}, {_age(summary, now)}")
+        # The name of a simulated one has a date by its own clock, which runs ahead of this one.
+        dated = "" if summary.simulated else f"{begun}, "
+        parts.append(f"begun {dated}{_age(summary, now)}")
     return Text(" · ".join(map(plain, parts)), MUTED)
 
 

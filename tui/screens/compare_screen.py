@@ -32,6 +32,7 @@ from tui.screens.compare_text import (
     compared_rows,
     in_side,
     labels_of,
+    none_compared,
     row_key,
     title_words,
     verdict_panel,
@@ -178,7 +179,7 @@ class Compare(Dialog[None]):
             return problem_line(self._problem)
         if self._found is None:
             return READING
-        return next((problem_line(o.problem) for o in self._found.others if o.problem), READING)
+        return none_compared(self._found)
 
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:
@@ -293,6 +294,8 @@ class Compare(Dialog[None]):
             return "no case is in the list"
         if action == "quantity" and self._found is not None:
             return "it is for curves, which are not in sight"
+        if action == "read" and self._found is not None:
+            return "all of them are finished, and nothing new can be read"
         return "" if self._found is not None else "the campaigns are being read"
 
     @property

@@ -36,7 +36,7 @@ from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
 from tui.screens.campaign_text import summary_words, tag_words
 from tui.side_by_side import THRESHOLD, Side, SideBySide
-from tui.text import both_ends, cell, join, number, plain, problem
+from tui.text import both_ends, cell, join, number, plain, problem, problem_line
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.chart import series_colour
 from tui.widgets.distribution import distribution_line, legend, limits
@@ -97,7 +97,8 @@ def below_rows(
     shared = [*profiles] if len(profiles) == 1 else []
     shared += [f"all {labels.shared}"] if labels.shared else []
     said += [(plain(", ".join(shared)), MUTED), (_differing(found), WARN)]
-    said += [(not_compared(found), WARN)]
+    if found.cases():
+        said += [(not_compared(found), WARN)]
     return Text("\n").join(Text(words, colour) for words, colour in said if words)
 
 
@@ -226,6 +227,14 @@ def not_compared(found: SideBySide) -> str:
         for other in found.others
         if other.problem is not None
     )
+
+
+def none_compared(found: SideBySide) -> str:
+    """In the place of the rows, where there are none: why, of each campaign."""
+    refused = [(found.sides[o.place].name, o.problem) for o in found.others if o.problem]
+    several = len(refused) > 1
+    lines = [f"{plain(name)}: " * several + problem_line(problem) for name, problem in refused]
+    return "\n".join(lines)
 
 
 def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int) -> Text:
@@ -362,7 +371,7 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
         for remark in side.remarks:
             text.append("  ▲ ", WARN).append(f"{plain(remark)}\n")
     for other in found.others:
-        if other.problem is not None:
+        if other.problem is not None and found.cases():
             text.append(f"{other.place + 1} ", series_colour(other.place))
             text.append_text(problem(other.problem)).append("\n")
     text.append("\n").append_text(environments_text([side.environment for side in found.sides]))

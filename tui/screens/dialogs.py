@@ -14,6 +14,7 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
+from textual.notifications import Notifications
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -30,13 +31,12 @@ from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import set_frame
 from tui.widgets.keybar import offered
 from tui.widgets.shown_text import RenderedOnce
+from tui.widgets.told import fits_a_line
 
 BOX, WIDE_BOX = 76, 112
 FRAME = 6
 """Columns of a dialog, of a wide one, and those that its frame and the rounding take."""
 
-LEAST_TOLD = 36
-"""Columns of what is said over a dialog: "Export: written speedup.zh.csv"."""
 LINE = BOX - FRAME - 1
 """Columns of what is written that are in sight, with the cursor behind them."""
 
@@ -50,6 +50,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     """
 
     PANEL = ""
+    TOLD_LINES = 2
     AHEAD: ClassVar[frozenset[str]] = frozenset({"leave", "help"})
 
     def __init__(self, title: str) -> None:
@@ -111,13 +112,16 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     def on_resize(self) -> None:
         self.refresh_bindings()
 
-    @property
-    def told_room(self) -> int:
-        """All of the last line, where the page has its keys; behind the title of what fills the
-        terminal, or over the end of that where a file's name would have no room."""
-        room = super().told_room
-        beside = max(LEAST_TOLD, room - cell_len(self._title) - FRAME)
-        return beside if self.has_class("-whole") else room
+    def tell(self, said: Notifications) -> None:
+        """In the last lines, where the page has its keys; on what fills the terminal behind the
+        title where there is room for a line, else above the keys."""
+        behind_title = self.told_room - cell_len(self._title) - FRAME
+        if self.has_class("-whole") and fits_a_line(said, behind_title):
+            self._last_told.add_class("-behind-title")
+            self._last_told.show(said, behind_title, 1)
+        else:
+            self._last_told.remove_class("-behind-title")
+            super().tell(said)
 
     def able(self, action: str) -> bool:
         """Whether the action makes sense now, once it can be seen."""
@@ -261,11 +265,11 @@ class Prompt(Dialog[str]):
             yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one(".problem").display = False
         self._explain()
 
     @on(Input.Changed)
     def _explain(self) -> None:
+        self.query_one(".problem").display = False
         line = self.query_one(".meaning", Static)
         line.display = self._meaning is not None
         if self._meaning is not None:

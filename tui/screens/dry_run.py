@@ -71,9 +71,10 @@ class DryRunView(Dialog[str]):
         self._content = dry_run_text(plan, runs, unfit)
         self._refused = refused
         self._looked_for = ""
+        self._found = False
 
     def compose(self) -> ComposeResult:
-        with self.box(wide=True):
+        with self.box(widest=True):
             area = Commands(self._content, read_only=True, soft_wrap=True, compact=True)
             area.show_line_numbers = False
             area.cursor_blink = False
@@ -81,16 +82,23 @@ class DryRunView(Dialog[str]):
 
     def able(self, action: str) -> bool:
         if action == "next":
-            return bool(self._looked_for)
+            return self._found
         return action != "start" or not self._refused
 
     def not_now(self, action: str) -> str:
-        return "/ says what is looked for" if action == "next" else self._refused
+        if action != "next":
+            return self._refused
+        return self._nothing_has if self._looked_for else "/ says what is looked for"
+
+    @property
+    def _nothing_has(self) -> str:
+        return f"nothing has: {plain(self._looked_for)}"
 
     def action_find(self) -> None:
         def answered(words: str | None) -> None:
             if words is not None:
                 self._looked_for = words
+                self._found = bool(words) and words.casefold() in self._content.casefold()
                 self.refresh_bindings()
                 if words:
                     self._go_to_next(1, from_here=True)
@@ -110,7 +118,7 @@ class DryRunView(Dialog[str]):
         places = ((row + step * far) % len(lines) for far in order)
         found = next((place for place in places if words in lines[place]), None)
         if found is None:
-            self.app.notify(f"nothing has: {plain(self._looked_for)}", markup=False)
+            self.app.notify(self._nothing_has, markup=False)
             return
         column = lines[found].index(words)
         area.selection = Selection((found, column + len(words)), (found, column))

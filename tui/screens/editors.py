@@ -94,6 +94,9 @@ class MarkList(Dialog[Result], Generic[Result]):
             return any(key not in self.marked for key, _ in self.entries())
         return bool(self.marked) if action == "none" else True
 
+    def not_now(self, action: str) -> str:
+        return {"all": "all are marked", "none": "none is marked"}.get(action, "")
+
     def _say(self, error: DlperfError | None) -> None:
         line = self.query_one(".problem", Static)
         line.display = error is not None
@@ -128,6 +131,10 @@ class MarkList(Dialog[Result], Generic[Result]):
         line.display = True
         line.focus()
 
+    @on(Input.Changed)
+    def _written_on(self) -> None:
+        self._say(None)
+
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         try:
@@ -153,7 +160,7 @@ class MarkList(Dialog[Result], Generic[Result]):
 class ParameterEditor(MarkList[Marks]):
     """Which values of each parameter are columns."""
 
-    WRITE_HINT = "name=value,value where a parameter takes any value"
+    WRITE_HINT = "values of the selected parameter, or of any: name=value,value"
 
     def __init__(self, marks: Marks) -> None:
         super().__init__(
@@ -183,14 +190,18 @@ class ParameterEditor(MarkList[Marks]):
                 yield f"{name}={text}", (first, cell(value), cell(about, MUTED))
 
     def written(self, text: str) -> None:
-        name, _, values = text.partition("=")
-        name = name.strip()
+        """``name=value,value``, or values alone of the parameter under the cursor."""
+        name, given, values = (part.strip() for part in text.partition("="))
+        if not given and name not in self._values and (key := current_key(self)) is not None:
+            name, values = key.partition("=")[0], name
         if name not in self._values:
             raise DlperfError(
                 f"{self._marks.profile.name} has no parameter {name!r}",
                 remedy=f"it has {', '.join(self._values)}",
             )
-        texts = [value.strip() for value in values.split(",") if value.strip()]
+        known = self._marks.profile.parameters[name].by_text
+        parts = [part.strip() for part in values.split(",")]
+        texts = [text for part in parts for text in ([part] if part in known else part.split())]
         self._marks.with_values(name, texts)
         for value in texts:
             self._values[name][value] = None
@@ -303,6 +314,11 @@ class SettingsEditor(Dialog[Marks]):
         if action == "edit":
             return key is not None
         return key in self._given if action == "reset" else True
+
+    def not_now(self, action: str) -> str:
+        if current_key(self) is None:
+            return "this profile has no settings"
+        return "it has the profile's default" if action == "reset" else ""
 
     def action_edit(self) -> None:
         key = self.query_one(KeyedTable).current_key

@@ -46,6 +46,7 @@ from tui.widgets.text_lines import TextLines, folded
 TABLE = "table"
 FRAMES = "pandas"
 """What tables of the next layouts are made with; its import takes most of a second."""
+DATA = "the figures for programs, as the file is written"
 REPORT_HAS = "environment, tables, figures, what to distrust"
 
 
@@ -156,14 +157,19 @@ class ExportSheet(Dialog[None]):
             .append(f" written as {self._wanted.format}" * (self._format == TABLE), MUTED)
             .append("   ")
             .append_text(chosen_line("L ", "Language", LANGUAGES, self._lang)),
-            named_line("s S p ", "Order").append(said, MUTED),
+            named_line("s S p " if self._arranges else " " * 6, "Order").append(said, MUTED),
             named_line("⏎     ", "File").append_text(self._file_words()),
         ]
         if self._last is not None:
             lines.append(named_line("      ", "Written").append(plain(str(self._last)), GOOD))
         self.query_one("#choices", Static).update(Text("\n").join(lines))
-        about = LAYOUTS[self._laid_out_by].help if self._laid_out_by else REPORT_HAS
-        self.query_one("#laid-out", TextLines).entitle(about)
+        self.query_one("#laid-out", TextLines).entitle(self._about())
+
+    def _about(self) -> str:
+        if self._laid_out_by is None:
+            return REPORT_HAS
+        data = self._lays_out_tables and self._format in ("csv", "json")
+        return DATA if data else LAYOUTS[self._laid_out_by].help
 
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""

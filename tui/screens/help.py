@@ -59,14 +59,20 @@ def help_text(panels: Sequence[str], never: Callable[[str], object] = lambda _: 
 
 
 def all_notes(
-    notes: Sequence[tuple[float, str, str]], begun: float | None, own: str, said: Sequence[str]
+    notes: Sequence[tuple[float, str, str]] | None,
+    begun: float | None,
+    own: str,
+    said: Sequence[str],
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
-    ``said`` last, newest first."""
+    ``said`` last, newest first. ``notes`` None: no campaign is open."""
     parts: list[Text | Table] = []
     if own:
-        parts.append(Text.assemble(("your note  ", MUTED), f"{plain(own)}\n"))
-    parts.append(notes_text(notes, begun))
+        parts.append(Text.assemble(("your note  ", MUTED), f"{plain(own)}{chr(10) * bool(notes)}"))
+    if notes is None:
+        parts.append(Text("No campaign is open: there is none to have notes.", MUTED))
+    elif notes or not own:
+        parts.append(notes_text(notes, begun))
     if said:
         parts.append(Text("\nsaid here, the last first", f"bold {MUTED}"))
         parts += [Text(f"  {one}") for one in reversed(said)]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from backends.results.auto_repeats import AutoRepeats
+from profiles.errors import SelectionError
 from tui.matrix_marks import Marks
 from tui.matrix_request import parse_rule, rule_text
 
@@ -28,11 +29,16 @@ def _given(take: Take) -> Callable[[Marks | None], None]:
 def add_case(app: App[Any], part: Marks, take: Take) -> None:
     from tui.screens.dialogs import Prompt  # noqa: PLC0415 - seldom needed
 
+    def check(tag: str) -> object:
+        if not tag.strip():
+            raise SelectionError("type a case, e.g. 2n4g")
+        return part.with_case(tag)
+
     prompt = Prompt(
         f"Add a case to {part.profile.name}",
-        "Nodes and devices per node, such as 2n4g.",
-        placeholder="2n4g",
-        check=part.with_case,
+        "Nodes and devices per node.",
+        placeholder="e.g. 2n4g",
+        check=check,
     )
     app.push_screen(prompt, lambda tag: take(part.with_case(tag)) if tag else None)
 

@@ -52,13 +52,21 @@ def quit_question(
 
 
 def _of_simulated(live: CampaignSnapshot) -> Choice:
+    left = counted(live.total - live.done, "run")
+    if live.active:
+        words = (
+            f"{left} still to end. The simulated hosts go with this console: what is at work there "
+            "then has failed. A later demo goes on with the others."
+        )
+        what = f"{counted(live.active, 'run')} at work will have failed"
+    else:
+        words = f"{left} still to end, and none is at work. A later demo goes on with them."
+        what = f"{left} wait for a later demo"
     return Choice(
         "Quit · SIMULATED",
-        f"{plain(live.name)} has {counted(live.total - live.done, 'run')} still to end. The "
-        "simulated hosts go with this console: what is at work there then has failed. A later demo "
-        "goes on with the others.",
+        f"{plain(live.name)} has {words}",
         (
-            Answer("d", f"quit: {counted(live.active, 'run')} at work will have failed", "detach"),
+            Answer("d", f"quit: {what}", "detach"),
             Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
             Answer("s", "stay", "stay"),
         ),

@@ -179,13 +179,15 @@ class Repeats(Dialog[str]):
     def __init__(self, case: CaseResult, whose: str = "") -> None:
         """``whose``: the campaign's name, where there is more than one."""
         done = f"{case.succeeded} of {counted(case.repeats, 'repeat')} succeeded"
-        said = (plain(case.as_case.label), done, plain(whose))
-        super().__init__(" · ".join(filter(None, said)))
+        super().__init__(f"{plain(case.as_case.label)} · {done}")
         self._case = case
+        self._whose = whose
 
     def compose(self) -> ComposeResult:
         width = min(WIDE_BOX, self.app.size.width * 96 // 100) - FRAME
         with self.box(wide=True):
+            if self._whose:
+                yield Static(Text(f"of {plain(self._whose)}", MUTED), markup=False)
             yield Static(distribution_text(self._case, width), markup=False)
             yield KeyedTable(_columns(self._case.unit))
 

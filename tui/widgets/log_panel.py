@@ -337,6 +337,20 @@ class LogPanel(ScrollView, can_focus=True):
             return self._wrapped or self.virtual_size.width > self._width > 0
         return super().check_action(action, parameters)
 
+    def never(self, action: str) -> str:
+        return ""
+
+    def not_now(self, action: str) -> str:
+        if action == "rank" and self._lines:
+            return "no line of this log says which rank it is of"
+        if action in ("rank", "search", "error", "again") and not self._lines:
+            return "the log has no line yet"
+        if action == "again" and self._sought is None:
+            return "/ says what is looked for"
+        if action in ("error", "again"):
+            return "no line of the log has it" if action == "again" else "no line tells of an error"
+        return "no line is wider than the panel" if action == "wrap" else ""
+
     def action_search(self) -> None:
         """Ask for words, then find the next line that has them."""
         asked = self._sought is not None and self._sought is not ERRORS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -48,6 +48,14 @@ class Told(Static):
 
     def on_click(self) -> None:
         self.app.clear_notifications()
+
+
+def fits_a_line(said: Iterable[Notification], room: int) -> bool:
+    """All of it, in that many columns with its mark."""
+    told = [_words(one) for one in said]
+    return len(told) <= 1 and all(
+        one.cell_len <= room - EDGE and "\n" not in one.plain for one in told
+    )
 
 
 def told_text(said: Sequence[Notification], width: int, lines: int) -> Text:
