@@ -167,18 +167,21 @@ def _came_at_once(late: Sequence[RunResult], lang: Lang) -> str:
 
 
 def _unseen(unseen: Sequence[RunResult], of: int, lang: Lang) -> str:
-    part = len(unseen) < of
     longest = max(unseen, key=watched_s)
-    little, little_zh = "", "没有机器监测数据"
+    part, part_zh = "", ""
+    if len(unseen) < of:
+        part = f" in {len(unseen)} of {of} repeats"
+        part_zh = f"{of} 次重复中有 {len(unseen)} 次"
+    seen, seen_zh = f"its machines were not seen{part} while it was measured", "没有机器监测数据"
     if seen_s := watched_s(longest):
-        seen, trained = significant(seen_s), significant(longest.trained_s)
-        little = f" for more than {seen} s of {trained} s (repeat {longest.repeat})"
-        little_zh = f"最多监测了 {trained} 秒中的 {seen} 秒（第 {longest.repeat} 次重复）"
+        most, trained = significant(seen_s), significant(longest.trained_s)
+        seen = f"its machines were seen{part} for no more than {most} s of the {trained} s in "
+        seen += f"which it was measured (repeat {longest.repeat})"
+        seen_zh = f"最多监测了 {trained} 秒中的 {most} 秒（第 {longest.repeat} 次重复）"
     return pick(
         lang,
-        f"its machines were not seen{f' in {len(unseen)} of {of} repeats' * part} while it "
-        f"was measured{little}: whether anything disturbed it is not known",
-        f"{f'{of} 次重复中有 {len(unseen)} 次' * part}{little_zh}：是否受到干扰未知",
+        f"{seen}: whether anything disturbed it is not known",
+        f"{part_zh}{seen_zh}：是否受到干扰未知",
     )
 
 

@@ -7,13 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.run_record import NewReadings, RunRecord, Series
+from backends.campaign.record.run_record import TOLD_LATE_S, NewReadings, RunRecord, Series
 from backends.campaign.record.run_state import RunState
 from profiles.throughput.mfu import beyond, credible, is_fp8
 
 END_LOST = "how it ended is in a line of the journal that cannot be read"
-TOLD_LATE_S = 1.0
-"""Within this an end and a launch that were told as they came agree with how long the run ran."""
 
 
 def planned_runs(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from backends.hosts.telemetry_summary import Telemetry
 
 SERIES_POINTS = 512
+TOLD_LATE_S = 1.0
+"""Within this what was told of a run as it came agrees with how long it ran on its hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,15 @@ class RunRecord:
     def skipped(self) -> bool:
         """It was cancelled before it had started."""
         return self.state is RunState.CANCELLED and self.started_at is None
+
+    @property
+    def came_at(self) -> Sequence[float]:
+        """When its readings came, of those that are kept. What came late, as over a connection that
+        was lost meanwhile, was there when the run had ended on its hosts."""
+        times, end = self.series.times, self.ended_at
+        if end is None or not times or times[-1] <= end + TOLD_LATE_S:
+            return times
+        return array("d", (min(one, end) for one in times))
 
     def delay_s(self, now: float) -> float:
         """How long it is still to wait, ``now`` in seconds since the epoch; never longer than was

@@ -61,7 +61,7 @@ def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = (
         fingerprint=run.fingerprint,
         steady=run.steady,
         telemetry=run.telemetry,
-        trained_s=times[-1] - times[0] if len(times := run.series.times) else None,
+        trained_s=times[-1] - times[0] if len(times := run.came_at) else None,
         started_at=run.started_at,
         profiled=run.profiled,
         ranks=run.ranks,

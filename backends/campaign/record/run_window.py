@@ -84,7 +84,7 @@ def window_seen(run: RunRecord) -> tuple[int | None, float | None, Sequence[floa
     begin, end = -(-first // series.stride), -(-(first + used) // series.stride)
     if run.unit == BANDWIDTH:
         return used, None, ()
-    times = series.times[max(0, begin - 1) : end]
+    times = run.came_at[max(0, begin - 1) : end]
     seconds = times[-1] - times[0] if len(times) > 1 else 0.0
     speeds = tuple(filter(is_speed, series.values[begin:end]))
     return used, seconds if seconds > 0 else None, speeds

@@ -16,7 +16,7 @@ from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.events import ReadingsSampled
 from backends.campaign.record.run_record import RunRecord, Series
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.run_window import jitter, run_window
+from backends.campaign.record.run_window import jitter, run_window, window_seen
 from backends.campaign.record.state import CampaignState, apply, fold
 from backends.campaign.record.status_view import chart_series
 from profiles.throughput.steady import Disturbance, Shape, disturbances
@@ -62,6 +62,24 @@ def test_the_window_of_a_measured_run_has_its_readings_and_no_other(
         assert start is None or before <= start - 1 < before + used + stride
         assert end is None or end - 1 < before + used
         assert (start is None) == (not before or -(-before // stride) * stride >= before + used)
+
+
+@given(st.integers(0, 40), st.floats(2.0, 1000.0), st.integers(0, 10))
+def test_the_seconds_of_a_window_are_none_after_the_run_had_ended_on_its_hosts(
+    in_time: int, late_s: float, warmup: int
+) -> None:
+    """A reading a second for 40 s; the connection is lost after ``in_time`` of them, and the rest
+    comes all at once, ``late_s`` after the end."""
+    times = [3.0 + i if i < in_time else 43.0 + late_s for i in range(40)]
+    run = run_with([100.0] * 40, warmup=warmup, used=40 - warmup, window_known=True)
+    series = replace(run.series, times=array("d", times))
+    run = replace(run, state=RunState.SUCCEEDED, ended_at=43.0, series=series)
+    used, seconds, _ = window_seen(run)
+    assert used == 40 - warmup
+    assert seconds is None or seconds <= 41 - warmup
+    if warmup < in_time:
+        assert seconds is not None
+        assert seconds >= 39 - warmup
 
 
 def test_where_the_window_begins_is_journaled_also_for_the_last_readings() -> None:

@@ -168,8 +168,8 @@ def test_how_little_of_a_run_was_seen_is_said(watched) -> None:
     case, group = only(watched(seen, trained_s=42.0, readings=99, steady=()))
     unknown = "whether anything disturbed it is not known"
     assert finding_lines(case, group) == [
-        "its machines were not seen in 1 of 7 repeats while it was measured for more than 1.01 s "
-        f"of 42 s (repeat 3): {unknown}"
+        "its machines were seen in 1 of 7 repeats for no more than 1.01 s of the 42 s in which it "
+        f"was measured (repeat 3): {unknown}"
     ]
 
 
