@@ -88,6 +88,7 @@ install-test: $(READY)  ## The wheelhouse and the wheel are installed as on a lo
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dlperf-tui needs Python 3.11 or newer; name one: make PYTHON=python3.12 …")'
+	@echo "setting up $(VENV), a minute or some of pip without a word"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev

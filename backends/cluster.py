@@ -314,8 +314,11 @@ class Cluster:
         from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
 
         async for snapshot in probe_all(self.pool, hosts, self._clock, sought=sought):
-            before = self._known.get(snapshot.name) if keep_software else None
-            self._known[snapshot.name] = _with_software_of(snapshot, before)
+            before = self._known.get(snapshot.name)
+            now = _with_software_of(snapshot, before if keep_software else None)
+            if not now.tells and before is not None:
+                now = replace(now, seen=before if before.tells else before.seen)
+            self._known[snapshot.name] = now
 
 
 def _with_software_of(snapshot: HostSnapshot, before: HostSnapshot | None) -> HostSnapshot:

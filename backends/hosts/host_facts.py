@@ -179,6 +179,7 @@ class HostSnapshot:
 
     ``probed_at``: when all this was so, seconds since the epoch; None: it was never asked.
     ``partitions``: of the queue that it is in; then all is what that queue tells of it.
+    ``seen``: of one that does not tell what it has, when it last did.
     """
 
     name: str
@@ -192,6 +193,7 @@ class HostSnapshot:
     probed_at: float | None = None
     partitions: tuple[str, ...] = ()
     reservation: str = ""  # that holds it now
+    seen: HostSnapshot | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -221,6 +223,11 @@ class HostSnapshot:
     def gpus_unknown(self) -> str:
         """Why nobody knows which GPUs it has; empty where that is known, if it is that of none."""
         return self.facts.gpu_problem if self.facts is not None and not self.facts.gpus else ""
+
+    @property
+    def tells(self) -> bool:
+        """It says what it has."""
+        return self.facts is not None and not self.gpus_unknown
 
     @property
     def capacity(self) -> HostCapacity:

@@ -212,6 +212,10 @@ def test_an_unreachable_host_says_why_in_the_list_and_what_to_do_in_the_details(
     assert "✗ unreachable" in text
     assert "host key has CHANGED" in text
     assert "r asks again" in text
+    assert "it had" not in text
+    before = replace(known_host("n", "", facts()), probed_at=1000.0)
+    text = host_text(replace(host, seen=before, probed_at=1290.0), now=1300.0).plain
+    assert "it had 8 × Tesla V100-SXM2-16GB when it last told, 5m00s ago" in text
 
 
 def test_a_clock_that_is_off_is_a_warning() -> None:

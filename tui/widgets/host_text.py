@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from rich.text import Text
 
+from backends.hosts.first_inventory import devices_text
 from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology_words import summary_of
 from profiles.counted import counted
@@ -45,7 +46,7 @@ def host_text(
     text = Text(no_wrap=True, end="")
     text.append_text(_headline(host, now, own, width)).append("\n")
     if host.facts is None:
-        return text.append_text(_without_facts(host, width))
+        return text.append_text(_without_facts(host, width)).append_text(_seen(host, now, width))
     for concern in host.concerns:
         text.append_text(_concern(concern, width))
     if host.partitions:
@@ -56,6 +57,7 @@ def host_text(
     else:
         if host.gpus_unknown:
             text.append_text(_wrapped(f"GPUs unknown: {host.gpus_unknown}", width, BAD))
+            text.append_text(_seen(host, now, width))
         none = "" if host.gpus_unknown else "No GPU; "
         text.append(f"{none}{counted(host.slots, 'slot')} for CPU workloads\n", MUTED)
         if host.facts.topology is not None:
@@ -104,9 +106,18 @@ def _without_facts(host: HostSnapshot, width: int) -> Text:
         text = Text("\n").append_text(_wrapped(host.reason, width, BAD))
         if host.remedy:
             text.append_text(_wrapped(f"→ {host.remedy}", width))
-        return text.append("\nr asks again once that is mended", MUTED)
+        return text.append("\nr asks again once that is mended\n", MUTED)
     words = "asking it now …" if host.state is HostState.PROBING else "not probed yet; r asks it"
     return Text(f"\n{words}", MUTED)
+
+
+def _seen(host: HostSnapshot, now: float | None, width: int) -> Text:
+    """What a host that does not tell what it has had when it last did."""
+    if host.seen is None:
+        return Text()
+    when = age(host.seen, now)
+    old = "" if when == "–" else f", {when} ago"
+    return _wrapped(f"it had {devices_text(host.seen)} when it last told{old}", width, MUTED)
 
 
 def _concern(concern: Concern, width: int) -> Text:

@@ -63,6 +63,28 @@ async def test_only_what_is_old_is_asked_again(cluster: Cluster) -> None:
     assert still_away.state is HostState.UNREACHABLE
 
 
+async def test_what_a_host_had_is_known_while_it_does_not_tell(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await cluster.probe()
+    told, away = snapshots(cluster)
+    gone = replace(away, name=told.name)
+    dumb = replace(told, facts=told.facts and replace(told.facts, gpu_problem="it hangs"))
+    answers = [(told, None), (gone, told), (gone, told), (dumb, told), (told, None), (dumb, told)]
+    for answer, seen in answers:
+
+        async def answered(
+            *_: object, answer: HostSnapshot = answer, **__: object
+        ) -> AsyncIterator[HostSnapshot]:
+            yield answer
+
+        monkeypatch.setattr("backends.hosts.probe.probe_all", answered)
+        await cluster.probe([told.name])
+        found = snapshots(cluster)[0].seen
+        assert (found and found.facts) == (seen and seen.facts)
+    assert snapshots(cluster)[1].seen is None
+
+
 async def test_it_is_quiet_and_leaves_alone_who_is_being_asked(cluster: Cluster) -> None:
     await cluster.probe()
     before = snapshots(cluster)[0]
