@@ -46,7 +46,8 @@ def host_text(
     text = Text(no_wrap=True, end="")
     text.append_text(_headline(host, now, own, width)).append("\n")
     if host.facts is None:
-        return text.append_text(_without_facts(host, width)).append_text(_seen(host, now, width))
+        text.append_text(_without_facts(host, width))
+        return text.append("\n").append_text(seen) if (seen := _seen(host, now, width)) else text
     for concern in host.concerns:
         text.append_text(_concern(concern, width))
     if host.partitions:
@@ -106,7 +107,7 @@ def _without_facts(host: HostSnapshot, width: int) -> Text:
         text = Text("\n").append_text(_wrapped(host.reason, width, BAD))
         if host.remedy:
             text.append_text(_wrapped(f"→ {host.remedy}", width))
-        return text.append("\nr asks again once that is mended\n", MUTED)
+        return text.append("\nr asks again once that is mended", MUTED)
     words = "asking it now …" if host.state is HostState.PROBING else "not probed yet; r asks it"
     return Text(f"\n{words}", MUTED)
 
