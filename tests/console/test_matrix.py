@@ -30,7 +30,6 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
 from tui.matrix_marks import Cell
-from tui.plan_words import hosts_text
 from tui.screens.dialogs import Prompt
 from tui.screens.dry_run import DryRunView
 from tui.screens.editors import HostPicker, ParameterEditor, SettingsEditor
@@ -814,9 +813,3 @@ async def test_nothing_marked_offers_no_start_and_says_why(workspace: FakeWorksp
                     await pilot.press(key)
                     await until(pilot, partial(shows, app, "nothing is marked: space marks"))
                     assert app.screen is page
-
-
-def test_the_foot_says_of_how_many_hosts_that_a_case_takes_how_many_can_be_used() -> None:
-    assert hosts_text({"node1": "", "node2": "away"}, 1) == "1 host"
-    assert hosts_text({"node1": "", "node2": "away"}, 2) == "1 of 2 hosts"
-    assert hosts_text({"node1": "", "node2": ""}, 2) == "2 hosts"
