@@ -194,7 +194,7 @@ async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_aske
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
         await until(pilot, partial(shows, app, "cpu-smoke"))
-        assert "marked cases of cpu-smoke, too" in screen_text(app)
+        assert "cases of cpu-smoke are marked, too" in screen_text(app)
         assert "device-" in screen_text(app)
         assert not workspace.started
 
