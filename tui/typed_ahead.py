@@ -117,7 +117,8 @@ class TypedAhead:
 
     def over_for(self, seconds: float) -> bool:
         """Nobody has typed for so long, and nothing of it is left to be dealt with."""
-        return self.idle and monotonic() - self._last >= seconds
+        there = bool(self._app.screen_stack)  # it is not on its way out
+        return there and self.idle and monotonic() - self._last >= seconds
 
     def go_on(self) -> None:
         if self._waiting:

@@ -345,6 +345,19 @@ async def test_reading_back_goes_on_to_the_first_line_of_the_file_and_to_the_las
         assert f"iter {LONG - 1}," in words(panel)
 
 
+async def test_lines_are_wrapped_and_cut_though_none_is_there(long_log: Path) -> None:
+    """It is held, and the file is about to be read anew."""
+    async with Bench().run_test(size=(60, 12)) as pilot:
+        panel = await opened(pilot, long_log)
+        await pilot.press("g", "w")
+        await read(pilot)
+        assert not panel.following
+        panel._lines.clear()
+        panel._lay_out()
+        await pilot.press("w", "w")
+        await pilot.pause()
+
+
 async def test_a_cut_line_is_marked_and_wrapping_shows_all_of_it(long_log: Path) -> None:
     async with Bench().run_test(size=(60, 12)) as pilot:
         panel = await opened(pilot, long_log)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from textual.app import App
 from textual.events import Key
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
@@ -42,6 +43,7 @@ from tui.screens.dialogs import Choice, Prompt, Reading
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.page import REFRESH_S, Page
 from tui.screens.start_dialog import StartDialog
+from tui.typed_ahead import TypedAhead
 
 
 async def test_a_case_can_be_typed_and_taken_in_one_go(workspace: FakeWorkspace) -> None:
@@ -502,3 +504,10 @@ async def test_what_is_written_in_one_go_is_what_the_palette_does(
             return app.current_mode, type(app.screen).__name__ + app.theme
 
     assert await after(fast=True) == await after(fast=False)
+
+
+def test_nobody_has_a_pause_in_a_console_that_is_on_its_way_out() -> None:
+    """Its clocks may tick when its last screen has gone."""
+    app: App[None] = App()
+    assert not app.screen_stack
+    assert not TypedAhead(app, lambda: None).over_for(0.0)

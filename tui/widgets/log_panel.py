@@ -319,7 +319,7 @@ class LogPanel(ScrollView, can_focus=True):
         self.scroll_to(x=0, animate=False, immediate=True, force=True)
         if self.following:
             self._to_end()
-        else:
+        elif self._lines:
             self._scroll_to_line(top, 0)
 
     # Searching -----------------------------------------------------------------------------------

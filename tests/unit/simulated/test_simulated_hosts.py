@@ -109,7 +109,7 @@ async def test_gpus_are_watched_while_a_run_is_on_them() -> None:
     assert set(seen.gpus["gpu"]) == {0, 1}
     assert seen.gpus["utilization"].min() > 90
     assert seen.gpus["passed"].sum() >= 2 * 10 - 2.1  # the look that ended it may have come late
-    assert len(seen.host) == 3
+    assert len(seen.host) >= 3  # one more may have come meanwhile
 
 
 async def test_a_short_cut_only_delays_what_a_follower_gets() -> None:
