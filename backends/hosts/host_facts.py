@@ -60,6 +60,11 @@ class Gpu:
     ecc_enabled: bool | None = None
     application_clocks_mhz: tuple[int, int] | None = None  # of the SMs and of the memory
 
+    @property
+    def model(self) -> str:
+        """Its name without who made it."""
+        return self.name.removeprefix("NVIDIA ").removeprefix("Tesla ")
+
 
 @dataclass(frozen=True, slots=True)
 class Sought:

@@ -267,11 +267,17 @@ async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspa
         await until(pilot, partial(shows, app, "6 cases × 7 repeats = 42 runs"))
 
 
+async def open_parameters(app: DlperfApp, pilot: Pilot[Any]) -> ParameterEditor:
+    await open_matrix(app, pilot)
+    await pilot.press("p")
+    await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
+    assert isinstance(app.screen, ParameterEditor)
+    return app.screen
+
+
 async def test_parameters_choose_the_columns(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await open_matrix(app, pilot)
-        await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
+        await open_parameters(app, pilot)
         await pilot.press("space", "enter")
         await until(pilot, lambda: isinstance(app.screen, MatrixPage))
         heading = screen_text(app).splitlines()[3]
@@ -283,9 +289,7 @@ async def test_a_parameter_without_a_value_is_refused_in_the_dialog(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await open_matrix(app, pilot)
-        await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
+        await open_parameters(app, pilot)
         await pilot.press("n", "enter")
         await until(pilot, partial(shows, app, "needs at least one value"))
         assert isinstance(app.screen, ParameterEditor)
@@ -298,11 +302,7 @@ async def test_values_alone_are_of_the_selected_parameter_and_an_error_goes_with
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await open_matrix(app, pilot)
-        await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
-        editor = app.screen
-        assert isinstance(editor, ParameterEditor)
+        editor = await open_parameters(app, pilot)
         [selected, *_] = editor._values
         assert selected == "batch_size"
         for typed in ("96 many", "colour=red"):

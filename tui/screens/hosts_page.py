@@ -65,7 +65,7 @@ def devices(host: HostSnapshot) -> str:
     if host.gpus_unknown:
         return "GPUs unknown"
     if host.facts is not None and host.facts.gpus:
-        names = {gpu.name.removeprefix("NVIDIA ").removeprefix("Tesla ") for gpu in host.facts.gpus}
+        names = {gpu.model for gpu in host.facts.gpus}
         model = names.pop() if len(names) == 1 else "GPUs, mixed"
         return f"{len(host.facts.gpus)} × {model}"
     return counted(host.slots, "slot") if host.slots else "–"

@@ -35,13 +35,7 @@ from tui.screens.possible_changes import (
     why_not,
 )
 from tui.screens.run_panels import RunPanels, has_window
-from tui.screens.run_text import (
-    RunRows,
-    in_trouble,
-    rows_signature,
-    run_columns,
-    summary,
-)
+from tui.screens.run_text import RunRows, in_trouble, rows_signature, run_columns, summary
 from tui.session import Session
 from tui.text import plain
 from tui.widgets.filter_table import TablePanel

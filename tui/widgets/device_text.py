@@ -39,7 +39,7 @@ def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = N
     lines = [head]
     for gpu, line, remarks in zip(facts.gpus, figures, used, strict=True):
         if mixed:
-            remarks.append(f"  {plain(model(gpu))}", MUTED)
+            remarks.append(f"  {plain(gpu.model)}", MUTED)
         remarks.append_text(_troubles(gpu))
         if width is not None:
             remarks.truncate(max(1, width - line.cell_len), overflow="ellipsis")
@@ -62,11 +62,6 @@ def _figures(gpu: Gpu, apart: str, *, short: bool) -> Text:
         "",
     )
     return Text(f" {gpu.index:>2}  ", no_wrap=True, end="").append_text(join(cells, apart))
-
-
-def model(gpu: Gpu) -> str:
-    """Its name without who made it."""
-    return gpu.name.removeprefix("NVIDIA ").removeprefix("Tesla ")
 
 
 def _known(value: int | None) -> str:
