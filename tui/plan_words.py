@@ -121,9 +121,11 @@ NOT_COUNTED: Mapping[HostState, str] = {
 }
 
 
-def hosts_text(states: Mapping[str, str]) -> str:
-    """ "3 hosts": those that can take a run as far as is known; of :func:`host_states`."""
-    return counted(sum(not state for state in states.values()), "host")
+def hosts_text(states: Mapping[str, str], most: int = 0) -> str:
+    """ "3 hosts": those that can take a run as far as is known; of :func:`host_states`. "1 of 2
+    hosts": a case takes ``most`` of them."""
+    usable = sum(not state for state in states.values())
+    return counted(usable, "host") if usable >= most else f"{usable} of {counted(most, 'host')}"
 
 
 def not_counted(states: Mapping[str, str]) -> str:

@@ -98,6 +98,7 @@ async def preflight(
             held = Finding(host.name, Level.WARN, what, own.lease.remedy, harmless=True)
             findings.append(held)
         findings += tuple(_untold(host, own, findings))
+    findings += same_machines(facts)
     if nodes > 1 and len(known) > 1:
         findings += differences(facts, only)
     elif nodes == 1:
@@ -166,28 +167,31 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
 def differences(
     facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
 ) -> tuple[Finding, ...]:
-    """Versions and devices that are not the same on all hosts, and hosts that are one machine;
-    ``on_gpus``: the profiles that use GPUs, where others do not."""
+    """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
+    GPUs, where others do not."""
     images = dict.fromkeys(image for own in facts.values() for image in _images(own))
     compared = {**_COMPARED, **{f"image {image}": _id_of(image) for image in images}}
     remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
-    findings = _differing(facts, compared, remedy, on_gpus)
+    return tuple(_differing(facts, compared, remedy, on_gpus))
+
+
+def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
+    """Hosts that are one machine: a run on any of them may share its devices with another."""
     machines: dict[str, list[str]] = {}
     for name, own in facts.items():
         if own.boot_id:
             machines.setdefault(own.boot_id, []).append(name)
-    findings += [
+    return tuple(
         Finding(
             "",
             Level.WARN,
             f"{fold_nodeset(names)} are the same machine",
             "they share its devices: remove all but one from the inventory, unless you mean it",
-            bearing=Bearing(hosts=tuple((name,) for name in names)),
+            bearing=Bearing(hosts=(tuple(names),)),
         )
         for names in machines.values()
         if len(names) > 1
-    ]
-    return tuple(findings)
+    )
 
 
 def other_devices(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backends.hangs.slow_rank_words import slow_rank_line
@@ -17,6 +17,7 @@ from backends.results.flag_lines import case_parts, flag_lines
 from backends.results.grade_words import grade_counts, grade_reasons, within, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
+from backends.results.layouts.llm import llm_tables
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.numbers import NOTHING, fixed, scatter
 from backends.results.projection_words import projection_section
@@ -168,6 +169,16 @@ def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> 
     return blocks
 
 
+def _model_flop(groups: Sequence[Group], lang: Lang) -> list[str]:
+    """How much of their devices language models use, where their logs or profiles tell."""
+    known = [group for group in groups if any("mfu" in case.metrics for case in group.cases)]
+    tables = llm_tables(known, LayoutOptions(lang=lang))
+    heading = pick(lang, "Model FLOP, memory and energy", "模型算力、显存与能耗")
+    titles = [f"{heading}: {one.title}" if len(groups) > 1 else heading for one in tables]
+    named = [replace(one, title=title) for one, title in zip(tables, titles, strict=True)]
+    return [render_markdown(named)] if named else []
+
+
 def _rule(window: str, statistic: str, cases: str, w: Words) -> str:
     """What counts of a log, and how; ``cases``: of which, where others have another rule."""
     said = w.summed_up if statistic == "summary" else w.window
@@ -180,6 +191,7 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
         return [w.no_results]
     blocks = [render_markdown(speedup_tables(groups, LayoutOptions(lang=lang)))]
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
+    blocks += _model_flop(groups, lang)
     blocks.append(render_markdown([statistics_table(groups, lang)]))
     blocks += _windows(groups, lang, w)
     stopped = [

@@ -30,6 +30,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
 from tui.matrix_marks import Cell
+from tui.plan_words import hosts_text
 from tui.screens.dialogs import Prompt
 from tui.screens.dry_run import DryRunView
 from tui.screens.editors import HostPicker, ParameterEditor, SettingsEditor
@@ -62,7 +63,7 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         await open_matrix(app, pilot)
         shown = screen_text(app)
         assert "Matrix · cpu-smoke" in shown
-        assert "6 cases × 1 = 6 runs · ≈2m00s · 3 hosts" in shown
+        assert "6 cases × 1 = 6 runs · ≈2m00s · 3 of 4 hosts" in shown
         assert "device-minutes; node3 busy" in shown.replace(" ││", " ")
 
 
@@ -813,3 +814,9 @@ async def test_nothing_marked_offers_no_start_and_says_why(workspace: FakeWorksp
                     await pilot.press(key)
                     await until(pilot, partial(shows, app, "nothing is marked: space marks"))
                     assert app.screen is page
+
+
+def test_the_foot_says_of_how_many_hosts_that_a_case_takes_how_many_can_be_used() -> None:
+    assert hosts_text({"node1": "", "node2": "away"}, 1) == "1 host"
+    assert hosts_text({"node1": "", "node2": "away"}, 2) == "1 of 2 hosts"
+    assert hosts_text({"node1": "", "node2": ""}, 2) == "2 hosts"

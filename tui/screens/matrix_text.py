@@ -205,7 +205,8 @@ def plan_footer(
         parts.append(READING_PAST)
     elif plan.expected_s is not None:
         parts.append(f"≈{format_duration(plan.expected_s)}")
-    parts.append(hosts_text(states))
+    most = max((planned.case.nodes for planned in plan.cases), default=0)
+    parts.append(hosts_text(states, most))
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()
     return join([(part, TEXT) for part in parts], " · ")

@@ -154,6 +154,14 @@ class StartDialog(Dialog[str]):
         stopped = {f.host for f in findings if f.level == "stop"} | {h.name for h in self._away}
         return [host.name for host in self._plan.hosts if host.name in stopped]
 
+    def _why_left_out(self, names: Sequence[str]) -> tuple[str, ...]:
+        """What the campaign will say of those that it began without."""
+        why = {host.name: "did not answer" for host in self._away}
+        for finding in self._findings or ():
+            if finding.level == "stop":
+                why.setdefault(finding.host, finding.what)
+        return tuple(f"{name}: {why[name]}" for name in names)
+
     def _plan_without(self, names: Sequence[str]) -> Plan | None:
         """None where that leaves nothing to start, or what stops is said of no host."""
         left = [host.name for host in self._plan.hosts if host.name not in names]
@@ -163,7 +171,7 @@ class StartDialog(Dialog[str]):
             plan = self._session.workspace.plan(replace(self._plan.selection, hosts=",".join(left)))
         except DlperfError:
             return None
-        return plan if plan.cases else None
+        return replace(plan, left_out=self._why_left_out(names)) if plan.cases else None
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
         states, timed = host_states(plan, self._session.hosts, findings), self._timed(plan)

@@ -92,6 +92,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
     if state.forced:
         notes.append("It was forced: started in spite of what preflight stops.")
         notes += state.overridden
+    notes += [f"{state.begun_without}."] if state.left_out else []
     said = read_about(path)
     return ReportContext(
         campaign=state.campaign or path.name,

@@ -89,6 +89,7 @@ class CampaignState:
     imported: bool = False
     forced: bool = False
     overridden: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # hosts that it began without, and why
     warned: tuple[tuple[str, Bearing], ...] = ()  # by preflight, and of which runs
     finished: bool = False
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
@@ -125,6 +126,11 @@ class CampaignState:
                 "missing, and with them the base of the speedups"
             )
         return "; ".join(told)
+
+    @property
+    def begun_without(self) -> str:
+        """Which hosts its operator left out, and why; empty when none was."""
+        return f"It began without {'; '.join(self.left_out)}" if self.left_out else ""
 
     @property
     def unfinished(self) -> str:
@@ -252,6 +258,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         imported=event.imported,
         forced=event.forced,
         overridden=event.overridden,
+        left_out=event.left_out,
         hosts=event.hosts,
         explain=event.explain,
         placement=event.placement,

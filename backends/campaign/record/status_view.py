@@ -285,9 +285,10 @@ class Kept:
 
 
 def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
-    if not state.damage:
-        return state.notes
-    return (*state.notes, (state.created_at or 0.0, "stop", state.damage))
+    begun = state.created_at or 0.0
+    without = [(begun, "info", state.begun_without)] if state.left_out else []
+    damage = [(begun, "stop", state.damage)] if state.damage else []
+    return (*without, *state.notes, *damage)
 
 
 def _label(run: RunRecord) -> str:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.campaign.folder.artifacts import report_context
 from backends.campaign.folder.create import CannotCreateError, open_campaign, planned_runs
 from backends.campaign.folder.paths import (
     campaign_name,
@@ -19,13 +20,16 @@ from backends.campaign.folder.paths import (
     name_of,
     telemetry_path,
 )
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.campaign_request import Request, read_request, write_request
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import take
 from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.preflight_finding import InSpiteOf
 from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.case import Case
@@ -342,6 +346,21 @@ async def test_a_campaigns_directory_that_is_a_file_leaves_nothing(
             tmp_path / "file", plan, Request(plan.selection, plan.hosts), (), (), lambda: 0.0
         )
     assert "--campaigns DIR" in str(caught.value)
+
+
+async def test_hosts_that_a_campaign_began_without_are_in_its_notes_and_its_report(
+    tmp_path: Path, catalog: Catalog
+) -> None:
+    for left_out in ((), ("node3: in use: alice", "node4: did not answer")):
+        plan = replace(plan_of(catalog), left_out=left_out)
+        request = Request(plan.selection, plan.hosts)
+        path, lock = await open_campaign(tmp_path, plan, request, (), InSpiteOf(), lambda: 5.0)
+        lock.release()
+        state = read_campaign(path)
+        said = "It began without node3: in use: alice; node4: did not answer"
+        notes = [note[1:] for note in take(state, path, now=6.0).notes]
+        assert notes == ([("info", said)] if left_out else [])
+        assert list(report_context(state, path).notes) == ([f"{said}."] if left_out else [])
 
 
 def test_picked_cases_run_small_ones_first_whatever_the_order_of_marking() -> None:

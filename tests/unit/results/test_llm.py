@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.run.host_part import priced
 from backends.hosts.telemetry_summary import GpuUse, Telemetry
+from backends.results.campaign_report import ReportContext, render_report
 from backends.results.findings import Concern
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.compare_frameworks import compare_tables
@@ -25,6 +26,7 @@ from backends.results.render import markdown_rows, render_markdown
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
+from backends.results.translations import Lang
 from profiles.gpu_models import GPU_MODELS, nearest_peak
 from profiles.throughput.measure_run import Measurement
 
@@ -118,6 +120,16 @@ def test_a_row_has_what_the_log_states_and_what_follows(runs_of: Runs) -> None:
     text = render_markdown(llm_tables(summarise(runs)))
     assert "0.8548 GFLOP per token: N = 123,587,328, L = 12, d = 768, T = 1024" in text
     assert "dense peak of 989 TFLOP/s" in text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_report_has_the_table_of_those_whose_mfu_is_known(runs_of: Runs, lang: Lang) -> None:
+    told = run_of(runs_of, "1n4g", 1000.0, metrics={"tflop_per_s_per_gpu": 300.0, "mfu": 0.25})
+    untold = [replace(run, profile="other", metrics={}) for run in told]
+    images = [replace(run, profile="images", unit="samples/s", metrics={}) for run in told]
+    for runs, tables in ((told, 1), ([*told, *untold, *images], 1), ([*untold, *images], 0)):
+        report = render_report(ReportContext("c"), runs, summarise(runs), lang)
+        assert report.count("| MFU |") == report.count("25.0%") == tables
 
 
 def test_what_nobody_says_is_a_dash(runs_of: Runs) -> None:
