@@ -63,10 +63,10 @@ simulate-mutations: $(READY)  ## Faults of the past are put back one at a time, 
 chaos: $(READY)  ## Real hosts in network namespaces and random faults: MINUTES=15 SEED=1; needs root.
 	$(BIN)/python -m tests.chaos $(or $(MINUTES),15) $(or $(SEED),1)
 
-fuzz: $(READY)  ## Properties on examples that nobody has seen, 10,000 bursts of keys: ROUNDS=5.
+fuzz: $(READY)  ## Properties on examples that nobody has seen, 12,000 bursts of keys: ROUNDS=5 BURSTS=2500.
 	for round in $$(seq $(or $(ROUNDS),5)); do DLPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest \
 		$(WORKERS) -q -m hypothesis $(PYTEST_ARGS) || exit 1; done
-	DLPERF_BURSTS=10000 DLPERF_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest $(WORKERS) --timeout 3600 -q \
+	DLPERF_BURSTS=$(or $(BURSTS),2500) DLPERF_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest $(WORKERS) --timeout 3600 -q \
 		tests/console/test_bursts.py tests/console/test_hints.py \
 		tests/console/test_hostile_terminal.py $(PYTEST_ARGS)
 

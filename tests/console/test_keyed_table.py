@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -343,6 +344,22 @@ async def test_a_cell_goes_on_over_the_empty_ones_behind_it_and_over_no_other(
             assert ("…" in line) is (cell_len(why) > room)
             assert line.count("12") == len(filled)
             assert cell_len(line.rstrip()) <= width
+
+
+async def test_other_words_for_a_column_while_there_is_no_room_leave_what_is_drawn() -> None:
+    """It is painted once more before it is told that it has room again."""
+    app = Figures()
+    async with app.run_test(size=(70, 6)) as pilot:
+        table = app.query_one(KeyedTable)
+        row = Row("r", (cell("run"), cell("waits for node3"), *[cell("–")] * 3), spread=1)
+        table.refill([row])
+        await pilot.pause()
+        drawn = table.render_line(1).text
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(table, "_laid_out", lambda: False)
+            table.refill([row], [replace(column, label="other") for column in FIGURES])
+            assert table.render_line(1).text == drawn
+            assert not table.current_cut
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

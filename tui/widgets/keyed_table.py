@@ -120,6 +120,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         )
         self._all_columns = tuple(columns)
         self._shown: tuple[tuple[Column, int], ...] = ()
+        self._numbers: tuple[int, ...] = ()  # of the shown among all, as they were when it was drawn
         self._rows: tuple[Row, ...] = ()
         self._keys: list[str] = []
         self._drawn: dict[str, tuple[Row, tuple[Text, ...]]] = {}
@@ -299,6 +300,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             return
         rows = [row for row in self._rows if self._is_shown(row)]
         layout = self._layout()
+        self._numbers = tuple(self._all_columns.index(column) for column, _ in layout)
         keys = [row.key for row in rows]
         again = self._lost is not None
         if again or layout != self._shown or keys[: len(self._keys)] != self._keys:
@@ -412,7 +414,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         row = self._drawn[self._keys[row_index]][0] if row_index < len(self._keys) else None
         if row is None or row.spread is None:
             return range(0)
-        numbers = [self._all_columns.index(column) for column, _ in self._shown]
+        numbers = self._numbers
         if row.spread not in numbers:
             return range(0)
         first = end = numbers.index(row.spread)
