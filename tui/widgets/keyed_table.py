@@ -120,7 +120,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         )
         self._all_columns = tuple(columns)
         self._shown: tuple[tuple[Column, int], ...] = ()
-        self._numbers: tuple[int, ...] = ()  # of the shown among all, as they were when it was drawn
+        self._numbers: tuple[int, ...] = ()  # of the shown among all, as they were drawn
         self._rows: tuple[Row, ...] = ()
         self._keys: list[str] = []
         self._drawn: dict[str, tuple[Row, tuple[Text, ...]]] = {}
