@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -22,24 +23,33 @@ _LEAD = re.compile(r"\s*(?:[^\w\s]\s+)?(?:(?:stop|warn) )?")
 """What stands before the words of a line: spaces, a symbol, how grave it is."""
 
 
+@dataclass(eq=True)
 class Hanging:
     """Lines that go on, where they have no room, below the words that they began with, or
-    ``deeper``."""
+    ``deeper``; those of :func:`named_rows` below their value."""
 
-    def __init__(self, text: Text, deeper: int = 0) -> None:
-        self.text = text
-        self.deeper = deeper
+    text: Text
+    deeper: int = 0
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in self.text.split(allow_blank=True):
-            found = _LEAD.match(line.plain)
-            lead, words = line.divide([found.end() if found else 0])
+            lead, words = line.divide([_lead_of(line, options.max_width)])
             room = options.max_width - lead.cell_len
             whole = words.cell_len <= room
             parts = [words] if whole else words.wrap(console, max(1, room - self.deeper))
             for number, part in enumerate(parts):
                 before = Text(" " * (lead.cell_len + self.deeper)) if number else lead
                 yield Text.assemble(before, part, no_wrap=True)
+
+
+def _lead_of(line: Text, width: int) -> int:
+    """How many characters of a line stand before its words: a symbol, or a row's name where that
+    leaves them some room."""
+    name = line.spans[0] if line.spans else None
+    if name is not None and name.start == 0 and line.plain[: name.end].endswith(BETWEEN):
+        return name.end if width - cell_len(line.plain[: name.end]) >= _LEAST_OF_A_VALUE else 0
+    found = _LEAD.match(line.plain)
+    return found.end() if found else 0
 
 
 HOST_STATES = {
@@ -66,6 +76,9 @@ RUN_STATES = {
 
 _FRESH_S = 5
 _LEAST_OF_A_WORD = 8
+_LEAST_OF_A_VALUE = 12
+BETWEEN = "  "
+"""A row's name and its value."""
 GRAVE = ("stop", "error")
 """Levels of notes that say what a campaign cannot do, or what of it is lost."""
 
@@ -110,7 +123,7 @@ def named_rows(rows: Iterable[tuple[str, str]], heading: str = "") -> Text:
         text.append(f"{heading}\n", MUTED)
     width = max((cell_len(name) for name, _ in listed), default=0)
     for name, value in listed:
-        text.append(f"{name}{' ' * (width - cell_len(name))}  ", MUTED).append(f"{value}\n")
+        text.append(f"{name}{' ' * (width - cell_len(name))}{BETWEEN}", MUTED).append(f"{value}\n")
     return text
 
 

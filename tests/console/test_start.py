@@ -57,7 +57,7 @@ from tui.screens.dry_run import dry_run_text
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.start_dialog import StartDialog
 from tui.screens.start_text import cases_text
-from tui.text import Hanging
+from tui.text import Hanging, named_rows
 
 
 def test_cases_of_the_same_parameters_are_one_line_and_none_is_left_out() -> None:
@@ -255,6 +255,29 @@ def test_a_line_goes_on_below_the_words_that_it_began_with(
         assert line.startswith(" " * len(lead))
         assert line[len(lead)] != " "
     assert " ".join([first.removeprefix(lead), *rest]).split() == words
+
+
+WORDS = st.lists(st.text("abcdefgh,:", min_size=1, max_size=9), min_size=1, max_size=9)
+NAMES = st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=3).map(" ".join)
+
+
+@given(st.lists(st.tuples(NAMES, WORDS), min_size=1), st.integers(30, 80))
+def test_the_value_of_a_row_goes_on_below_itself_where_its_name_leaves_it_room(
+    rows: list[tuple[str, list[str]]], width: int
+) -> None:
+    shown = Console(width=width, file=io.StringIO(), color_system=None)
+    shown.print(Hanging(named_rows((name, " ".join(values)) for name, values in rows)))
+    assert isinstance(shown.file, io.StringIO)
+    lines = [line.rstrip() for line in shown.file.getvalue().rstrip("\n").split("\n")]
+    assert all(len(line) <= width for line in lines)
+    column = max(len(name) for name, _ in rows) + 2
+    if width - column < 12:
+        every = "".join(name + "".join(values) for name, values in rows)
+        assert "".join(lines).replace(" ", "") == every.replace(" ", "")
+        return
+    told = " ".join(line[column:] for line in lines)
+    assert told.split() == [value for _, values in rows for value in values]
+    assert [name for line in lines if (name := line[:column].strip())] == [n for n, _ in rows]
 
 
 def test_a_plan_says_which_of_its_hosts_cannot_be_used_and_what_that_leaves_waiting() -> None:

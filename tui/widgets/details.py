@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from profiles.counted import counted
 from tui.key_bindings import bindings
+from tui.text import Hanging
 from tui.widgets.filter_table import set_frame
 from tui.widgets.shown_text import ShownText
 
@@ -58,6 +59,6 @@ class Details(VerticalScroll, can_focus=True):
             self.scroll_home(animate=False)
             self._title = title
         self.text = text.plain
-        self.query_one(ShownText).show(text)
+        self.query_one(ShownText).show(Hanging(text))
         self._frame()
         self.call_after_refresh(self._frame)  # how long it is is known then

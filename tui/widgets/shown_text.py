@@ -11,6 +11,8 @@ from textual.visual import RenderOptions, RichVisual
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.text import Hanging
+
 WIDTHS_KEPT = 4
 
 
@@ -43,14 +45,14 @@ class ShownText(Static):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("", markup=False, id=id, classes=classes)
-        self._said: Text | None = None
+        self._said: Text | Hanging | None = None
         self._takes: tuple[int, int] | None = None
 
-    def show(self, text: Text) -> None:
+    def show(self, text: Text | Hanging) -> None:
         if text == self._said:
             return
         self._said = text
-        self.update(text, layout=False)
+        self.update(RenderedOnce(self, text) if isinstance(text, Hanging) else text, layout=False)
         before, self._takes = self._takes, self._size_taken()
         if before != self._takes:
             self.refresh(layout=True)
