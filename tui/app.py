@@ -25,6 +25,7 @@ from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
 from tui.garbage import Sweep
 from tui.key_bindings import PAGES, bindings
+from tui.kept_theme import keep_theme, kept_theme
 from tui.key_types import Key
 from tui.messages import CampaignStarted, Problem, Said, let_pass, make_room
 from tui.repaint import Painted
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tui.attention import Rung
     from tui.backend_protocols import Workspace
     from tui.screens.campaign_list import CampaignList
+    from tui.screens.dialogs import Choice
 
 PROBLEM_SHOWN_S = 15.0
 MOST_OF_A_PLACE = 120  # columns of where a problem is: what it is stands below it
@@ -63,7 +65,8 @@ def _actions() -> type[Provider]:
 
 class DlperfApp(App[str]):
     """The console on a workspace. ``readonly``: looks, starts and changes nothing.
-    ``prompter``: asks here what the workspace's logins want to know.
+    ``prompter``: asks here what the workspace's logins want to know. ``theme_file``: where it is
+    kept which colours the operator chose.
 
     ``run`` returns what the operator is to be told after it, such as that runs go on; or "".
     """
@@ -81,6 +84,7 @@ class DlperfApp(App[str]):
         *,
         readonly: bool = False,
         prompter: ConsolePrompter | None = None,
+        theme_file: Path | None = None,
     ) -> None:
         super().__init__(driver_class=Terminal)
         if prompter is not None:
@@ -94,7 +98,8 @@ class DlperfApp(App[str]):
         self._began = workspace.cluster.now()
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
-        self.theme = begun_with(os.environ).name
+        self._theme_file = theme_file
+        self.theme = begun_with(os.environ, kept_theme(theme_file)).name
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         for name in PAGES:
             self.add_mode(name, partial(self.new_page, name))
@@ -124,7 +129,9 @@ class DlperfApp(App[str]):
         return [Lightened(), *filters] if self.theme == LIGHT.name else filters
 
     def action_theme(self) -> None:
-        self.theme = DARK.name if self.theme == LIGHT.name else LIGHT.name
+        chosen = DARK if self.theme == LIGHT.name else LIGHT
+        self.theme = chosen.name
+        keep_theme(self._theme_file, "dark" if chosen.dark else "light")
 
     def delay_update(self, delay: float = 0.0) -> None:
         """Not at all: Textual shows a page 50 ms late, so that it is whole; ours is."""
@@ -408,12 +415,16 @@ class DlperfApp(App[str]):
         from tui.screens.quit_question import quit_question  # noqa: PLC0415 - seldom needed
 
         let_in_by = self.session.workspace.cluster.let_in_by()
-        question = quit_question(
-            live,
-            let_in_by,
-            measuring=self.session.measuring,
-            simulated=self.session.simulated,
-        )
+
+        def asked() -> Choice:
+            session = self.session
+            now = session.live or live
+            return quit_question(
+                now, let_in_by, measuring=session.measuring, simulated=session.simulated
+            )
+
+        question = asked()
+        question.renewed = asked
         self.push_screen(question, partial(self._quit_as, live))
 
     def _end_precheck(self, answer: str | None) -> None:

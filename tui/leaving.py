@@ -25,8 +25,11 @@ async def leave_as(
     stay: Callable[[DlperfError | None], None],
 ) -> None:
     """As was answered to :func:`tui.screens.quit_question.quit_question`. ``stay``: the campaign
-    goes on here, and why where that is not what was answered."""
-    if answer == "cancel" and session.controller is not None:
+    goes on here, and why where that is not what was answered. ``live``: as it was then."""
+    live = session.live or live
+    if live.finished and answer != "cancel":
+        await leave(finished_words(live))
+    elif answer == "cancel" and session.controller is not None:
         session.controller.cancel_all()
         stay(None)
     elif answer == "detach":

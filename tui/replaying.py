@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
+from pathlib import Path
 
 from textual import work
 
@@ -26,8 +27,8 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     PANEL = "replay"
     BINDINGS = bindings("replay")
 
-    def __init__(self, workspace: ReplayWorkspace) -> None:
-        super().__init__(workspace, readonly=True)
+    def __init__(self, workspace: ReplayWorkspace, theme_file: Path | None = None) -> None:
+        super().__init__(workspace, readonly=True, theme_file=theme_file)
         self._replay = workspace
         self._sought = asyncio.Event()
         self.session.playing = self._words

@@ -101,10 +101,12 @@ DARK = _theme("dlperf", {colour: colour for colour in LIGHTENED}, dark=True)
 LIGHT = _theme("dlperf-light", LIGHTENED, dark=False)
 
 
-def begun_with(environment: Mapping[str, str]) -> Theme:
-    """``DLPERF_THEME`` dark or light; without it, light where the terminal says that it is
-    (``COLORFGBG``, whose last number is the background's)."""
+def begun_with(environment: Mapping[str, str], kept: str = "") -> Theme:
+    """``DLPERF_THEME`` dark or light; without it, what was ``kept``; without that, light where the
+    terminal says that it is (``COLORFGBG``, whose last number is the background's)."""
     asked = environment.get("DLPERF_THEME", "")
+    if asked not in ("dark", "light"):
+        asked = kept
     if asked not in ("dark", "light"):
         background = environment.get("COLORFGBG", "").rpartition(";")[2]
         asked = "light" if background in ("7", "15") else "dark"

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 from textual.fuzzy import Matcher
 
+from profiles.counted import counted
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -13,6 +14,7 @@ from tests.console.conftest import (
     begin,
     console,
     screen_text,
+    settled,
     shows,
     tick,
     until,
@@ -158,6 +160,34 @@ async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
     told = app.return_value or ""
     assert "3 runs of 2026-11-21-resnet50 still at work" in told
     assert f"dlperf-tui resume {controller.path}" in told
+
+
+@pytest.mark.parametrize("answer", ["d", "enter", "down enter", "s"])
+async def test_a_question_to_quit_is_of_the_campaign_as_it_is_and_so_are_the_last_words(
+    workspace: FakeWorkspace, answer: str
+) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        workspace.clock.tick(10)
+        await pilot.press("q")
+        await until(pilot, partial(shows, app, "3 runs at work and 5 to come"))
+        while not controller.snapshot().finished:
+            now = controller.snapshot()
+            left = now.total - now.done - now.active
+            works = f"has {counted(now.active, 'run')} at work and {left} to come"
+            await until(pilot, partial(shows, app, works))
+            workspace.clock.tick(20)
+        await until(pilot, partial(shows, app, "has finished: nothing of it is left to do"))
+        assert "keeper" not in screen_text(app)
+        assert "Quit" in screen_text(app)
+        await settled(app)
+        await pilot.press(*answer.split())
+        if answer in ("s", "down enter"):
+            await until(pilot, lambda: not isinstance(app.screen, Choice))
+            assert not workspace.closed
+            return
+        await until(pilot, lambda: workspace.closed)
+    assert (app.return_value or "").startswith("2026-11-21-resnet50: 8/8 runs")
 
 
 async def test_quit_can_be_answered_with_stay_or_with_cancel_all(workspace: FakeWorkspace) -> None:

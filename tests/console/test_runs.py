@@ -742,6 +742,25 @@ async def test_a_run_that_begins_while_it_is_asked_whether_to_skip_it_is_not_end
         assert controller.cancelled == []
 
 
+async def test_a_question_whether_to_end_all_counts_what_there_is_to_end(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        seen = set()
+        while not (now := controller.snapshot()).finished:
+            left, works = now.total - now.done, now.active
+            await until(pilot, partial(shows, app, f"Cancel {left} run"))
+            await until(pilot, partial(shows, app, f"End {works} run"))
+            seen.add((left, works))
+            await pass_time(workspace, app, pilot, 20)
+        assert len(seen) > 2
+        assert controller.cancelled == []
+
+
 @pytest.mark.parametrize("key", ["y", "enter"])
 @pytest.mark.parametrize("opener", ["c", "C"])
 async def test_a_question_whether_to_end_what_has_ended_goes_and_leaves_its_keys_nothing_to_do(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from rich.color import Color, ColorSystem
@@ -8,6 +9,7 @@ from rich.color import Color, ColorSystem
 from tests.console.conftest import LARGE, begin, console, shows, type_ahead, until
 from tests.console.fakes import FakeWorkspace
 from tui import theme
+from tui.app import DlperfApp
 
 PALETTES = {"dark": {colour: colour for colour in theme.LIGHTENED}, "light": theme.LIGHTENED}
 MEANING = (theme.TEXT, theme.MUTED, theme.ACCENT, theme.GOOD, theme.WARN, theme.BAD)
@@ -69,6 +71,53 @@ def luminance(colour: str) -> float:
 )
 def test_the_terminal_or_the_operator_says_which(environment: dict[str, str], name: str) -> None:
     assert theme.begun_with(environment).name == name
+
+
+@pytest.mark.parametrize(
+    ("kept", "environment", "light"),
+    [
+        ("light", {}, True),
+        ("dark", {"COLORFGBG": "0;15"}, False),
+        ("light", {"DLPERF_THEME": "dark"}, False),
+        ("pink", {"COLORFGBG": "0;15"}, True),
+        (None, {}, False),
+    ],
+)
+async def test_the_next_console_has_the_colours_that_were_chosen_last(
+    workspace: FakeWorkspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kept: str | None,
+    environment: dict[str, str],
+    light: bool,
+) -> None:
+    for name in ("DLPERF_THEME", "COLORFGBG"):
+        monkeypatch.delenv(name, raising=False)
+        if name in environment:
+            monkeypatch.setenv(name, environment[name])
+    file = tmp_path / "state" / "theme"
+    if kept is not None:
+        file.parent.mkdir()
+        file.write_text(kept)
+    app = DlperfApp(workspace, theme_file=file)
+    assert (app.theme == "dlperf-light") is light
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("T")
+    assert file.read_text() == ("dark\n" if light else "light\n")
+    monkeypatch.delenv("DLPERF_THEME", raising=False)
+    assert (DlperfApp(workspace, theme_file=file).theme == "dlperf-light") is not light
+
+
+async def test_colours_that_cannot_be_kept_are_those_of_this_console(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    app = DlperfApp(workspace, theme_file=tmp_path / "file" / "theme")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("T")
+        assert app.theme == "dlperf-light"
 
 
 async def test_nothing_dark_is_left_in_the_light_theme(workspace: FakeWorkspace) -> None:

@@ -13,6 +13,7 @@ from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.garbage import imports_left_out
+from tui.kept_theme import default_file
 
 if TYPE_CHECKING:
     from backends.use_cases import Workspace
@@ -53,7 +54,12 @@ def open_console(
 
     async def sit() -> str | None:
         prompter = ConsolePrompter()
-        app = DlperfApp(workspace(prompter), readonly=arguments.readonly, prompter=prompter)
+        app = DlperfApp(
+            workspace(prompter),
+            readonly=arguments.readonly,
+            prompter=prompter,
+            theme_file=default_file(),
+        )
         return await app.run_async()
 
     if told := asyncio.run(sit()):

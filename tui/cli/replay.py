@@ -12,6 +12,7 @@ from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import said_meanwhile
 from tui.garbage import imports_left_out
+from tui.kept_theme import default_file
 
 SLOWEST, FASTEST = 1.0, 100.0
 
@@ -44,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
             from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415
             from tui.replaying import ReplayApp  # noqa: PLC0415
 
-        app = ReplayApp(ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir))
+        replayed = ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir)
+        app = ReplayApp(replayed, default_file())
     app.run()
     return OK

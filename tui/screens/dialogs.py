@@ -23,7 +23,7 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints
 from tui.messages import Said
 from tui.refused_keys import UNSEEN, never
-from tui.screens.front_screen import FrontScreen
+from tui.screens.front_screen import REFRESH_S, FrontScreen
 from tui.screens.help import focused_panels, help_text
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
@@ -179,7 +179,10 @@ class Answers(OptionList, inherit_bindings=False):
 
 
 class Choice(Dialog[str]):
-    """A question with answers; the result is the chosen answer's value, None for "cancel"."""
+    """A question with answers; the result is the chosen answer's value, None for "cancel".
+
+    ``renewed``: as it would be asked now, for what goes on while it is read.
+    """
 
     PANEL = "choice"
     BINDINGS = bindings("choice")
@@ -189,21 +192,47 @@ class Choice(Dialog[str]):
         super().__init__(title)
         self.text = text if isinstance(text, Text) else Text(plain(text))
         self._answers = tuple(answers)
+        self.renewed: Callable[[], Choice] | None = None
 
     def compose(self) -> ComposeResult:
         with self.box():
             yield Static(self.text, classes="message", markup=False)
-            yield Answers(
-                *(
-                    Option(Text.assemble((f" {a.key} ", ACCENT), " ", plain(a.label)), id=a.value)
-                    for a in self._answers
-                ),
-                compact=True,
-            )
+            yield Answers(*self._options(), compact=True)
+
+    def _options(self) -> list[Option]:
+        return [
+            Option(Text.assemble((f" {a.key} ", ACCENT), " ", plain(a.label)), id=a.value)
+            for a in self._answers
+        ]
 
     def on_mount(self) -> None:
+        self._point_at_harmless()
+        if self.renewed is not None:
+            self.set_interval(REFRESH_S, self.renew)
+
+    def _point_at_harmless(self) -> None:
         harmless = (n for n, answer in enumerate(self._answers) if not answer.destroys)
         self.query_one(Answers).highlighted = next(harmless, 0)
+
+    def renew(self) -> None:
+        """Ask as it is asked now, where that is something else; the cursor stays on its answer."""
+        if self.renewed is None or not self.here:
+            return
+        now = self.renewed()
+        if (now._title, now.text, now._answers) == (self._title, self.text, self._answers):
+            return
+        self._title, self.text = now._title, now.text
+        self.query_one(".message", Static).update(now.text)
+        if now._answers != self._answers:
+            answers = self.query_one(Answers)
+            at = answers.highlighted
+            kept = None if at is None else answers.get_option_at_index(at).id
+            self._answers = now._answers
+            answers.set_options(self._options())
+            self._point_at_harmless()
+            if kept in {answer.value for answer in self._answers}:
+                answers.highlighted = answers.get_option_index(str(kept))
+        self.refresh_bindings()
 
     def on_key(self, event: events.Key) -> None:
         for answer in self._answers:

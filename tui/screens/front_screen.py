@@ -28,6 +28,8 @@ from tui.typed_ahead import Sight
 from tui.widgets.told import Told
 
 Result = TypeVar("Result")
+REFRESH_S = 0.5
+"""What goes on is shown anew so often."""
 WHOLE_WITHIN_S = 0.25
 """It is painted then, whole or not."""
 

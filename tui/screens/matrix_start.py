@@ -12,7 +12,8 @@ from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
 from tui.plan_words import objections, unfit_lines, why_not_short
-from tui.screens.page import REFRESH_S, Page
+from tui.screens.front_screen import REFRESH_S
+from tui.screens.page import Page
 
 if TYPE_CHECKING:
     from backends.campaign.plan.plan import Plan

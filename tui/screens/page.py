@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from tui.screens.front_screen import FrontScreen
+from tui.screens.front_screen import REFRESH_S, FrontScreen
 from tui.session import Session
 from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import TablePanel
@@ -23,7 +23,6 @@ from tui.widgets.keyed_table import KeyedTable
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
 
-REFRESH_S = 0.5
 WAITS_S = 1.0
 """For keys a refresh waits so long at most."""
 PAUSE_S = 0.12

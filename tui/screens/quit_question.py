@@ -13,6 +13,9 @@ from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
 
 
+_PRECHECK_ENDS = "\n\nThe precheck that is at work ends with the console."
+
+
 def quit_question(
     live: CampaignSnapshot,
     let_in_by: Mapping[str, Credential],
@@ -24,6 +27,8 @@ def quit_question(
 
     ``measuring``: a precheck is at work, too. ``simulated``: its hosts go with the console.
     """
+    if live.finished:
+        return _of_finished(live, measuring=measuring)
     if simulated:
         return _of_simulated(live)
     left = live.total - live.done - live.active
@@ -37,8 +42,7 @@ def quit_question(
             f"\n\n{plain(hosts)}: you answered what the login asked, and a keeper asks nobody: it "
             "cannot log in there."
         )
-    if measuring:
-        text += "\n\nThe precheck that is at work ends with the console."
+    text += _PRECHECK_ENDS * measuring
     return Choice(
         "Quit",
         text,
@@ -49,6 +53,13 @@ def quit_question(
             Answer("s", "stay", "stay"),
         ),
     )
+
+
+def _of_finished(live: CampaignSnapshot, *, measuring: bool) -> Choice:
+    """It came to its end while it was asked about."""
+    title = "Quit · SIMULATED" if live.simulated else "Quit"
+    text = f"{plain(live.name)} has finished: nothing of it is left to do.{_PRECHECK_ENDS * measuring}"
+    return Choice(title, text, (Answer("d", "quit", "detach"), Answer("s", "stay", "stay")))
 
 
 def _of_simulated(live: CampaignSnapshot) -> Choice:

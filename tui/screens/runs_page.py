@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -289,13 +290,18 @@ class RunsPage(Page):
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
             return
-        self._ask_whether(cancel_question(viewed, run), viewed, run)
+        self._ask_whether(partial(cancel_question, run=run), viewed, run)
 
     def _ask_whether(
-        self, question: Choice, viewed: CampaignSnapshot, run: RunView | None = None
+        self,
+        asked: Callable[[CampaignSnapshot], Choice],
+        viewed: CampaignSnapshot,
+        run: RunView | None = None,
     ) -> None:
         """To end a run as it is now, or all. The question goes by itself when its answer would
         change nothing any more: to skip a run is not to end one at work."""
+        question = asked(viewed)
+        question.renewed = lambda: asked(self._as_asked(viewed))
         self._question = question, viewed.path, run
         runs = None if run is None else [run.run_id]
 
@@ -309,6 +315,11 @@ class RunsPage(Page):
                 self._change(Verb.CANCEL, runs, of=viewed.path)
 
         self.app.push_screen(question, answered)
+
+    def _as_asked(self, before: CampaignSnapshot) -> CampaignSnapshot:
+        """The campaign as it is now, of which something was asked ``before``."""
+        now = self.session.viewed
+        return now if now is not None and now.path == before.path else before
 
     def _past_asking(self) -> str:
         viewed = self.session.viewed
@@ -329,7 +340,7 @@ class RunsPage(Page):
         if viewed.done == viewed.total:
             self.post_message(Said("every run has ended; there is nothing to cancel"))
             return
-        self._ask_whether(cancel_all_question(viewed), viewed)
+        self._ask_whether(cancel_all_question, viewed)
 
     def action_retry(self) -> None:
         if (run := self.selected) is None:

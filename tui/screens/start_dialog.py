@@ -18,7 +18,7 @@ from tui.key_bindings import bindings
 from tui.messages import Problem
 from tui.plan_words import host_states, unfit_lines
 from tui.screens.dialogs import Dialog, Pages
-from tui.screens.page import REFRESH_S
+from tui.screens.front_screen import REFRESH_S
 from tui.screens.start_text import (
     cases_text,
     checklist_text,

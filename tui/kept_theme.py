@@ -1,0 +1,32 @@
+"""The colours that an operator chose last, for the next console."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+
+def default_file() -> Path:
+    """``$XDG_STATE_HOME/dlperf-tui/theme``, by default below ``~/.local/state``."""
+    from platformdirs.unix import Unix  # noqa: PLC0415 (the XDG rule on every system)
+
+    return Unix("dlperf-tui").user_state_path / "theme"
+
+
+def kept_theme(file: Path | None) -> str:
+    """ "dark" or "light"; empty where neither was kept, or it cannot be read."""
+    if file is None:
+        return ""
+    try:
+        word = file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+    return word if word in ("dark", "light") else ""
+
+
+def keep_theme(file: Path | None, word: str) -> None:
+    """Where that cannot be written, this console has it all the same."""
+    if file is not None:
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{word}\n", encoding="ascii")
