@@ -24,8 +24,8 @@ from profiles.errors import DlperfError
 from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
 from tui.garbage import Sweep
-from tui.key_bindings import PAGES, bindings
 from tui.kept_theme import keep_theme, kept_theme
+from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
 from tui.messages import CampaignStarted, Problem, Said, let_pass, make_room
 from tui.repaint import Painted

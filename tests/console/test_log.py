@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
@@ -182,6 +182,7 @@ def test_every_line_knows_where_it_begins(pieces: list[bytes], size: int) -> Non
     assert texts(lines) == [clean_line(one) for one in whole[: len(lines)]]
 
 
+@example([b"loss", b"\r", b"\x1b[31m"], "loss", 1)
 @given(PIECES, st.sampled_from(["loss", "a b", "ab", "\xfc", "eeee"]), st.integers(1, 40))
 def test_a_search_finds_what_is_shown_in_any_pieces_both_ways(
     pieces: list[bytes], words: str, size: int
@@ -204,6 +205,8 @@ def test_a_search_finds_what_is_shown_in_any_pieces_both_ways(
             back.append(place)
             place = Search(path, sought).before(place)
         assert back == has[::-1]
+        numbered = [Search(path, sought).position(place) for place in has]
+        assert numbered == [(number, len(has)) for number in range(1, len(has) + 1)]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +278,7 @@ async def test_a_search_shows_the_line_wherever_it_is_and_counts_what_comes_mean
         assert "ValueError: needle" in words(panel), "from the end on to the top"
         assert "iter 1001," in words(panel)
         assert not panel.following
-        assert "on from the top" in str(panel.border_subtitle)
+        assert "NEEDLE · on from the top · 1 of 2" in str(panel.border_subtitle)
         await pilot.press("n")
         await read(pilot)
         assert "iter 150001," in words(panel)
@@ -302,7 +305,12 @@ async def test_what_is_nowhere_is_said(long_log: Path) -> None:
         await read(pilot)
         assert "nothing found: nowhere to be seen" in str(panel.border_subtitle)
         assert words(panel) == shown
+        assert panel.following, "as before"
         assert panel.check_action("again", (1,)), "it goes on, and may have it yet"
+        panel.screen.set_focus(None)
+        await read(pilot)
+        assert "following" in str(panel.border_subtitle)
+        panel.focus()
         panel.show(long_log, "log", empty="", ended=True)
         await read(pilot)
         panel.search("nowhere to be seen")
@@ -312,6 +320,24 @@ async def test_what_is_nowhere_is_said(long_log: Path) -> None:
         panel.search("iter")
         await read(pilot)
         assert panel.check_action("again", (1,))
+
+
+async def test_errors_that_are_nowhere_leave_what_was_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("".join(f"iter {i}\n" for i in range(300)))
+    async with Bench().run_test(size=(60, 12)) as pilot:
+        panel = await opened(pilot, path)
+        panel.show(path, "Log", empty="", ended=True)
+        await read(pilot)
+        panel.search("iter 7")
+        await read(pilot)
+        assert "iter 7 · on from the top · 1 of 11 · f to the end" in str(panel.border_subtitle)
+        await pilot.press("e")
+        await read(pilot)
+        assert "nothing found: errors" in str(panel.border_subtitle)
+        await pilot.press("n")
+        await read(pilot)
+        assert "iter 7 · 2 of 11" in str(panel.border_subtitle)
 
 
 def first_number(panel: LogPanel) -> int:

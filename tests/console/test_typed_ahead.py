@@ -40,8 +40,8 @@ from tui import typed_ahead
 from tui.command_palette import Palette
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt, Reading
-from tui.screens.matrix_page import MatrixPage
 from tui.screens.front_screen import REFRESH_S
+from tui.screens.matrix_page import MatrixPage
 from tui.screens.page import Page
 from tui.screens.start_dialog import StartDialog
 from tui.typed_ahead import TypedAhead

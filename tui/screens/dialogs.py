@@ -34,6 +34,8 @@ from tui.widgets.shown_text import RenderedOnce
 from tui.widgets.told import fits_a_line
 
 BOX, WIDE_BOX = 76, 112
+WIDEST = 96
+"""Percent of the terminal's columns."""
 FRAME = 6
 """Columns of a dialog, of a wide one, and those that its frame and the rounding take."""
 
@@ -102,7 +104,9 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         if self._box is not None and self.is_attached:
             width = self.app.size.width
             width = (
-                width if self._box.has_class("whole") else int(min(self._most, width * 96 // 100))
+                width
+                if self._box.has_class("whole")
+                else int(min(self._most, width * WIDEST // 100))
             )
             foot, more = hints(offered(self), width - FRAME, width - FRAME)
             set_frame(self._box, self._title, Text(foot, MUTED))

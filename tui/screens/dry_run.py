@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from textual.app import ComposeResult
 from textual.widgets import TextArea
@@ -16,17 +17,26 @@ from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
 from tui.plan_words import plan_totals, stand_in_lines
-from tui.screens.dialogs import Dialog, Prompt
+from tui.screens.dialogs import WIDEST, Dialog, Prompt
 from tui.text import plain
 from tui.timeline_text import timeline_lines
 
+TIMELINE_COLUMNS = 66
+"""In a terminal of 80; in a wider one those that it has more."""
 
-def dry_run_text(plan: Plan, runs: Sequence[DryRun], unfit: Sequence[str] = ()) -> str:
+
+def dry_run_text(
+    plan: Plan,
+    runs: Sequence[DryRun],
+    unfit: Sequence[str] = (),
+    columns: int = TIMELINE_COLUMNS,
+) -> str:
     """Plain text; a command is one line, however long, so that it can be pasted. ``unfit``: see
-    :func:`tui.plan_words.unfit_lines`."""
+    :func:`tui.plan_words.unfit_lines`; ``columns``: of the timeline."""
     totals = plan_totals(plan), *unfit, *stand_in_lines(runs), *plan_remarks(plan)
     lines = [f"# {plain(line)}" for line in totals]
-    lines += [f"# {line}".rstrip() for line in timeline_lines(runs, TIMELINE_COLUMNS)]
+    lines += ["# in the order in which they start:"] * (len(runs) > 1)
+    lines += [*(f"# {line}".rstrip() for line in timeline_lines(runs, columns)), ""]
     if runs and runs[0].of_all:
         lines += ["# all are steps of one job:", f"# {plain(asked_for(runs[0]))}", ""]
     for number, run in enumerate(runs, 1):
@@ -42,10 +52,6 @@ def dry_run_text(plan: Plan, runs: Sequence[DryRun], unfit: Sequence[str] = ()) 
     for refused in plan.refused:
         lines.append(f"# left out: {refused.case.label}: {plain(refused.infeasible)}")
     return "\n".join(lines).rstrip() + "\n"
-
-
-TIMELINE_COLUMNS = 66
-"""Beside its marks in a terminal of 80."""
 
 
 class Commands(TextArea, inherit_bindings=False):
@@ -68,17 +74,30 @@ class DryRunView(Dialog[str]):
         """``unfit``: see :func:`dry_run_text`. ``refused``: why it cannot be started; empty where
         it may be."""
         super().__init__(f"Dry-run · {counted(len(runs), 'run')}, nothing is started")
-        self._content = dry_run_text(plan, runs, unfit)
+        self._written = partial(dry_run_text, plan, runs, unfit)
+        self._content = self._written()
         self._refused = refused
         self._looked_for = ""
         self._found = False
 
     def compose(self) -> ComposeResult:
+        self._content = self._written(self._columns)
         with self.box(widest=True):
             area = Commands(self._content, read_only=True, soft_wrap=True, compact=True)
             area.show_line_numbers = False
             area.cursor_blink = False
             yield area
+
+    @property
+    def _columns(self) -> int:
+        """Of the timeline."""
+        return TIMELINE_COLUMNS + max(0, self.app.size.width - 80) * WIDEST // 100
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        if self.here and (content := self._written(self._columns)) != self._content:
+            self._content = content
+            self.query_one(Commands).text = content
 
     def able(self, action: str) -> bool:
         if action == "next":

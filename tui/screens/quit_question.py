@@ -12,7 +12,6 @@ from profiles.counted import counted
 from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
 
-
 _PRECHECK_ENDS = "\n\nThe precheck that is at work ends with the console."
 
 
@@ -58,7 +57,9 @@ def quit_question(
 def _of_finished(live: CampaignSnapshot, *, measuring: bool) -> Choice:
     """It came to its end while it was asked about."""
     title = "Quit · SIMULATED" if live.simulated else "Quit"
-    text = f"{plain(live.name)} has finished: nothing of it is left to do.{_PRECHECK_ENDS * measuring}"
+    text = (
+        f"{plain(live.name)} has finished: nothing of it is left to do.{_PRECHECK_ENDS * measuring}"
+    )
     return Choice(title, text, (Answer("d", "quit", "detach"), Answer("s", "stay", "stay")))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -31,6 +32,7 @@ from tui.widgets.log_tail import LogTail
 
 MAX_LINES = 5_000
 OLD_ONE_STAYS_S = 0.25
+NOTHING_FOUND = "nothing found: "
 
 
 class LogPanel(ScrollView, can_focus=True):
@@ -214,10 +216,11 @@ class LogPanel(ScrollView, can_focus=True):
         if self._opening is None:
             self._title, self._empty = self._named
         state: tuple[str, str]
-        if self._search is not None:
+        if self._search is not None and not self._said:
             state = (f"looking for {plain(self._search.sought.words)} …", ACCENT)
         elif self._said:
-            state = (f"{plain(self._said)} · f follows", MUTED)
+            on = f" · f {'to the end' if self._ended else 'follows'}" * (not self.following)
+            state = (f"{plain(self._said)}{on}", MUTED)
         elif not self.following:
             new = f"{counted(self._unseen, 'new line')} · " if self._unseen else ""
             state = (f"held · {new}f follows", WARN if self._unseen else MUTED)
@@ -372,17 +375,18 @@ class LogPanel(ScrollView, can_focus=True):
         self._stop_searching()
         if self.path is None or not self._rows:
             return
-        if self.following:
+        followed, earlier = self.following, self._sought
+        if followed:
             self.toggle_follow()
         height = max(1, self.size.height)  # 0 where the terminal has no room for it
         shown = self._rows[self._top : self._top + height]
         starts = [self._lines[row.line].start for row in shown]
         beyond = self._match in starts
         place = self._match if beyond and self._match is not None else starts[0]
-        self._sought = sought
+        self._sought, self._said = sought, ""
         search = self._search = Search(self.path, sought)
-        finding = self._find(search, place, beyond=beyond, forward=forward)
-        self.run_worker(finding, group="log search")
+        look = partial(search.all_round, place, beyond=beyond, forward=forward)
+        self.run_worker(self._find(search, look, forward, followed, earlier), group="log search")
         self._retitle()
 
     def _stop_searching(self) -> None:
@@ -390,26 +394,44 @@ class LogPanel(ScrollView, can_focus=True):
             self._search.stop()
             self._search = None
 
-    async def _find(self, search: Search, place: int, *, beyond: bool, forward: bool) -> None:
-        """In a thread: a log may be long. What lies on the other side comes second."""
-        words, found, wrapped = search.sought.words, None, False
-        look = partial(search.all_round, place, beyond=beyond, forward=forward)
-        try:
+    async def _find(
+        self,
+        search: Search,
+        look: Callable[[], tuple[int | None, bool]],
+        forward: bool,
+        followed: bool,
+        earlier: Sought | None,
+    ) -> None:
+        """In a thread: a log may be long. What lies on the other side comes second, and which of
+        how many it is last. Where nothing is found all is as it was: ``followed``, and what n goes
+        on with ``earlier`` than errors."""
+        words, found, wrapped, position = search.sought.words, None, False, None
+        with contextlib.suppress(OSError):  # it went away
             found, wrapped = await asyncio.to_thread(look)
-        except OSError as error:
-            words = f"{words}: {error.strerror}"
+        if search is self._search and found is not None:
+            self._match, end = found, "top" if forward else "end"
+            self._said = f"{words}{f' · on from the {end}' * wrapped}"
+            self._go_to(found, rows_above=self.size.height // 3)
+            self._retitle()
+            with contextlib.suppress(OSError):
+                position = await asyncio.to_thread(search.position, found)
         if search is not self._search:
             return
         self._search = None
         if found is None:
-            self._said = f"nothing found: {words}"
-            self._nowhere = search.sought
-        else:
-            self._match = found
-            end = "top" if forward else "end"
-            self._said = f"{words} · on from the {end}" if wrapped else words
-            self._go_to(found, rows_above=self.size.height // 3)
+            if followed and not self.following:
+                self.toggle_follow()
+            self._sought = earlier if search.sought is ERRORS else search.sought
+            self._said, self._nowhere = f"{NOTHING_FOUND}{words}", search.sought
+        elif position is not None and self._said:
+            self._said += f" · {position[0]:,} of {position[1]:,}"
         self._retitle()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        if not has_focus and self._said.startswith(NOTHING_FOUND):
+            self._said = ""
+            self._retitle()
 
     # Other parts of the file ---------------------------------------------------------------------
 

@@ -76,12 +76,25 @@ class Search:
         ------
         OSError: the file cannot be read.
         """
+        return next(self._from(place, beyond=beyond), None)
+
+    def position(self, place: int) -> tuple[int, int] | None:
+        """Which of all lines that have it the one at ``place`` is, from 1, and how many there are;
+        None: the search was stopped. Raises as :meth:`after`."""
+        before = every = 0
+        for found in self._from(0):
+            every += 1
+            before += found < place
+        return None if self._stopped.is_set() else (before + 1, every)
+
+    def _from(self, place: int, *, beyond: bool = False) -> Iterator[int]:
+        """Where the lines begin that have it, until the search is stopped."""
         with self._path.open("rb") as file:
             file.seek(place)
             if beyond:
                 place += _skip_line(file)
-            carried = b""
-            while not self._stopped.is_set():
+            carried, data = b"", b"more"
+            while data and not self._stopped.is_set():
                 data = file.read(PIECE_BYTES)
                 piece = carried + data
                 whole = len(piece) if not data else piece.rfind(b"\n") + 1
@@ -89,13 +102,9 @@ class Search:
                     carried = piece
                     continue
                 whole = whole or len(piece)
-                found = next(_found(piece[:whole], self.sought), None)
-                if found is not None:
-                    return place + found
-                if not data:
-                    return None
+                for found in _found(piece[:whole], self.sought):
+                    yield place + found
                 place, carried = place + whole, piece[whole:]
-        return None
 
     def before(self, place: int) -> int | None:
         """Where the last line begins that has it, of those that begin before ``place``, which is a
@@ -154,19 +163,22 @@ def _found(piece: bytes, sought: Sought) -> Iterator[int]:
     shown = ESCAPE_BYTES.sub(b"", piece) if b"\x1b" in piece else piece
     lowered = shown.lower()
     hits = {hint: lowered.find(hint) for hint in sought.hints}
+    at = there = 0  # the beginning of one line: in what is shown, and in the piece
     while hits := {hint: hit for hint, hit in hits.items() if hit >= 0}:
         start = shown.rfind(b"\n", 0, min(hits.values())) + 1
         end = shown.find(b"\n", start) + 1 or len(shown)
-        if sought.pattern.search(clean_line(shown[start:end])):
-            yield start if shown is piece else _line_start(piece, shown.count(b"\n", 0, start))
+        there = start if shown is piece else _lines_on(piece, there, shown.count(b"\n", at, start))
+        at = start
+        if sought.pattern.search(clean_line(piece[there : _lines_on(piece, there, 1)])):
+            yield there
         for hint, hit in hits.items():  # each is looked for once, however often others are there
             if hit < end:
                 hits[hint] = lowered.find(hint, end)
 
 
-def _line_start(piece: bytes, number: int) -> int:
-    """Of a line by its number from 0: escape sequences have no line ends."""
-    at = 0
-    for _ in range(number):
-        at = piece.index(b"\n", at) + 1
+def _lines_on(piece: bytes, at: int, lines: int) -> int:
+    """Where the line begins that is so many after the one at ``at``, or the end of the piece.
+    Escape sequences have no line ends."""
+    for _ in range(lines):
+        at = piece.find(b"\n", at) + 1 or len(piece)
     return at

@@ -165,11 +165,13 @@ class CampaignSnapshot:
 
     @property
     def eta_text(self) -> str:
-        """ "ETA 41m", or nothing. "ETA 41m once node3 can be used": nobody knows when that is."""
+        """ "ETA 41m", or nothing. "ETA 41m once node3 can be used": nobody knows when that is.
+        "ETA 41m of the others": than those that are paused."""
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
             return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
-        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}"
+        others = " of the others" * bool(self.paused)
+        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}{others}"
 
 
 def _is_replay(kept_by: Holder | None) -> bool:
@@ -220,7 +222,7 @@ def take(
         views.append(view)
     every, devices = state.runs.values(), state.devices
     left_s = None
-    if estimated and not any(view.silent_s is not None for view in views):
+    if estimated and (to_do or not left) and not any(view.silent_s is not None for view in views):
         left_s = kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, devices, every)
     why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
     unusable = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
