@@ -323,3 +323,17 @@ def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
     cluster = "login01" in line.plain or "GPUs" in line.plain
     assert line.plain.endswith(whole) or not cluster, "its name tells consoles apart"
     assert line.plain.endswith(whole) or width < len(f" dlperf-tui SIMULATED {whole}") + 4
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 3600.0])
+async def test_ages_are_told_by_the_clock_of_who_sits_here_however_far_ahead_the_demo_is(
+    tmp_path: Path, ahead_s: float
+) -> None:
+    workspace = open_demo(tmp_path, SPEED, time.time() + ahead_s)
+    session = Session(workspace)
+    for _ in range(2):
+        assert abs(session.now - time.time()) < 1.0
+        began = session.own_time(workspace.cluster.now())
+        await asyncio.sleep(0.5)
+        assert session.own_time(workspace.cluster.now()) - began < 2.0
+    await session.close()

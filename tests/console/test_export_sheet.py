@@ -77,6 +77,35 @@ async def test_a_name_that_no_file_can_have_is_told_while_it_is_typed_and_not_ta
         assert isinstance(app.screen, Prompt)
 
 
+async def test_what_was_chosen_before_is_not_shown_as_what_is_being_laid_out(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+
+        def new_file() -> bool:
+            return "a new file" in " ".join(words(sheet.query_one("#choices")).split())
+
+        await until(pilot, new_file)
+        before, go_on = str(sheet.query_one("#laid-out").border_title), threading.Event()
+        told = sheet._told
+
+        def slowly(what: Export, aligned: bool) -> export_sheet.LaidOut:
+            go_on.wait(20)
+            return told(what, aligned)
+
+        monkeypatch.setattr(sheet, "_told", slowly)
+        await pilot.press("v")
+        await until(pilot, partial(shows, app, export_sheet.AT_WORK))
+        assert not new_file()
+        go_on.set()
+        await until(pilot, new_file)
+        assert not shows(app, export_sheet.AT_WORK)
+        assert before not in ("", str(sheet.query_one("#laid-out").border_title))
+
+
 async def test_what_the_next_layouts_need_is_imported_once_the_first_one_is_shown(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,8 @@ TABLE = "table"
 FRAMES = "pandas"
 """What tables of the next layouts are made with; its import takes most of a second."""
 DATA = "the figures for programs, as the file is written"
+AT_WORK = "laying it out …"
+SHOWN_AFTER_S = 0.2
 REPORT_HAS = "environment, tables, figures, what to distrust"
 
 
@@ -140,10 +142,11 @@ class ExportSheet(Dialog[None]):
 
     def _renew(self) -> None:
         self._written = None
-        self._show_choices()
         if not self._at_work:
             self._laid_out_now.clear()
             self._lay_out()
+            self.set_timer(SHOWN_AFTER_S, self._say_at_work)
+        self._show_choices()
         self.sight.changed()
         self.refresh_bindings()
 
@@ -165,6 +168,11 @@ class ExportSheet(Dialog[None]):
         self.query_one("#choices", Static).update(Text("\n").join(lines))
         self.query_one("#laid-out", TextLines).entitle(self._about())
 
+    def _say_at_work(self) -> None:
+        """What is shown is still what was chosen before."""
+        if self._at_work and self.here:
+            self.query_one("#laid-out", TextLines).entitle(AT_WORK)
+
     def _about(self) -> str:
         if self._laid_out_by is None:
             return REPORT_HAS
@@ -173,10 +181,12 @@ class ExportSheet(Dialog[None]):
 
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""
-        if self._written is None:
+        if self._written is None and not self._at_work:
             return Text("–", MUTED)
         path = self._viewed.path / self._wanted.file_name
         text = Text(plain(str(path)))
+        if self._at_work:
+            return text.append("  …", MUTED)
         if not self._exists:
             return text.append("  a new file", MUTED)
         if _kept_up_to_date(self._viewed.path, self._wanted, path):
