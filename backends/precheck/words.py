@@ -35,6 +35,15 @@ def what_of(hosts: Sequence[str], devices: Sequence[int]) -> str:
     return " ".join((name, " → ".join(f"GPU{index}" for index in devices))).strip()
 
 
+def who_is_named(ranking: Ranking) -> str:
+    """Who is named, and who was not judged, in a few words: "node3; node[4-5] not judged: busy"."""
+    named = [" and ".join(one.hosts) for one in ranking.named]
+    busy = [one.host for one in ranking.hosts if one.verdict is Verdict.NOT_JUDGED]
+    if not named and len(busy) < len(ranking.hosts):
+        named = ["nobody"]
+    return "; ".join([*named, *([f"{fold_nodeset(busy)} not judged: busy"] if busy else [])])
+
+
 def reason_text(named: Named) -> str:
     """Why somebody is named, without whose it is but for the GPU."""
     device = " → ".join(f"GPU{index}" for index in named.devices)

@@ -35,7 +35,7 @@ from tests.console.test_telemetry_panel import gpu_lines, tell
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
-from tui.screens.run_details import details_text
+from tui.screens.run_details import _steps, details_text
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
 
@@ -127,6 +127,13 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
     assert [row.split()[-1] for row in rows] == ["no", "12s"]
     unknown = details_text(view, state).plain
     assert "h1  devices 0-1" in unknown
+
+
+@pytest.mark.parametrize("statistic", ["mean", "summary"])
+def test_a_figure_that_the_log_sums_up_leaves_no_warm_up_out(statistic: str) -> None:
+    state = fold([planned("r"), assigned("r"), replace(succeeded("r"), statistic=statistic)])
+    record = replace(state.runs["r"], warmup=10)
+    assert (("warm-up", "10 readings left out") in _steps(record)) == (statistic == "mean")
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[1]", '{"hosts": [{"name": "node1"}]}', "\0" * 99])

@@ -14,6 +14,7 @@ from backends.precheck.words import (
     plan_lines,
     ranking_table,
     step_text,
+    who_is_named,
 )
 from backends.results.render import Column
 from profiles.errors import SelectionError
@@ -187,7 +188,7 @@ def _list(found: tuple[Precheck, ...], *, json: bool) -> None:
         (
             precheck.name if precheck.finished else f"{precheck.name} (stopped)",
             str(len(precheck.measured.hosts)),
-            "; ".join(" and ".join(named.hosts) for named in precheck.ranking.named) or "nobody",
+            who_is_named(precheck.ranking),
             str(precheck.path),
         )
         for precheck in found

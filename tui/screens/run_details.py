@@ -209,7 +209,7 @@ def _sharing(record: RunRecord, state: CampaignState) -> list[tuple[str, str]]:
 
 def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
     window = run_window(record, chart_series(record).points)
-    if window.warmup:
+    if window.warmup and record.statistic != "summary":  # which rests on all of the log
         yield "warm-up", f"{counted(window.warmup, 'reading')} left out"
     if window.used is not None:
         yield "window", f"{window.used} of {counted(record.reading_count, 'reading')}"

@@ -19,6 +19,7 @@ from backends.precheck.words import (
     precheck_markdown,
     ranking_table,
     reasons_text,
+    who_is_named,
 )
 
 H200 = "NVIDIA H200"
@@ -278,3 +279,8 @@ def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float],
         assert (ranked.host in ranking.exclude) == (not well)
     said = " ".join(conclusions(ranking))
     assert ("not judged" in said) == any(idle[host].verdict is Verdict.WELL for host in busy)
+    said = who_is_named(ranking)
+    unjudged = any(one.verdict is Verdict.NOT_JUDGED for one in ranking.hosts)
+    assert ("not judged: busy" in said) == unjudged
+    judged_well = any(one.verdict is not Verdict.NOT_JUDGED for one in ranking.hosts)
+    assert ("nobody" in said) == (judged_well and not ranking.named)
