@@ -131,8 +131,14 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
 
 @pytest.mark.parametrize("statistic", ["mean", "summary"])
 def test_a_figure_that_the_log_sums_up_leaves_no_warm_up_out(statistic: str) -> None:
-    state = fold([planned("r"), assigned("r"), replace(succeeded("r"), statistic=statistic)])
-    record = replace(state.runs["r"], warmup=10)
+    state = fold(
+        [
+            planned("r-0001-a1"),
+            assigned("r-0001-a1"),
+            replace(succeeded("r-0001-a1"), statistic=statistic),
+        ]
+    )
+    record = replace(state.runs["r-0001-a1"], warmup=10)
     assert (("warm-up", "10 readings left out") in _steps(record)) == (statistic == "mean")
 
 
