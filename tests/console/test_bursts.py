@@ -30,6 +30,7 @@ from tui.app import DlperfApp
 from tui.key_bindings import PAGES, PANELS
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Dialog, Pages, Prompt
+from tui.screens.dry_run import DryRunView
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.page import Page
 from tui.screens.runs_page import RunsPage
@@ -82,6 +83,7 @@ class Seen:
         )
         self.quits = isinstance(page, Choice) and "Quit" in self.text
         self.read_on = any(part.scroll_y for part in page.query(Pages))
+        self.covered = bool(app._notifications) and app.size.height < SMALL[1]
 
 
 class WatchedController(FakeController):
@@ -118,7 +120,10 @@ class WatchedWorkspace(FakeWorkspace):
         seen = self.seen
         if isinstance(seen.screen, StartDialog):
             assert plan is seen.screen._plan or plan is seen.screen._without
-            assert seen.read_on or counted(seen.screen._plan.run_count, "run") in seen.text
+            told = counted(seen.screen._plan.run_count, "run") in seen.text
+            assert told or seen.read_on or seen.covered
+        elif isinstance(seen.screen, DryRunView):  # on top of it, of the same plan
+            assert counted(plan.run_count, "run") in seen.text
         else:
             assert isinstance(seen.screen, MatrixPage), seen.text
             assert seen.plan is plan

@@ -21,6 +21,7 @@ from tests.console.conftest import (
     SMALL,
     console,
     screen_text,
+    settled,
     shows,
     tick,
     until,
@@ -465,3 +466,19 @@ async def test_a_campaign_is_replayed_in_the_consoles_place_and_the_list_comes_b
     del words[(at := words.index("--inventory")) : at + 2]  # there is none
     assert main(words) == 2, "a test has no terminal"
     assert f"dlperf-tui report {summary.path}" in capsys.readouterr().err, "it was found"
+
+
+async def test_an_order_asked_for_before_the_list_is_there_is_its_order(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    summaries = [FakeSummary(name, tmp_path / name, "finished", 2, 2) for name in "bac"]
+    async with console(workspace, LARGE) as (app, pilot):
+        await settled(app)
+        shown = CampaignList("Campaigns", app.session, summaries)
+        app.push_screen(shown)
+        shown.action_sort()  # by a key that was typed ahead
+        shown.action_reverse()
+        await until(pilot, lambda: shown.here)
+        await settled(app)
+        table = shown.query_one(KeyedTable)
+        assert [Path(key).name for key in table._keys] == ["c", "b", "a"]

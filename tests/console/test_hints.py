@@ -42,6 +42,7 @@ from tui.key_types import Key
 from tui.screens.dialogs import Dialog
 from tui.screens.help import focused_panels
 from tui.screens.matrix_page import MatrixPage
+from tui.screens.runs_page import RunsPage
 from tui.typed_ahead import typed_ahead
 from tui.widgets.header import Tabs
 from tui.widgets.keybar import KeyBar, offered, panel_of, placed
@@ -149,6 +150,8 @@ ELSEWHERE = ("quit", "start", "force", "leave_out", "choose", "redraw")
 async def at(state: State, workspace: WatchedWorkspace, app: DlperfApp, typist: Typist) -> None:
     """Make the state so, from wherever the console is."""
     await typist.back(state.page)
+    if isinstance(page := typist.page, RunsPage):
+        page.panels.view = page.panels.view_before = ""  # what a key before showed
     for _ in range(3):  # the zoom, the filter, the focus
         typist.page.action_back()
     app.screen.query(KeyedTable).first().action_scroll_top()
@@ -279,6 +282,7 @@ def effects(app: DlperfApp, workspace: WatchedWorkspace) -> object:
         len(workspace.started),
         app.clipboard,
         app.theme,
+        getattr(app.screen, "_held", None),  # of Runs: whether the cursor goes with what is at work
     )
 
 

@@ -278,8 +278,9 @@ class CampaignList(Dialog[str]):
 
     def _reorder(self, order: RowOrder[CampaignSummary]) -> None:
         self._order = order
-        self._fill()
-        self.call_after_refresh(self.query_one(KeyedTable).show_cursor_row)
+        if self.here:
+            self._fill()
+            self.call_after_refresh(self._panel.table.show_cursor_row)
 
     def action_tag(self) -> None:
         if (chosen := self._chosen()) is not None:
