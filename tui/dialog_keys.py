@@ -190,8 +190,8 @@ DIALOGS: Mapping[str, Panel] = {
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "improvement or regression where that excludes 1 and the change is beyond the threshold, "
         "same where all of it is within, inconclusive between these; insufficient where repeats "
-        "are too few for one, and a case that is only in one of them. n: successful repeats of both sides, 6/7 where one failed or "
-        "is to come. "
+        "are too few for one, and a case that is only in one of them. n: successful repeats of "
+        "both sides, 6/7 where one failed or is to come. "
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
         "that of the medians, which has one of its own from six repeats on.",
         (
