@@ -11,6 +11,7 @@ from rich.text import Text
 
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import (
+    COLLECTING,
     NO_READING,
     NO_READING_YET,
     WARMING_UP,
@@ -180,7 +181,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
             _state(
                 run.state,
                 run.paused,
-                run.collecting,
+                run.over,
                 run.elapsed_s is not None,
                 silence,
                 run.doing == WARMING_UP,
@@ -243,7 +244,7 @@ def _said(state: RunState, words: str) -> str:
     said = plain(words)
     for begin in (f"{state} ", f"{state}: ", f"{state}, "):
         said = said.removeprefix(begin)
-    return "" if said in (str(state), "collecting") else said
+    return "" if said in (str(state), COLLECTING) else said
 
 
 def _rate_style(run: RunView) -> str:
@@ -269,12 +270,12 @@ def _duration(seconds: float | None) -> Text:
 
 @lru_cache
 def _state(
-    state: RunState, paused: bool, collecting: bool, begun: bool, silent: str, warming: bool
+    state: RunState, paused: bool, over: str, begun: bool, silent: str, warming: bool
 ) -> Text:
     text = run_state(
         state,
         paused=paused,
-        collecting=collecting,
+        over=over,
         begun=begun,
         silent=bool(silent),
         warming=warming,
