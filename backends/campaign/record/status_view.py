@@ -169,12 +169,14 @@ class CampaignSnapshot:
     @property
     def eta_text(self) -> str:
         """ "ETA 41m", or nothing. "ETA 41m once node3 can be used": nobody knows when that is.
-        "ETA 41m of the others": than those that are paused."""
+        "ETA 41m of the others": than those that are paused. "ETA 41m of simulated time": for who
+        looks from outside, whose own time passes slower."""
+        flies = " of simulated time" * (self.simulated and self.read_only)
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
-            return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
+            return f"ETA {format_duration(self.after_that_s)}{flies} once {hosts} can be used"
         others = " of the others" * bool(self.paused)
-        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}{others}"
+        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}{flies}{others}"
 
 
 def _is_replay(kept_by: Holder | None) -> bool:
