@@ -69,7 +69,8 @@ def _units(viewed: CampaignSnapshot | None) -> set[str]:
 
 
 def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
-    """ "2 at work · 5 to come · 12 done · 1 failed", for the frame. ``leaving``: a keeper is about
+    """ "2 at work · 5 to come · 12 succeeded · 1 failed", for the frame: all of the total, of
+    which the header counts those that ended. ``leaving``: a keeper is about
     to go on with it."""
     if viewed is None:
         return Text("")
@@ -86,7 +87,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     well = viewed.done - viewed.failed - viewed.cancelled
     uncounted = f", {viewed.profiled} of them profiled" if viewed.profiled else ""
     parts.append(
-        (f"{well} done{uncounted}", GOOD if viewed.finished and not viewed.failed else TEXT)
+        (f"{well} succeeded{uncounted}", GOOD if viewed.finished and not viewed.failed else TEXT)
     )
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
