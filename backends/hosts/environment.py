@@ -134,6 +134,7 @@ def _host(snapshot: HostSnapshot) -> dict[str, Any]:
     facts = asdict(snapshot.facts)
     for key in _MOMENTARY:
         del facts[key]
+    facts["clock_offset_s"] = snapshot.facts.certain_clock_offset_s
     facts["gpus"] = [
         {key: value for key, value in gpu.items() if key not in _MOMENTARY_OF_GPU}
         for gpu in facts["gpus"]

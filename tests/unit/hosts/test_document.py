@@ -49,6 +49,21 @@ def test_hosts_json_has_the_documented_keys() -> None:
     assert document["topology"] == {"summary": "one GPU; mlx5_0 next to GPU0", "best": {}}
 
 
+@given(st.floats(-5, 5), st.floats(0, 5))
+def test_a_clock_offset_within_half_the_round_trip_is_nowhere_told(
+    offset_s: float, round_trip_s: float
+) -> None:
+    facts = dataclasses.replace(FACTS, clock_offset_s=offset_s, round_trip_s=round_trip_s)
+    host = dataclasses.replace(READY, facts=facts)
+    told = host_document(host)["clock_offset_s"]
+    (recorded,) = environment_document([host], version="1", recorded_at=0.0)["hosts"]
+    certain = max(0.0, abs(offset_s) - round_trip_s / 2)
+    assert abs(told) == pytest.approx(certain, abs=0.0005)
+    assert abs(recorded["clock_offset_s"]) == pytest.approx(certain)
+    if not certain:
+        assert (str(told), str(recorded["clock_offset_s"])) == ("0.0", "0.0")
+
+
 def test_an_unreachable_host_has_the_same_keys() -> None:
     document = host_document(AWAY)
     assert document.keys() == host_document(READY).keys()
