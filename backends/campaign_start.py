@@ -16,7 +16,7 @@ from pathlib import Path
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.adopt import be_here
-from backends.campaign.folder.artifacts import rewrite_results, write_environment
+from backends.campaign.folder.artifacts import record_environment, rewrite_results
 from backends.campaign.folder.create import open_campaign
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.directory_identity import check_place
@@ -340,16 +340,16 @@ class Starter:
         told = {"", *(text for _, _, text in state.notes)}
         notes = [text for text in basis.notes if text not in told]
         if order is None:  # else nothing is measured on them now
-            notes += await asyncio.to_thread(self._write_environment, path, basis.hosts)
+            notes += await asyncio.to_thread(self._record_environment, path, basis.hosts)
         for text in notes:
             controller.note(ev.Noted(t=self._clock(), text=text))
         controller.start()
         return controller
 
-    def _write_environment(self, path: Path, hosts: Sequence[Host]) -> list[str]:
+    def _record_environment(self, path: Path, hosts: Sequence[Host]) -> list[str]:
         snapshots = [self._cluster.snapshot(host) for host in hosts]
         try:
-            write_environment(path, snapshots, self._clock())
+            record_environment(path, snapshots, self._clock())
         except OSError as error:
             return [f"cannot write environment.json: {error.strerror}"]
         return []

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 FIGURES = ("fastest case", "speedup", "grade", "device")
 """Headings of :func:`figure_words`."""
+MARKS = {
+    "†": "not all repeats of it and of its base were measured in one environment",
+    "‡": "measured by another rule than its base",
+}
+"""Of a speedup, in its place in :func:`figure_words`."""
 _BRANDS = ("NVIDIA ", "Tesla ")
 
 
@@ -40,7 +45,7 @@ def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
         device = device.removeprefix(brand)
     return (
         f"{fastest.tag} {readable(fastest.throughput)} {fastest.unit}",
-        fixed(fastest.speedup),
+        " ".join([fixed(fastest.speedup), *fastest.marks]),
         fastest.grade or NOTHING,
         device or NOTHING,
     )

@@ -151,20 +151,21 @@ def run_state(
     state: RunState,
     *,
     paused: bool = False,
-    collecting: bool = False,
+    over: str = "",
     begun: bool = True,
     silent: bool = False,
     warming: bool = False,
 ) -> Text:
     """``begun``: it was started; a run that was cancelled before that is skipped. ``silent``: no
-    reading comes any more. ``warming``: those that came do not count."""
+    reading comes any more. ``over``: what is so of one whose program has ended. ``warming``: those
+    that came do not count."""
     symbol, word, colour = RUN_STATES[state]
     if state is RunState.CANCELLED and not begun:
         word = "skipped"
     elif paused:
         symbol, word, colour = "‖", "paused", WARN
-    elif collecting:
-        symbol, word = "◌", "collecting"
+    elif over:
+        symbol, word = "◌", over
     elif silent:
         symbol, word, colour = "▲", "silent", WARN
     elif warming:

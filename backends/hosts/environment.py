@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any  # JSON
@@ -11,6 +11,7 @@ from backends.hosts.fingerprint import UNKNOWN, fingerprint_text
 from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot, Sought
 from backends.hosts.software import software_by_role
 
+_NO_FACTS = {"state", "reason"}  # the keys of a host of which there is nothing else to say
 # Facts of a moment: they belong to the console, not to a campaign's record.
 _MOMENTARY = (
     *("load1", "users", "memory_available_mib", "gpu_processes", "round_trip_s"),
@@ -42,6 +43,25 @@ def environment_document(
         "recorded_at": datetime.fromtimestamp(recorded_at, UTC).isoformat(timespec="seconds"),
         "hosts": [_host(snapshot) for snapshot in snapshots],
     }
+
+
+def with_what_was_unknown(
+    first: Mapping[str, Any], later: Mapping[str, Any]
+) -> dict[str, Any]:  # JSON
+    """The ``first`` document, and of the ``later`` one the hosts that the first knows nothing of.
+
+    Those say by themselves when they were looked at. Both are as :func:`environment_document`
+    makes them.
+    """
+    when = {"recorded_at": later["recorded_at"]}
+    found = {host["name"]: host for host in later["hosts"]}
+    hosts = []
+    for host in first["hosts"]:
+        now = found.pop(host["name"], host)
+        learned = host.keys() >= _NO_FACTS and not now.keys() >= _NO_FACTS
+        hosts.append(now | when if learned else host)
+    hosts += [host | when for host in found.values()]
+    return {**first, "hosts": hosts}
 
 
 def fingerprint(facts: HostFacts, sought: Sequence[Sought] = ()) -> str:
@@ -114,6 +134,7 @@ def _host(snapshot: HostSnapshot) -> dict[str, Any]:
     facts = asdict(snapshot.facts)
     for key in _MOMENTARY:
         del facts[key]
+    facts["clock_offset_s"] = snapshot.facts.certain_clock_offset_s
     facts["gpus"] = [
         {key: value for key, value in gpu.items() if key not in _MOMENTARY_OF_GPU}
         for gpu in facts["gpus"]

@@ -162,7 +162,7 @@ class HostFacts:
     def certain_clock_offset_s(self) -> float:
         """The part of the clock offset that a slow answer cannot explain; 0 where all can be."""
         certain = max(0.0, abs(self.clock_offset_s) - self.round_trip_s / 2)
-        return certain if self.clock_offset_s >= 0 else -certain
+        return certain if self.clock_offset_s >= 0 else 0.0 - certain
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
         "topology": _topology(facts),
         "interconnects": list(facts.interconnects) if facts else [],
         "container_runtimes": list(facts.container_runtimes) if facts else [],
-        "clock_offset_s": round(facts.clock_offset_s, 3) if facts else None,
+        "clock_offset_s": round(facts.certain_clock_offset_s, 3) if facts else None,
         "round_trip_s": round(facts.round_trip_s, 3) if facts else None,
         "missing": list(facts.missing) if facts else [],
     }

@@ -150,6 +150,11 @@ class CaseResult:
         return frozenset(run.fingerprint for run in self.measured_runs if run.fingerprint)
 
     @property
+    def measured_hosts(self) -> frozenset[str]:
+        """That the figures come from, as far as they are known."""
+        return frozenset(host for run in self.measured_runs for host in run.hosts)
+
+    @property
     def gpu_memory_mib(self) -> int | None:
         """The largest of any repeat."""
         known = [r.gpu_memory_mib for r in self.measured_runs if r.gpu_memory_mib is not None]

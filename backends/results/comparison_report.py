@@ -258,7 +258,7 @@ def _exit_lines(comparison: Comparison) -> list[str]:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """One row per case: both medians with their n, ratio, verdict and what it rests on."""
+    """One row per case: both medians with their n, ratio, grades, verdict and what it rests on."""
     profiles = len({case.profile for case in comparison.cases}) > 1
     units = len({case.unit for case in comparison.cases}) > 1
     labels = compared_labels(comparison.cases)
@@ -280,6 +280,7 @@ def comparison_table(comparison: Comparison) -> Table:
             *_side(case.candidate),
             ratio_cell(case),
             interval_cell(case),
+            _grades(case),
             str(case.verdict),
             reason(case, comparison.threshold),
         )
@@ -291,6 +292,7 @@ def comparison_table(comparison: Comparison) -> Table:
         columns=(
             *(Column(heading, "left") for heading in headings),
             *figures,
+            Column("grades", "left", rank=3, below=True),
             Column("verdict", "left"),
             Column("why", "left", below=True),
         ),
@@ -360,6 +362,12 @@ def _side(case: CaseResult | None) -> tuple[str, str]:
     if case is None:
         return NOTHING, NOTHING
     return fixed(_median(case)), count_cell(case)
+
+
+def _grades(case: ComparedCase) -> str:
+    """``B → D``: a verdict says nothing of how far its figures can be trusted."""
+    sides = (case.baseline, case.candidate)
+    return " → ".join(side.grade if side and side.grade else NOTHING for side in sides)
 
 
 def _median(case: CaseResult | None) -> float | None:

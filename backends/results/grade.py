@@ -192,12 +192,17 @@ def _of_the_scaling(
 
 
 def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:
-    if all(map(tells_devices_alone, case.fingerprints)):  # or says nothing
+    if any(map(unrecorded, case.measured_runs)):
         yield _usual(Concern.UNKNOWN_ENVIRONMENT)
     if several(case.fingerprints):
         yield _usual(Concern.MIXED_ENVIRONMENT)
     elif base.fingerprints and several(case.fingerprints | base.fingerprints):
         yield _usual(Concern.OTHER_ENVIRONMENT)
+
+
+def unrecorded(run: RunResult) -> bool:
+    """Nothing is known of its environment but, maybe, which GPU it was."""
+    return not run.fingerprint or tells_devices_alone(run.fingerprint)
 
 
 def rules_of(case: CaseResult) -> frozenset[tuple[str, str]]:

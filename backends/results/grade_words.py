@@ -14,6 +14,7 @@ from backends.results.grade import (
     other_warnings,
     rules_of,
     slower_than,
+    unrecorded,
 )
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
 from backends.results.run_result import RunResult
@@ -338,9 +339,14 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
             "强制启动：忽略了预检发现的问题",
         )
     if concern is Concern.UNKNOWN_ENVIRONMENT:
+        runs = case.measured_runs
+        n, unknown = len(runs), sum(map(unrecorded, runs))
+        some = unknown < n
+        whose = f"the environment of {unknown} of {n} repeats" if some else "its environment"
+        whose_zh = f"{n} 次重复中有 {unknown} 次" if some else ""
         return (
-            "its environment is not recorded (driver, CUDA, image …)",
-            "没有环境记录（驱动、CUDA、镜像等）",
+            f"{whose} is not recorded (driver, CUDA, image …)",
+            f"{whose_zh}没有环境记录（驱动、CUDA、镜像等）",
         )
     if concern is Concern.MIXED_ENVIRONMENT:
         return (

@@ -60,6 +60,8 @@ class PastResult(Past):
     throughput: global samples/s in ``unit``, the median of ``repeats`` successful runs.
     half_width: relative, of the 95% interval; None for fewer than three repeats.
     speedup: over the base of its campaign; None without one, and of the base itself.
+    marks: what a speedup has beside it, as in every table; see
+        :func:`backends.results.layouts.cells.speedup_marks`.
     run_s: how long a run took, the median; None where nobody knows.
     """
 
@@ -70,6 +72,7 @@ class PastResult(Past):
     grade: Grade | None
     run_s: float | None
     speedup: float | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

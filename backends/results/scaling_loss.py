@@ -97,7 +97,7 @@ def scaling(group: Group) -> Scaling | None:
 
 def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
     """None where the hosts of one of them are not known."""
-    ours, theirs = (frozenset(h for r in c.measured_runs for h in r.hosts) for c in (case, base))
+    ours, theirs = case.measured_hosts, base.measured_hosts
     if not ours or not theirs:
         return None
     if ours == theirs:

@@ -30,6 +30,8 @@ _HOSTS = {
     NodeSet.WIDER: ("on the base's hosts and more", "基准的主机及更多主机"),
     NodeSet.OTHER: ("on other hosts than the base", "与基准不同的主机"),
 }
+_SOME_HOSTS = ("on some of the base's hosts", "基准的部分主机")
+_SOME_AND_OTHERS = ("on some of the base's hosts and others", "基准的部分主机及其他主机")
 
 
 def scaling_text(group: Group, lang: Lang = "en") -> str:
@@ -87,8 +89,8 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
     each = pick(lang, f"{speed} per device", f"每卡 {speed}")
     if case is base:
         return pick(lang, f"{case.case}, the base: {each}", f"{case.case}（基准）：{each}")
-    hosts = node_set(case, base)
-    told = [each, pick(lang, *_HOSTS[hosts])] if hosts else [each]
+    hosts = _hosts_words(case, base)
+    told = [each, pick(lang, *hosts)] if hosts else [each]
     explained = explain(case, base)
     if explained is not None and explained.profiled is not None:
         told.append(_measured_by(explained, lang))
@@ -101,6 +103,14 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
         f"{case.case}{efficiency}: {shares_text(explained, lang)}; {rest}",
         f"{case.case}{efficiency}：{shares_text(explained, lang)}；{rest}",
     )
+
+
+def _hosts_words(case: CaseResult, base: CaseResult) -> tuple[str, str] | None:
+    """None where the hosts of one of them are not known."""
+    found, ours, theirs = node_set(case, base), case.measured_hosts, base.measured_hosts
+    if found is NodeSet.OTHER and ours & theirs:
+        return _SOME_HOSTS if ours < theirs else _SOME_AND_OTHERS
+    return _HOSTS[found] if found else None
 
 
 def _measured_by(explained: Explanation, lang: Lang) -> str:

@@ -37,7 +37,8 @@ def disturbance_brief(found: Disturbance) -> str:
 
 
 def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
-    """``8 readings, 4.8 s, CV within a run 0.30%``, medians over the runs; empty of none."""
+    """``8 readings, 4.8 s, CV within a run 0.30%``, medians over the runs; empty of none.
+    ``4.8 s (of 1 of 2 repeats)`` where not all of them have one."""
     counts = sorted(run.used for run in runs if run.used)
     if not counts:
         return ""
@@ -45,17 +46,28 @@ def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
     number = str(few) if few == many else pick(lang, f"{few} to {many}", f"{few}至{many}")
     parts = [f"{number} {pick(lang, 'reading' if many == 1 else 'readings', '个读数')}"]
     if (seconds := typical(runs, lambda run: run.window_s)) is not None:
-        parts.append(f"{significant(seconds)} s")
+        of = _of_how_many([run.window_s for run in runs], lang)
+        parts.append(f"{significant(seconds)} s{of}")
     if (cv := typical(runs, lambda run: run.within_cv)) is not None:
-        parts.append(pick(lang, "CV within a run ", "单次运行内变异系数 ") + scatter(cv))
+        of = _of_how_many([run.within_cv for run in runs], lang)
+        parts.append(pick(lang, "CV within a run ", "单次运行内变异系数 ") + scatter(cv) + of)
     return pick(lang, ", ", "，").join(parts)
+
+
+def _of_how_many(figures: Sequence[float | None], lang: Lang) -> str:
+    """Empty where all of them are known."""
+    n, known = len(figures), sum(figure is not None for figure in figures)
+    if known == n:
+        return ""
+    return pick(lang, f" (of {known} of {n} repeats)", f"（{n} 次重复中的 {known} 次）")
 
 
 def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
     """``yes (no drift, step or stall)``, ``no, in 2 of 8 repeats``,
     ``not looked at (8 readings, it takes 10)``,
     ``no drift, step or stall stands out of readings that scatter by 20% (CV)``: whose scatter
-    is such that nobody would call them steady, and hides what is smaller."""
+    is such that nobody would call them steady, and hides what is smaller. The most of the repeats,
+    ``by up to 20% (CV, in repeat 2)`` where that is not their median."""
     if any(run.unit == BANDWIDTH for run in runs):
         return pick(
             lang,
@@ -85,13 +97,20 @@ def _even_or_not(runs: Sequence[RunResult], lang: Lang) -> str:
     """Of runs in which nothing was found."""
     if not runs:
         return ""
-    scattered = max((cv for run in runs if (cv := run.within_cv) is not None), default=0.0)
-    if scattered <= CV_RED:
+    usual = typical(runs, lambda run: run.within_cv)
+    worst = max(runs, key=lambda run: run.within_cv or 0.0)
+    most = worst.within_cv
+    if usual is None or most is None or most <= CV_RED:
         return pick(lang, "yes (no drift, step or stall)", "是（无漂移、阶跃或停顿）")
+    up_to, where, where_zh = "", "", ""
+    if scatter(most) != scatter(usual):
+        up_to, where = "up to ", f", in repeat {worst.repeat}"
+        where_zh = f"，第 {worst.repeat} 次重复"
     return pick(
         lang,
-        f"no drift, step or stall stands out of readings that scatter by {scatter(scattered)} (CV)",
-        f"读数离散达 {scatter(scattered)}（变异系数），其中看不出漂移、阶跃或停顿",
+        "no drift, step or stall stands out of readings that scatter by "
+        f"{up_to}{scatter(most)} (CV{where})",
+        f"读数离散达 {scatter(most)}（变异系数{where_zh}），其中看不出漂移、阶跃或停顿",
     )
 
 

@@ -65,9 +65,9 @@ async def replay(
 async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
     async with replay() as (app, pilot, watch):
         await until(pilot, lambda: "REPLAY ▶ ×10 0s of" in screen_text(app))
-        assert "succeeded" not in screen_text(app)
+        assert "✓ succeeded" not in screen_text(app)
         watch.now += 5.0
-        await until(pilot, lambda: "succeeded" in screen_text(app))
+        await until(pilot, lambda: "✓ succeeded" in screen_text(app))
         await until(pilot, lambda: "4,647.9" in screen_text(app))
         watch.now += 1000.0
         await until(pilot, lambda: "8/8 runs · finished" in screen_text(app))
@@ -176,13 +176,13 @@ async def test_what_the_disk_has_no_room_for_is_said_and_the_next_key_plays_on(
 
     async with replay(HUGE) as (app, pilot, watch):
         watch.now += 5.0
-        await until(pilot, lambda: "succeeded" in screen_text(app))
+        await until(pilot, lambda: "✓ succeeded" in screen_text(app))
         with monkeypatch.context() as disk:
             disk.setattr(os, "link", full)
             disk.setattr(shutil, "copyfile", full)
             await pilot.press("0")
             await until(pilot, lambda: "No space left on device" in screen_text(app))
-        assert "succeeded" in screen_text(app), "what was shown is shown"
+        assert "✓ succeeded" in screen_text(app), "what was shown is shown"
         await pilot.press("0")
         await until(pilot, lambda: "0/6 runs" in screen_text(app))
         watch.now += 1000.0
@@ -439,7 +439,7 @@ async def test_results_say_how_many_runs_count_and_how_many_were_profiled() -> N
     recorded = RECORDED.with_name("h200-x4-gpt-124m")
     async with replay(HUGE, recorded=recorded) as (app, pilot, watch):
         watch.now += 10_000.0
-        await until(pilot, lambda: "12 done, 3 of them profiled" in screen_text(app))
+        await until(pilot, lambda: "12 succeeded, 3 of them profiled" in screen_text(app))
         await pilot.press("4")
         await until(pilot, lambda: "9 counted, 3 profiled" in screen_text(app))
 

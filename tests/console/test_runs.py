@@ -65,7 +65,7 @@ async def test_runs_show_state_progress_rate_and_eta(workspace: FakeWorkspace) -
         row = next(r for r in screen_text(app).splitlines() if "1n8g b128 fp32 #1" in r)
         for part in ("▶ running", "node2", "50%", "2,930.8", "20s"):
             assert part in row
-        assert "▶ 3 at work · 5 to come · 0 done" in screen_text(app)
+        assert "▶ 3 at work · 5 to come · 0 succeeded" in screen_text(app)
 
 
 async def test_a_run_whose_program_has_ended_is_collecting(workspace: FakeWorkspace) -> None:
@@ -278,7 +278,7 @@ async def test_a_paused_run_says_who_and_since_when_and_the_same_key_lets_it_sta
 
 @given(
     st.lists(
-        st.sampled_from(["planned", "at work", "done", "failed", "cancelled", "skipped"]),
+        st.sampled_from(["planned", "at work", "succeeded", "failed", "cancelled", "skipped"]),
         min_size=1,
         max_size=9,
     )
@@ -290,7 +290,7 @@ def test_what_the_frame_counts_is_each_run_once(ends: list[str]) -> None:
         told.append(planned(run_id))
         if end not in ("planned", "skipped"):
             told.append(assigned(run_id))
-        if end == "done":
+        if end == "succeeded":
             told.append(succeeded(run_id))
         if end == "failed":
             told.append(ev.RunFailed(t=3.0, run_id=run_id, reason="x"))
@@ -298,13 +298,15 @@ def test_what_the_frame_counts_is_each_run_once(ends: list[str]) -> None:
             told.append(ev.RunCancelled(t=3.0, run_id=run_id))
     viewed = take(fold(told), Path("c"), now=5.0)
     for end, row in zip(ends, RunRows()(viewed), strict=True):
-        assert (end in row.cells[0].plain) is (end in ("planned", "failed", "cancelled", "skipped"))
+        assert (end in row.cells[0].plain) is (end != "at work")
     for end in ("failed", "cancelled", "skipped"):
         assert (f"{ends.count(end)} {end}" in viewed.summary) is (end in ends)
     said = summary(viewed).plain
     counted = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z ]+[a-z])", said)}
     expected = Counter("to come" if end == "planned" else end for end in ends)
     assert {word: number for word, number in counted.items() if number} == dict(expected)
+    ended = sum(expected[word] for word in ("succeeded", "failed", "cancelled", "skipped"))
+    assert viewed.summary.startswith(f"{ended}/{len(ends)} runs")  # as the header counts
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9))
@@ -315,7 +317,7 @@ def test_the_frame_tells_profiled_runs_from_those_that_count(profiled: list[bool
         told += [replace(planned(run_id), profiled=one), assigned(run_id), succeeded(run_id)]
     said = summary(take(fold(told), Path("c"), now=5.0)).plain
     uncounted = f", {sum(profiled)} of them profiled" if any(profiled) else ""
-    assert f"{len(profiled)} done{uncounted}" in said
+    assert f"{len(profiled)} succeeded{uncounted}" in said
     assert ("profiled" in said) is any(profiled)
 
 

@@ -16,7 +16,7 @@ import pytest
 from backends.hosts.host_facts import Sought
 from backends.hosts.probe import probe
 from backends.transports.pool import TransportPool
-from tests.support.campaigns import Bench
+from tests.support.campaigns import Bench, finish
 from tests.support.sshd import ServedHost, SshHosts, sshd_program
 
 HEADER = """\
@@ -188,6 +188,26 @@ def test_an_environment_is_in_hosts_the_campaign_its_report_and_comparisons(
     assert f"Baseline: power limit: 700 W, workdir: {revision[:12]}." in told
     assert f"Candidate: power limit: 500 W, workdir: {changed[:12]}." in told
     assert "The environments differ" not in dlperf(bench, "compare", before, before)
+
+
+async def test_what_was_recorded_at_first_stays_where_hosts_changed_or_are_out_of_reach(
+    equipped: list[Equipped], tmp_path: Path
+) -> None:
+    bench = Bench(tmp_path, [one.served.host for one in equipped])
+    controller = await bench.start("1n1g", lines=3)
+    await finish(controller)
+    record = controller.path / "environment.json"
+    first = record.read_text()
+    equipped[0].gpus(H100.replace("580.159.04", "590.1"))
+    equipped[1].served.stop()
+
+    again = await bench.workspace().resume(controller.path)
+    again.repeat(1)
+    await finish(again)
+    assert record.read_text() == first
+    report = (controller.path / "report.md").read_text().replace("\\", "")
+    assert "different environments" in report
+    await bench.close()
 
 
 def test_hosts_of_a_run_that_are_set_otherwise_are_noted_and_unknown_ones_are_not(

@@ -16,6 +16,7 @@ from backends.results.past_result import fastest
 from backends.use_cases import Workspace
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError, ProfileError, SelectionError
+from tui.campaign_words import MARKS
 from tui.cli.arguments import Parser, add_common
 from tui.cli.shared.campaign_remarks import fastest_document, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows
@@ -116,6 +117,9 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         )
     elif campaigns:
         print_rows(campaign_rows(campaigns, sizes, figures))
+        marks = {mark for figure in figures if figure is not None for mark in figure.marks}
+        for mark in sorted(marks):
+            say(f"{mark} {MARKS[mark]}")
         say(f"{_many(campaigns)}, {bytes_text(sum(sizes))} in {workspace.campaigns_dir}")
     else:
         tagged = "" if arguments.tag is None else f" with the tag {arguments.tag}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import time
 from pathlib import Path
 
 from backends.use_cases import Workspace
@@ -50,7 +51,7 @@ async def _leave(workspace: Workspace, path: Path, arguments: argparse.Namespace
     state = await asyncio.to_thread(workspace.state, path)
     writer = await asyncio.to_thread(workspace.writer, path)
     if state.finished or writer is not None:
-        kept = "nothing is left to do" if writer is None else kept_words(writer, workspace.clock())
+        kept = "nothing is left to do" if writer is None else kept_words(writer, time.time())
         say(f"{path.name}: {kept}")
         if arguments.json:
             print_campaign(path)

@@ -15,7 +15,7 @@ from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
-from tui.campaign_words import figure_words, lost_words, state_words
+from tui.campaign_words import MARKS, figure_words, lost_words, state_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
@@ -32,7 +32,7 @@ COLUMNS = (
     Column("name", "Campaign", None, ends=True),
     Column("runs", "Runs", 7, right=True),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
-    Column("speedup", "Speedup", 7, from_width=104, right=True, if_any=True),
+    Column("speedup", "Speedup", 7, from_width=104, most=9, right=True, if_any=True),
     Column("grade", "Gr", 2, if_any=True),
     Column("device", "Device", 16, from_width=130, most=32, if_any=True),
     Column("measures", "Measures", 18, from_width=150, most=52),
@@ -134,7 +134,9 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
         _, speedup, grade, device = figure_words(best)
         case = f"{f'{best.profile} ' * several}{best.label}"
         parts += [f"fastest {case}: {readable(best.throughput)} {best.unit}"]
-        parts += [f"speedup {speedup}"] if best.speedup is not None else []
+        why = ", ".join(MARKS[mark] for mark in best.marks)
+        why = f" ({why})" if why else ""
+        parts += [f"speedup {speedup}{why}"] if best.speedup is not None else []
         parts += [f"grade {grade}"] if best.grade is not None else []
         parts += [device] if best.devices else []
     parts += [summary.about.note] if summary.about.note else []

@@ -13,7 +13,7 @@ from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
-from backends.campaign.record.status_view import WARMING_UP, RunView, chart_series
+from backends.campaign.record.status_view import COLLECTING, WARMING_UP, RunView, chart_series
 from backends.hangs.remedy_words import remedy_line
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
@@ -83,7 +83,7 @@ def details_text(
         run_state(
             run.state,
             paused=run.paused,
-            collecting=run.collecting,
+            over=run.over,
             begun=begun,
             silent=silent,
             warming=run.doing == WARMING_UP,
@@ -136,7 +136,7 @@ def _why(text: Text, run: RunView, record: RunRecord) -> None:
         if record.exit_status is not None:
             text.append(f"  exit status {record.exit_status}", MUTED)
         text.append("\n")
-    elif run.collecting and not run.out_of_reach:
+    elif run.over == COLLECTING and not run.out_of_reach:
         text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
     elif run.state_text != str(run.state):
         text.append(f"{plain(run.state_text)}\n", MUTED if run.doing else WARN)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import (
+    COLLECTING,
     NO_READING,
     NO_READING_YET,
     WARMING_UP,
@@ -68,7 +69,8 @@ def _units(viewed: CampaignSnapshot | None) -> set[str]:
 
 
 def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
-    """ "2 at work · 5 to come · 12 done · 1 failed", for the frame. ``leaving``: a keeper is about
+    """ "2 at work · 5 to come · 12 succeeded · 1 failed", for the frame: all of the total, of
+    which the header counts those that ended. ``leaving``: a keeper is about
     to go on with it."""
     if viewed is None:
         return Text("")
@@ -85,7 +87,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     well = viewed.done - viewed.failed - viewed.cancelled
     uncounted = f", {viewed.profiled} of them profiled" if viewed.profiled else ""
     parts.append(
-        (f"{well} done{uncounted}", GOOD if viewed.finished and not viewed.failed else TEXT)
+        (f"{well} succeeded{uncounted}", GOOD if viewed.finished and not viewed.failed else TEXT)
     )
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
@@ -180,7 +182,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
             _state(
                 run.state,
                 run.paused,
-                run.collecting,
+                run.over,
                 run.elapsed_s is not None,
                 silence,
                 run.doing == WARMING_UP,
@@ -243,7 +245,7 @@ def _said(state: RunState, words: str) -> str:
     said = plain(words)
     for begin in (f"{state} ", f"{state}: ", f"{state}, "):
         said = said.removeprefix(begin)
-    return "" if said in (str(state), "collecting") else said
+    return "" if said in (str(state), COLLECTING) else said
 
 
 def _rate_style(run: RunView) -> str:
@@ -269,12 +271,12 @@ def _duration(seconds: float | None) -> Text:
 
 @lru_cache
 def _state(
-    state: RunState, paused: bool, collecting: bool, begun: bool, silent: str, warming: bool
+    state: RunState, paused: bool, over: str, begun: bool, silent: str, warming: bool
 ) -> Text:
     text = run_state(
         state,
         paused=paused,
-        collecting=collecting,
+        over=over,
         begun=begun,
         silent=bool(silent),
         warming=warming,

@@ -1,4 +1,4 @@
-"""What a campaign keeps rewriting: results.csv, results.json, report.md, environment.json."""
+"""What a campaign keeps rewriting: results.csv, results.json, report.md; and environment.json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backends import version
 from backends.campaign.folder.tags_and_note import read_about
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
-from backends.hosts.environment import environment_document
+from backends.hosts.environment import environment_document, with_what_was_unknown
 from backends.hosts.host_facts import HostSnapshot
 from backends.precheck.record import FOLDER, Precheck, PrecheckError, document, read_precheck
 from backends.precheck.words import precheck_markdown
@@ -23,11 +23,32 @@ REPORT = "report.md"
 PRECHECK = FOLDER
 
 
-def write_environment(path: Path, snapshots: Sequence[HostSnapshot], recorded_at: float) -> None:
-    """Record what the hosts are now; ``recorded_at`` in seconds since the epoch."""
-    document = environment_document(snapshots, version=version(), recorded_at=recorded_at)
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    write_in_campaign(path / ENVIRONMENT, text)
+def record_environment(path: Path, snapshots: Sequence[HostSnapshot], now: float) -> None:
+    """Record what the hosts were when the campaign began; ``now`` in seconds since the epoch.
+
+    Whoever goes on with it adds the hosts of which nothing was known, with when they were looked
+    at; what was recorded stays as it is.
+
+    Raises
+    ------
+    OSError: it cannot be written, or what was recorded cannot be read.
+    """
+    found = environment_document(snapshots, version=version(), recorded_at=now)
+    first = _recorded_first(path)
+    document = found if first is None else with_what_was_unknown(first, found)
+    if document != first:
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        write_in_campaign(path / ENVIRONMENT, text)
+
+
+def _recorded_first(path: Path) -> dict[str, Any] | None:  # JSON
+    """None: nothing was recorded, or it is damaged."""
+    try:
+        document = json.loads((path / ENVIRONMENT).read_text(encoding="utf-8"))
+        sound = all(isinstance(host["name"], str) for host in document["hosts"])
+    except (FileNotFoundError, ValueError, LookupError, TypeError):
+        return None
+    return document if sound else None
 
 
 def read_environment(path: Path) -> dict[str, Any]:  # JSON

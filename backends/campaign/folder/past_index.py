@@ -22,6 +22,7 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
 from backends.hosts.fingerprint import devices_of, joined
 from backends.results.case_result import CaseResult
+from backends.results.layouts.cells import speedup_marks
 from backends.results.past_result import Past, PastFailure, PastResult
 from backends.results.summary import Group, summarise
 from profiles.errors import DlperfError
@@ -180,6 +181,7 @@ def _past(
         grade=case.grade,
         run_s=median(took) if took else None,
         speedup=None if case is group.base_case else case.speedup,
+        marks=() if case is group.base_case else speedup_marks(case),
         **ran,
     )
 

@@ -45,7 +45,8 @@ class Role(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who writes a campaign. ``start_ticks``: field 22 of proc(5)'s stat, tells a reused pid.
-    ``since``: seconds since the epoch; 0: an older version does not say."""
+    ``since``: seconds since the epoch by the clock of its machine, also where the campaign's own is
+    that of simulated hosts; 0: an older version does not say."""
 
     user: str
     host: str
@@ -131,7 +132,7 @@ class CampaignLock:
             start_ticks=_start_ticks(os.getpid()),
             nonce=uuid.uuid4().hex,
             role=role,
-            since=clock(),
+            since=time.time(),
         )
 
     def holder(self) -> tuple[Holder | None, float] | None:

@@ -31,6 +31,8 @@ from profiles.format.case import Case
 NO_READING = "no reading"
 NO_READING_YET = f"{NO_READING} yet"
 WARMING_UP = "warming up"
+COLLECTING = "collecting"
+NOT_COLLECTED = "ended, not collected yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class RunView:
     brief: str = ""  # for a row: of one that waits, without what others wait for as well
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
     skipped: bool = False  # it was cancelled before it had started
+    over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that
 
 
 @dataclass(frozen=True)
@@ -166,12 +169,14 @@ class CampaignSnapshot:
     @property
     def eta_text(self) -> str:
         """ "ETA 41m", or nothing. "ETA 41m once node3 can be used": nobody knows when that is.
-        "ETA 41m of the others": than those that are paused."""
+        "ETA 41m of the others": than those that are paused. "ETA 41m of simulated time": for who
+        looks from outside, whose own time passes slower."""
+        flies = " of simulated time" * (self.simulated and self.read_only)
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
-            return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
+            return f"ETA {format_duration(self.after_that_s)}{flies} once {hosts} can be used"
         others = " of the others" * bool(self.paused)
-        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}{others}"
+        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}{flies}{others}"
 
 
 def _is_replay(kept_by: Holder | None) -> bool:
@@ -335,7 +340,8 @@ def _view(
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
-        at_work = doing = f"{run.state} when last seen {format_duration(now - _last_seen(run))} ago"
+        seen = f"{run.state} when last seen {format_duration(now - _last_seen(run))} ago"
+        at_work = doing = NOT_COLLECTED if run.collecting else seen
     else:
         trouble = trouble or _slow(run)
         doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
@@ -371,6 +377,7 @@ def _view(
         brief=_brief(run, now, waiting, trouble, expected),
         outlived=quiet_s is None and _outlived(run, now, expected),
         skipped=run.skipped,
+        over="" if not run.collecting else COLLECTING if watched else "ended",
     )
 
 
@@ -390,7 +397,7 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
             again = ", retrying" if watched else ""
             lost = f"{lost} {format_duration(now - since)} ago{again}"
         return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
-    return "collecting" if run.collecting and watched else ""
+    return COLLECTING if run.collecting and watched else ""
 
 
 def _last_seen(run: RunRecord) -> float:

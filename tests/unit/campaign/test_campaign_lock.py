@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,16 @@ def test_the_second_console_is_told_who_writes(tmp_path: Path) -> None:
     second.acquire()
     assert not first.owned()
     assert second.owned()
+
+
+def test_since_when_it_is_held_is_told_by_the_machines_clock_whatever_the_campaigns_is(
+    tmp_path: Path,
+) -> None:
+    before = time.time()
+    CampaignLock(tmp_path, lambda: time.time() + 3180).acquire()  # as simulated hosts' at 60x
+    holder = CampaignLock(tmp_path).living()
+    assert holder is not None
+    assert before <= holder.since <= time.time()
 
 
 @pytest.mark.parametrize("alive", [True, False])

@@ -74,6 +74,36 @@ def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, r
     assert "last seen" not in kept.state_text
 
 
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ({"eta_s": 60.0}, "ETA 1m00s{}"),
+        ({"eta_s": 60.0, "paused": 1}, "ETA 1m00s{} of the others"),
+        ({"after_that_s": 60.0, "blocked_by": ("n1",)}, "ETA 1m00s{} once n1 can be used"),
+    ],
+)
+def test_an_eta_of_simulated_time_says_so_to_who_looks_from_outside(
+    left: dict[str, Any], said: str
+) -> None:
+    for simulated, read_only in ((False, False), (False, True), (True, False), (True, True)):
+        state = replace(fold([planned(A), planned(B)]), simulated=simulated)
+        snapshot = replace(shown(state, 5.0, read_only=read_only), **left)
+        outside = " of simulated time" if simulated and read_only else ""
+        assert snapshot.summary.endswith(f" · {said.format(outside)}")
+
+
+def test_a_run_that_ended_on_its_hosts_is_not_said_to_run_while_nobody_collects_it() -> None:
+    state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A)])
+    state = fold([ev.RunOver(t=60.0, run_id=A)], state)
+    left = view(shown(state, 100.0, read_only=True), A)
+    assert (left.state_text, left.over) == ("ended, not collected yet", "ended")
+    assert (left.elapsed_s, left.eta_s) == (59.0, None)
+    keeper = Holder("u", "h", 1, 1, "n", Role.KEEPER)
+    for watched in (shown(state, 100.0), shown(state, 100.0, read_only=True, kept_by=keeper)):
+        kept = view(watched, A)
+        assert (kept.state_text, kept.over) == ("collecting", "collecting")
+
+
 def test_a_waiting_run_says_what_for() -> None:
     state = fold([planned(A)])
     assert view(shown(state, 0.0), A).state_text == "planned"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.index import list_campaigns
+from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.folder.tags_and_note import NOTE_CAP, read_about
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
@@ -24,6 +28,7 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
+from tui.screens.campaign_text import summary_words
 
 Campaign = Callable[..., Path]
 DAY = 86400.0
@@ -63,6 +68,37 @@ def test_they_are_listed_with_size_state_tags_and_note(cli: Cli, campaign: Campa
     assert [one["campaign"] for one in cli.document("campaigns", "ls", "--tag", "v100")] == ["done"]
     assert "no campaigns with the tag x" in cli("campaigns", "ls", "--tag", "x").err
     assert [one["tags"] for one in cli.document("status")] == [[], ["baseline", "v100"]]
+
+
+@pytest.mark.parametrize(
+    ("other", "marks"),
+    [
+        ({}, []),
+        ({"statistic": "median"}, ["‡"]),
+        ({"fingerprint": "B, driver 1"}, ["†"]),
+        ({"statistic": "median", "fingerprint": "B, driver 1"}, ["†", "‡"]),
+    ],
+)
+def test_a_speedup_in_the_list_has_the_marks_that_it_has_in_tables(
+    cli: Cli, campaign: Campaign, other: dict[str, str], marks: list[str]
+) -> None:
+    base = replace(succeeded("a"), fingerprint="A, driver 1")
+    wide = replace(base, run_id="b", throughput=190.0, **other)
+    two = replace(planned("b"), gpus_per_node=2)
+    path = campaign("c", planned("a"), two, assigned("a"), base, assigned("b"), wide, FINISHED)
+    answer = cli("campaigns", "ls")
+    (row,) = answer.rows
+    assert row[5] == " ".join(["1.90", *marks])
+    assert [line[0] for line in answer.err.splitlines() if line[0] in "†‡"] == marks
+    assert row[5] in cli("report", "c", "--layout", "speedup").out
+    (listed,) = cli.document("campaigns", "ls")
+    assert listed["fastest"]["speedup_marks"] == marks
+    past = PastIndex(cli.campaigns)
+    past.read()
+    (summary,) = list_campaigns(cli.campaigns, time.time)
+    below = summary_words(summary, BEGUN, {path: past.by_campaign[path]}).plain
+    assert f"speedup {row[5]}" in below
+    assert ("another rule than its base" in below) == ("‡" in marks)
 
 
 def test_without_an_action_they_are_listed_and_a_moved_one_by_both_its_names(

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tempfile
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.folder.artifacts import record_environment
 from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
 from backends.hosts.host_facts import HostSnapshot, HostState, Topology
 from backends.hosts.hosts_json import host_document
@@ -43,6 +49,21 @@ def test_hosts_json_has_the_documented_keys() -> None:
     assert document["topology"] == {"summary": "one GPU; mlx5_0 next to GPU0", "best": {}}
 
 
+@given(st.floats(-5, 5), st.floats(0, 5))
+def test_a_clock_offset_within_half_the_round_trip_is_nowhere_told(
+    offset_s: float, round_trip_s: float
+) -> None:
+    facts = dataclasses.replace(FACTS, clock_offset_s=offset_s, round_trip_s=round_trip_s)
+    host = dataclasses.replace(READY, facts=facts)
+    told = host_document(host)["clock_offset_s"]
+    (recorded,) = environment_document([host], version="1", recorded_at=0.0)["hosts"]
+    certain = max(0.0, abs(offset_s) - round_trip_s / 2)
+    assert abs(told) == pytest.approx(certain, abs=0.0005)
+    assert abs(recorded["clock_offset_s"]) == pytest.approx(certain)
+    if not certain:
+        assert (str(told), str(recorded["clock_offset_s"])) == ("0.0", "0.0")
+
+
 def test_an_unreachable_host_has_the_same_keys() -> None:
     document = host_document(AWAY)
     assert document.keys() == host_document(READY).keys()
@@ -78,6 +99,52 @@ def test_environment_json_records_what_lasts() -> None:
     assert "load1" not in ready
     assert ready["topology"]["links"] == [["X", "PIX"], ["PIX", "X"]]
     assert away["reason"] == "connection refused"
+
+
+def hosts_seen(known: dict[str, str | None]) -> list[HostSnapshot]:
+    """By name; the kernel of each, None: nobody reached it."""
+    return [
+        dataclasses.replace(AWAY, name=name)
+        if kernel is None
+        else dataclasses.replace(READY, name=name, facts=dataclasses.replace(FACTS, kernel=kernel))
+        for name, kernel in known.items()
+    ]
+
+
+KERNELS = st.sampled_from([None, "6.1", "6.2"])
+
+
+@given(looks=st.lists(st.dictionaries(st.sampled_from(["n1", "n2"]), KERNELS), min_size=1))
+def test_what_was_recorded_of_a_host_first_stays_whoever_goes_on_later(
+    looks: list[dict[str, str | None]],
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory)
+        for when, known in enumerate(looks):
+            record_environment(path, hosts_seen(known), float(when))
+        document = json.loads((path / "environment.json").read_text())
+    assert document["recorded_at"] == "1970-01-01T00:00:00+00:00"
+    for host in document["hosts"]:
+        seen = [(i, k) for i, known in enumerate(looks) if (k := known.get(host["name"]))]
+        when, kernel = seen[0] if seen else (0, None)
+        assert host.get("kernel") == kernel
+        if when:
+            assert host["recorded_at"] == f"1970-01-01T00:00:{when:02}+00:00"
+    assert {host["name"] for host in document["hosts"]} == {n for known in looks for n in known}
+
+
+def test_a_record_that_is_damaged_is_written_anew_and_one_that_cannot_be_read_is_not(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "environment.json"
+    for damage in ("", "{", "[]", '{"hosts": 1}', '{"hosts": [1]}', '{"hosts": [{"name": []}]}'):
+        record.write_text(damage)
+        record_environment(tmp_path, [READY], 0.0)
+        assert json.loads(record.read_text())["hosts"][0]["name"] == "n1"
+    record.unlink()
+    record.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        record_environment(tmp_path, [READY], 0.0)
 
 
 def test_the_fingerprint_changes_with_what_speed_depends_on_only() -> None:

@@ -158,6 +158,19 @@ def test_circumstances_lower_a_steady_figure(graded, fields, concern: Concern):
     assert graded(steady(), **fields) == (CEILINGS[concern], {concern})
 
 
+@pytest.mark.parametrize("unknown", range(8))
+@pytest.mark.parametrize("told", ["", "NVIDIA H200"])
+def test_every_repeat_whose_environment_nobody_recorded_counts(runs_of, unknown: int, told: str):
+    runs = runs_of("1n1g", steady(), fingerprint="NVIDIA H200, driver 580")
+    case, group = only(
+        [*(replace(run, fingerprint=told) for run in runs[:unknown]), *runs[unknown:]]
+    )
+    whose = "its environment" if unknown == 7 else f"the environment of {unknown} of 7 repeats"
+    line = f"{whose} is not recorded (driver, CUDA, image …)"
+    assert grade_reasons(case, group) == ([line] if unknown else [])
+    assert case.grade is (Grade.B if unknown else Grade.A)
+
+
 @pytest.mark.parametrize(("copied", "grade"), [(1, "C"), (5, "C"), (6, "D")])
 def test_copies_of_a_log_are_no_repeats_and_one_log_is_a_number(runs_of, copied: int, grade: str):
     runs = runs_of("1n1g", steady(), fingerprint="a")

@@ -355,7 +355,7 @@ def test_the_printed_ratio_is_of_the_medians_and_whose_the_interval_is_is_said(
     comparison = compare(runs_of("1n1g", ours), runs_of("1n1g", theirs))
     (case,) = comparison.cases
     (row,) = comparison_table(comparison).rows
-    shown, interval = row[-4], row[-3]
+    shown, interval = row[-5], row[-4]
     assert shown == fixed(statistics.median(theirs) / statistics.median(ours), 3)
     (told,) = comparison_document(comparison)["cases"]
     assert told["ratio_method"] == (case.interval and str(case.interval.method))
@@ -370,6 +370,21 @@ def test_the_printed_ratio_is_of_the_medians_and_whose_the_interval_is_is_said(
     elif interval != "–":
         low, high = map(float, interval.split(" … "))
         assert low <= float(shown) <= high
+
+
+def test_each_row_of_a_comparison_says_how_far_both_figures_can_be_trusted(runs_of):
+    ours = [*runs_of("1n1g", times(1.3, STEADY), simulated=True), *runs_of("1n4g", [None])]
+    theirs = [*runs_of("1n1g", STEADY, fingerprint="A, driver 1"), *runs_of("1n2g", [100, 120])]
+    comparison = compare(ours, theirs)
+    table = comparison_table(comparison)
+    place = [column.heading for column in table.columns].index("grades")
+    told = {row[0].split()[0]: row[place] for row in table.rows}
+    assert told == {"1n1g": "D → B", "1n2g": "– → D", "1n4g": "– → –"}
+    assert table.columns[place].below, "it is never left out for want of room"
+    documents = comparison_document(comparison)["cases"]
+    for case in documents:
+        grades = (case[f"{side}_grade"] or "–" for side in ("baseline", "candidate"))
+        assert told[case["case"]] == " → ".join(grades)
 
 
 def test_comparison_prints_what_its_verdict_rests_on(runs_of):

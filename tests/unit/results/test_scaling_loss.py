@@ -339,3 +339,19 @@ def test_a_campaign_of_one_case_scales_nothing(
     assert scaling_text(alone) == ""
     runs = runs_of("1n1g", [1.0, 2.0])
     assert "Scaling" not in render_report(ReportContext("c"), runs, summarise(runs))
+
+
+SOME_HOSTS = st.frozensets(st.sampled_from("abc"), min_size=1)
+
+
+@given(SOME_HOSTS, SOME_HOSTS)
+def test_words_of_hosts_say_what_the_sets_are(ours: frozenset[str], theirs: frozenset[str]) -> None:
+    group, _ = only([run("1n1g", 100.0, hosts=(*theirs,)), run("1n2g", 160.0, hosts=(*ours,))])
+    _, line = explained_lines(group)
+    said = line.partition("per device, ")[2]
+    if not ours & theirs:
+        assert said == "on other hosts than the base"
+    else:
+        assert said.startswith("on some of the base's hosts") == bool(theirs - ours)
+        assert said.endswith((" and more", " and others")) == bool(ours - theirs)
+    assert ("部分" in explained_lines(group, "zh")[1]) == bool(ours & theirs and theirs - ours)

@@ -26,6 +26,7 @@ def fastest_document(fastest: PastResult) -> dict[str, Any]:
         "throughput": fastest.throughput,
         "unit": fastest.unit,
         "speedup": fastest.speedup,
+        "speedup_marks": list(fastest.marks),
         "grade": fastest.grade,
         "devices": fastest.devices,
     }
