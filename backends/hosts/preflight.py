@@ -169,10 +169,12 @@ def differences(
 ) -> tuple[Finding, ...]:
     """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
     GPUs, where others do not."""
-    images = dict.fromkeys(image for own in facts.values() for image in _images(own))
-    compared = {**_COMPARED, **{f"image {image}": _id_of(image) for image in images}}
     remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
-    return tuple(_differing(facts, compared, remedy, on_gpus))
+    found = _differing(facts, _COMPARED, remedy, on_gpus)
+    for image in dict.fromkeys(image for own in facts.values() for image in _images(own)):
+        told = {name: own for name, own in facts.items() if image in _images(own)}  # not all asked
+        found += _differing(told, {f"image {image}": _id_of(image)}, remedy, on_gpus)
+    return tuple(found)
 
 
 def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
@@ -267,7 +269,7 @@ def _untold(host: Host, facts: HostFacts, found: Sequence[Finding]) -> Iterable[
 
 
 def _id_of(image: str) -> Callable[[HostFacts], str]:
-    return lambda facts: _images(facts).get(image, "")
+    return lambda facts: _images(facts)[image]
 
 
 def _away(host: Host, snapshot: HostSnapshot | None) -> Finding:

@@ -300,6 +300,10 @@ def test_one_name_for_two_images_is_told_with_their_digests() -> None:
         "image org/x:1 differs: sha256:111111111111 on n1, sha256:222222222222 on n2"
     )
     assert differences({"n1": known("n1", "1"), "n2": known("n2", "1")}) == ()
+    not_asked = dataclasses.replace(FACTS, boot_id="n0")
+    assert differences({"n0": not_asked, "n1": known("n1", "1")}) == ()
+    [said] = differences({"n0": not_asked, "n1": known("n1", "1"), "n2": known("n2", "2")})
+    assert said.what == finding.what
 
 
 def test_the_inventorys_interface_is_needed() -> None:
