@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import Callable
 
 from backends.campaign.plan.plan import Plan, want_of, wants_of
@@ -41,7 +42,9 @@ async def plan_preflight(
     await cluster.refresh(0.0, used)  # who had it may have let it go since
     await cluster.refresh(FRESH_S, hosts)
     given = cluster.pool, hosts, plan.cases, cluster.probed
-    return await preflight(*given, placement=plan.selection.placement, clock=clock)
+    person = f"{getpass.getuser()}@{cluster.login_host}"
+    placement = plan.selection.placement
+    return await preflight(*given, placement=placement, person=person, clock=clock)
 
 
 def _used(host: HostSnapshot) -> bool:

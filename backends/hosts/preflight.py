@@ -27,6 +27,7 @@ from backends.hosts.software import short_digest
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.installation import part
+from backends.remote.lease import WAIT
 from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 
@@ -42,6 +43,7 @@ async def preflight(
     snapshots: Iterable[HostSnapshot] | None = None,
     *,
     placement: Placement = Placement.FIRST,
+    person: str = "",
     clock: Callable[[], float] = time.time,
     token: str | None = None,
 ) -> tuple[Finding, ...]:
@@ -52,7 +54,8 @@ async def preflight(
 
     Parameters
     ----------
-    snapshots: fresh probes; None: probe now. token: for :func:`~backends.hosts.reach.reach`.
+    snapshots: fresh probes; None: probe now. person: who asks, as the leases of his runs name him,
+    "alice@login01". token: for :func:`~backends.hosts.reach.reach`.
 
     Raises
     ------
@@ -94,9 +97,10 @@ async def preflight(
             about = Bearing(only, ((host.name,),))
             findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY, bearing=about))
         if own.lease is not None:
-            what = f"held by {own.lease}: runs wait for it"
-            held = Finding(host.name, Level.WARN, what, own.lease.remedy, harmless=True)
-            findings.append(held)
+            ours = own.lease.of(person)
+            what = f"held by {f'our own {ours}' if ours else own.lease}: runs wait for it"
+            remedy = WAIT if ours else own.lease.remedy
+            findings.append(Finding(host.name, Level.WARN, what, remedy, harmless=True))
         findings += tuple(_untold(host, own, findings))
     findings += same_machines(facts)
     if nodes > 1 and len(known) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from types import SimpleNamespace
@@ -175,7 +176,7 @@ async def test_a_check_asks_the_hosts_of_its_plan_unless_they_have_just_answered
     assert snapshots(cluster)[1].probed_at == 1000.0, "it has no part in that plan"
     held = replace(snapshots(cluster)[0], probed_at=clock.now)
     assert held.facts is not None
-    lease = Lease("root@vm, campaign other", since=None)
+    lease = Lease("bob@vm, campaign other", since=None)
     held = replace(held, facts=replace(held.facts, lease=lease))
 
     async def answered(*_: object, **__: object) -> AsyncIterator[HostSnapshot]:
@@ -185,5 +186,11 @@ async def test_a_check_asks_the_hosts_of_its_plan_unless_they_have_just_answered
     await cluster.probe([held.name])
     [said] = [f for f in await plan_preflight(cluster, cast(Plan, plan), clock) if "held" in f.what]
     assert (said.level, said.harmless) == (Level.WARN, True)
-    assert "root@vm, campaign other" in said.what
+    assert "bob@vm, campaign other" in said.what
     assert said.remedy
+    mine = Lease(f"{getpass.getuser()}@{cluster.login_host}, campaign c, run r", run_id="r")
+    held = replace(held, facts=held.facts and replace(held.facts, lease=mine))
+    await cluster.probe([held.name])
+    [said] = [f for f in await plan_preflight(cluster, cast(Plan, plan), clock) if "held" in f.what]
+    assert said.what == "held by our own campaign c, run r: runs wait for it"
+    assert "ask them" not in said.remedy
