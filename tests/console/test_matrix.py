@@ -689,10 +689,11 @@ async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ende
     workspace: FakeWorkspace,
 ) -> None:
     """Nothing is offered that would be refused; the plan and preflight can be read meanwhile."""
-    async with console(small_workspace(workspace), LARGE) as (app, pilot):
+    small = small_workspace(workspace)
+    async with console(small, LARGE) as (app, pilot):
         begin(app, workspace, ("1n1g",))
         held = "held by our own campaign 2026-11-21-resnet50: runs wait for it"
-        workspace.findings = (FakeFinding("warn", held, "wait for its end", "node1"),)
+        small.findings = (FakeFinding("warn", held, "wait for its end", "node1"),)
         await open_matrix(app, pilot)
         assert "⏎ Preflight" in screen_text(app)
         await pilot.press("enter")
@@ -703,10 +704,10 @@ async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ende
         await pilot.press("enter", "F")
         await settled(app)
         assert isinstance(app.screen, StartDialog)
-        asked, workspace.findings = workspace.preflights, ()
+        asked, small.findings = small.preflights, ()
         workspace.clock.tick(3600)
         await until(pilot, partial(shows, app, "⏎ Start"))
-        assert workspace.preflights == asked + 1, "what it had is free now"
+        assert small.preflights == asked + 1, "what it had is free now"
         assert not shows(app, "held by our own campaign")
         assert not shows(app, "nothing starts from here")
 
