@@ -64,7 +64,7 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         shown = screen_text(app)
         assert "Matrix · cpu-smoke" in shown
         assert "6 cases × 1 = 6 runs · ≈2m00s · 3 of 4 hosts" in shown
-        assert "device-minutes; node3 busy" in shown.replace(" ││", " ")
+        assert "GPU-minutes; node3 busy" in shown.replace(" ││", " ")
 
 
 async def test_before_a_queue_has_told_its_hosts_any_case_may_be_marked_and_waits(
@@ -635,7 +635,7 @@ async def test_enter_checks_the_hosts_and_starts(workspace: FakeWorkspace) -> No
             "python3 is there",
         ]
         assert lines[here + 4 : here + 6] == ["✓ node[2-4]", "nothing to object"]
-        assert "6 runs · about 2m00s · about 11 device-minutes" in screen_text(app)
+        assert "6 runs · about 2m00s · about 11 GPU-minutes" in screen_text(app)
         assert not workspace.started
         await pilot.press("enter")
         await until(pilot, lambda: workspace.started and app.current_mode == "runs")

@@ -123,6 +123,7 @@ class CampaignSnapshot:
     tried_again: int = 0  # of all
     blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
     after_that_s: float | None = None  # what all of it takes once these can be used
+    no_eta: str = ""  # why nobody knows when it ends, where that has a name: "dgx1 is out of reach"
 
     @property
     def deserted(self) -> bool:
@@ -165,13 +166,17 @@ class CampaignSnapshot:
 
     @property
     def eta_text(self) -> str:
-        """ "ETA 41m", or nothing. "ETA 41m once node3 can be used": nobody knows when that is.
-        "ETA 41m of the others": than those that are paused."""
+        """ "ETA 41m", or nothing; "no ETA: dgx1 is out of reach".
+
+        "ETA 41m once node3 can be used": nobody knows when that is. "ETA 41m of the others": than
+        those that are paused.
+        """
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
             return f"ETA {format_duration(self.after_that_s)} once {hosts} can be used"
-        others = " of the others" * bool(self.paused)
-        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}{others}"
+        if self.eta_s is None:
+            return f"no ETA: {self.no_eta}" if self.no_eta else ""
+        return f"ETA {format_duration(self.eta_s)}{' of the others' * bool(self.paused)}"
 
 
 def _is_replay(kept_by: Holder | None) -> bool:
@@ -251,7 +256,23 @@ def take(
         tried_again=tried_again(every, latest),
         blocked_by=blocked_by,
         after_that_s=left_s if blocked_by else None,
+        no_eta=_no_eta(views, blocked_by) if estimated and to_do and left_s is None else "",
     )
+
+
+def _no_eta(views: Sequence[RunView], blocked_by: Sequence[str]) -> str:
+    """Why nobody knows when the last of these runs has ended; nothing where no estimate was given
+    of one of them, which its profile says from the beginning."""
+    lost = sorted({host for view in views for host in view.out_of_reach})
+    if lost:
+        return f"{fold_nodeset(lost)} {'is' if len(lost) == 1 else 'are'} out of reach"
+    if blocked_by:
+        return f"{fold_nodeset(blocked_by)} cannot be used"
+    if any(view.silent_s is not None for view in views):
+        return "a run is silent"
+    if any(view.outlived for view in views):
+        return "a run is overdue"
+    return ""
 
 
 class Kept:
@@ -459,7 +480,9 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
             needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
             return f"needs {needs}, {waiting.known} can be used"
         case WaitKind.BUSY:
-            return f"waiting for {hosts}"
+            of = f"{'one' if waiting.nodes == 1 else waiting.nodes} of " if waiting.nodes else ""
+            away = f" ({fold_nodeset(waiting.away)} out of reach)" if waiting.away else ""
+            return f"waiting for {of}{hosts}{'' if brief else away}"
         case WaitKind.SETTLING:
             return "settling"
         case WaitKind.BEHIND:
