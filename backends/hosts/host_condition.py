@@ -158,7 +158,7 @@ def _set_otherwise(facts: HostFacts) -> Iterable[_Found]:
         yield (
             Level.WARN,
             f"has different GPUs: {', '.join(sorted(models))}",
-            "the slowest sets the pace; leave the host out, or say so with the result",
+            "a run is as fast as its slowest GPU; leave the host out, or say so with the result",
         )
 
 

@@ -173,7 +173,8 @@ def differences(
 ) -> tuple[Finding, ...]:
     """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
     GPUs, where others do not."""
-    remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
+    pace = "of a run over several hosts the slowest or oldest sets the pace"
+    remedy = f"{pace}, and repeats elsewhere differ; make them alike, or leave hosts out"
     found = _differing(facts, _COMPARED, remedy, on_gpus)
     for image in dict.fromkeys(image for own in facts.values() for image in _images(own)):
         told = {name: own for name, own in facts.items() if image in _images(own)}  # not all asked

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign.record.status_view import waiting_text
+from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
 from backends.engines.hosts_schedule import MOST_PLAYED, ends_at, schedule_on, timeline

@@ -202,6 +202,7 @@ def test_hosts_that_differ_are_named_by_what_they_have() -> None:
     (finding,) = differences({"node1": FACTS, "node2": third, "node3": other})
     assert finding.level is Level.WARN
     assert finding.what == "GPU driver differs: 580.1 on node[1-2], 550.2 on node3"
+    assert finding.remedy.startswith("of a run over several hosts the slowest")
 
 
 def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
@@ -212,6 +213,7 @@ def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
     assert (finding.host, finding.level) == ("", Level.WARN)
     assert finding.what == "GPU model differs: V100 on n[1,3], H200 on n2"
     assert "hosts of one kind" in finding.remedy
+    assert "pace" not in finding.remedy
     assert finding.bearing is not None
     assert [finding.bearing.concerns("p", [name], {}) for name in ("n1", "n2", "login")] == [
         True,
