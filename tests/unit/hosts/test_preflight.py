@@ -481,6 +481,7 @@ async def test_runs_that_may_get_either_of_two_gpu_models_are_warned_of(
     ]
     findings = await preflight(Pool(shell), hosts, [planned(devices=devices)], snapshots)
     assert any("GPU model differs" in finding.what for finding in findings) is warned
+    assert not any("pace" in finding.remedy for finding in findings), "of no run on one host"
 
 
 async def test_without_snapshots_the_hosts_are_probed_now(shell: Any, tmp_path: Path) -> None:
