@@ -153,17 +153,18 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
         outdated = "before our run began"
     elif facts.of_a_moment and had:
         outdated = "before our run ended"
+    judged = facts.without_load(warm=True) if outdated else facts
     facts = facts.without_load() if outdated else facts
     ours = [run.run_id for run in there]
     our_gpus = {gpu for run in there for gpu in run.devices_on(host.name)}
     state, reason = host.state, host.reason
     if state is not HostState.PROBING:
-        state, reason = state_of(facts, ours=ours)
+        state, reason = state_of(judged, ours=ours)
     return replace(
         host,
         state=state,
         reason=reason,
         facts=facts,
-        concerns=concerns(facts, ours=ours, our_gpus=our_gpus),
+        concerns=concerns(judged, ours=ours, our_gpus=our_gpus),
         outdated=outdated,
     )

@@ -153,15 +153,16 @@ class HostFacts:
             nccl_library="",
         )
 
-    def without_load(self) -> HostFacts:
-        """What it is made of and who was seen there, without what it was at when it was asked."""
+    def without_load(self, *, warm: bool = False) -> HostFacts:
+        """What it is made of and who was seen there, without what it was at when it was asked;
+        ``warm``: with how hot its GPUs were, which is the host's own trouble."""
         gpus = (
             replace(
                 gpu,
                 memory_used_mib=None,
                 utilization_pct=None,
                 power_w=None,
-                temperature_c=None,
+                temperature_c=gpu.temperature_c if warm else None,
                 sm_clock_mhz=None,
             )
             for gpu in self.gpus

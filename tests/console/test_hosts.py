@@ -162,6 +162,23 @@ def test_what_a_run_of_ours_does_is_never_told_as_somebody_elses(
     assert left or active or not gone
 
 
+@pytest.mark.parametrize("later_s", [2.0, 60.0])
+def test_what_is_wrong_with_a_host_is_not_forgotten_with_the_load(
+    workspace: FakeWorkspace, later_s: float
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
+    controller = workspace.controller(plan)
+    workspace.clock.tick(10.0 if later_s > 40 else 1.0)
+    hot, *others = facts().gpus
+    found = replace(facts(), gpus=(replace(hot, temperature_c=88), *others))
+    probed = replace(known_host("node1", "", found), probed_at=workspace.clock())
+    workspace.clock.tick(later_s)
+    [host] = OwnLeases().of([probed], controller.snapshot())
+    assert host.outdated
+    assert host.state is HostState.DEGRADED
+    assert "GPU0 is hot: 88 °C" in note(host).plain
+
+
 def _on(live: CampaignSnapshot, host: str) -> list[RunRecord]:
     return [run for run in live.state.runs.values() if run.state.active and host in run.hosts]
 
