@@ -224,10 +224,12 @@ async def test_a_host_that_a_run_of_ours_has_lost_says_so_before_anybody_asks_it
         assert f"our run {run.label} is on it; connection lost 16s ago" in detail(app)
         assert "it had 8 × Tesla V100-SXM2-16GB when it last told" in detail(app)
         assert "1 unreachable" in screen_text(app)
+        assert "4 hosts 32 GPUs (node1 out of reach)" in screen_text(app)
         controller.state = apply(controller.state, replace(lost, lost=False))
         tick(app)
         assert "connection lost" not in detail(app)
         assert "1 unreachable" not in screen_text(app)
+        assert "out of reach" not in screen_text(app)
 
 
 async def test_a_host_that_our_run_has_left_is_asked_again_at_once(
