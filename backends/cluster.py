@@ -232,7 +232,8 @@ class Cluster:
     ) -> None:
         """Look at hosts (default: all); :meth:`snapshots` follows as answers arrive.
 
-        ``sought``: where to look for software. What the operator would not answer at an earlier
+        ``sought``: where to look for software, and again where they were looked at for it before.
+        What the operator would not answer at an earlier
         login is asked again.
         """
         self.pool.ask_again()
@@ -244,7 +245,7 @@ class Cluster:
             hosts = [host for host in self._all_hosts() if host.name in names]
         for host in hosts:
             self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
-        await self._probe(hosts, sought)
+        await self._probe(hosts, self._and_before(hosts, sought))
 
     async def _probe_queue(self) -> None:
         before = self._known
@@ -300,7 +301,14 @@ class Cluster:
             if not all(host.name in self._known for host in hosts):
                 await self.learn_hosts()
             return
-        await self._probe([host for host in hosts if not self._knows(host, sought)], sought)
+        new = [host for host in hosts if not self._knows(host, sought)]
+        await self._probe(new, self._and_before(new, sought))
+
+    def _and_before(self, hosts: Sequence[Host], sought: Sequence[Sought]) -> Sequence[Sought]:
+        """With what was sought on any of them before, lest it be forgotten."""
+        facts = (known.facts for host in hosts if (known := self._known.get(host.name)) is not None)
+        before = chain.from_iterable(found.sought for found in facts if found is not None)
+        return tuple(dict.fromkeys((*sought, *before)))
 
     def _knows(self, host: Host, sought: Sequence[Sought]) -> bool:
         known = self._known.get(host.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import Callable
 
 from backends.campaign.plan.plan import Plan, want_of, wants_of
@@ -10,7 +11,7 @@ from backends.cluster import Cluster
 from backends.engines.choice import why_never
 from backends.engines.engine import Wanted
 from backends.engines.refusal import Refusal
-from backends.hosts.host_facts import AWAY
+from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
 from backends.hosts.image_pull import pull_images
 from backends.hosts.preflight import preflight
 from backends.hosts.preflight_finding import Finding, Level, Say
@@ -37,9 +38,18 @@ async def plan_preflight(
     hosts = [host for host in plan.hosts if cluster.snapshot(host).state not in AWAY]
     if fetched := await pull_images(cluster.pool, hosts, plan.cases, say or _unsaid):
         await cluster.probe(fetched, sought=sought_for(plan.cases))  # what it is, the image tells
+    used = [host for host in hosts if _used(cluster.snapshot(host))]
+    await cluster.refresh(0.0, used)  # who had it may have let it go since
     await cluster.refresh(FRESH_S, hosts)
     given = cluster.pool, hosts, plan.cases, cluster.probed
-    return await preflight(*given, placement=plan.selection.placement, clock=clock)
+    person = f"{getpass.getuser()}@{cluster.login_host}"
+    placement = plan.selection.placement
+    return await preflight(*given, placement=placement, person=person, clock=clock)
+
+
+def _used(host: HostSnapshot) -> bool:
+    """Somebody had it when it was asked, whether that was a run of ours or not."""
+    return host.state is HostState.BUSY or host.lease is not None
 
 
 def _unsaid(_line: str) -> None:

@@ -11,6 +11,8 @@ from backends.campaign.record.run_state import RunState
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
 from backends.remote.lease import Lease
+from backends.transports.transport import Problem
+from profiles.durations import format_duration
 
 if TYPE_CHECKING:
     from backends.campaign.record.run_record import RunRecord
@@ -23,12 +25,13 @@ class OwnLeases:
 
     def __init__(self) -> None:
         self._called: Mapping[str, str] = {}
-        self._made: dict[str, tuple[HostSnapshot, tuple[RunRecord, ...], HostSnapshot]] = {}
+        self._made: dict[str, tuple[HostSnapshot, tuple[object, ...], HostSnapshot]] = {}
 
     def of(
-        self, hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None
+        self, hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None, now: float | None = None
     ) -> tuple[HostSnapshot, ...]:
-        """``live``: the campaign at work; None: none is."""
+        """``live``: the campaign at work; None: none is. ``now``: seconds since the epoch, by the
+        clock of the probes; None: how long ago something was is not told."""
         hosts = tuple(hosts)
         if live is None:
             return hosts
@@ -40,23 +43,30 @@ class OwnLeases:
             if run.state.active or (run.ended_at is not None and run.ended_at >= oldest):
                 for name in run.hosts:
                     there.setdefault(name, []).append(run.run_id)
-        return tuple(self._of(host, there.get(host.name, ()), runs) for host in hosts)
+        return tuple(self._of(host, there.get(host.name, ()), runs, now) for host in hosts)
 
     def _of(
-        self, host: HostSnapshot, there: Iterable[str], runs: Mapping[str, RunRecord]
+        self,
+        host: HostSnapshot,
+        there: Iterable[str],
+        runs: Mapping[str, RunRecord],
+        now: float | None,
     ) -> HostSnapshot:
         """``there``: the runs that are there, or were when it was asked or since."""
         known = tuple(runs[name] for name in dict.fromkeys((*there, *_met(host))) if name in runs)
-        if host.state in AWAY:
+        lost = _lost(host, known, now)
+        if host.state in AWAY or lost:
             known = tuple(run for run in known if run.state.active)
         if not known or host.partitions:
             return host
         seen, of_these, made = self._made.get(host.name, (None, (), host))
-        if seen is not host or of_these != known:
+        if seen is not host or of_these != (lost, *known):
             called = self._called.get(known[0].run_id, known[0].run_id)
-            away = replace(host, reason=f"our run {called} is on it; {host.reason or 'no answer'}")
-            made = away if host.state in AWAY else _as_of_now(host, known)
-            self._made[host.name] = (host, known, made)
+            away = _out_of_reach(host, lost) if lost else host
+            named = f"our run {called} is on it; {away.reason or 'no answer'}"
+            made = _as_of_now(host, known)
+            made = replace(away, reason=named) if away.state in AWAY else made
+            self._made[host.name] = (host, (lost, *known), made)
         return made
 
 
@@ -75,6 +85,44 @@ def back_again(hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None) -> 
     return there
 
 
+def left_since(hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None) -> set[str]:
+    """Those that a run of ours has left since they were asked, and that no other one has."""
+    left: set[str] = set()
+    taken: set[str] = set()
+    asked = {host.name: host.probed_at for host in hosts if host.probed_at is not None}
+    for run in live.state.runs.values() if live is not None else ():
+        if run.state.active:
+            taken.update(run.hosts)
+        elif run.ended_at is not None:
+            end = run.ended_at
+            left.update(name for name in run.hosts if end >= asked.get(name, math.inf))
+    return left - taken
+
+
+def _lost(host: HostSnapshot, known: Iterable[RunRecord], now: float | None) -> str:
+    """Since when the campaign at work has no contact, in words; empty where it has, or where the
+    host was asked later than that."""
+    for run in known if host.state not in AWAY else ():
+        since, reason = run.lost_hosts.get(host.name, (-math.inf, ""))
+        if run.state.active and since >= (host.probed_at or 0.0):
+            ago = "" if now is None else f" {format_duration(max(0.0, now - since))} ago"
+            return f"{reason or Problem.LOST}{ago}"
+    return ""
+
+
+def _out_of_reach(host: HostSnapshot, reason: str) -> HostSnapshot:
+    """As a probe would have it."""
+    return HostSnapshot(
+        host.name,
+        host.address,
+        HostState.UNREACHABLE,
+        reason,
+        slots=host.slots,
+        probed_at=host.probed_at,
+        seen=host if host.tells else host.seen,
+    )
+
+
 def _met(host: HostSnapshot) -> Iterable[str]:
     """The runs that the probe met there."""
     if host.facts is not None:
@@ -90,20 +138,33 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     asked = host.probed_at or 0.0
     over = {run.run_id: run for run in known if run.state.ended and (run.ended_at or 0) >= asked}
     there = [run for run in known if run.state.active]
+    had = [run for run in over.values() if (run.launched_at or asked) < asked]
     lease = host.lease
     if lease is not None and (lease.run_id in over or not lease.by_a_run):
         # Where no note could be left the host cannot tell whose lease it is.
-        had = [run for run in over.values() if (run.launched_at or asked) < asked]
         lease = None if lease.run_id in over or had else lease
     # A run that was started has it, whoever did when the host was asked.
     if there and (lease is None or any(run.launched_at is not None for run in there)):
         lease = Lease(f"run {there[0].run_id}", run_id=there[0].run_id)
     left = tuple(p for p in host.facts.gpu_processes if p.run_id not in over)
     facts = replace(host.facts, lease=lease, gpu_processes=left)
+    outdated = ""
+    if facts.of_a_moment and any(run.launched_at and run.launched_at >= asked for run in there):
+        outdated = "before our run began"
+    elif facts.of_a_moment and had:
+        outdated = "before our run ended"
+    judged = facts.without_load(warm=True) if outdated else facts
+    facts = facts.without_load() if outdated else facts
     ours = [run.run_id for run in there]
+    our_gpus = {gpu for run in there for gpu in run.devices_on(host.name)}
     state, reason = host.state, host.reason
     if state is not HostState.PROBING:
-        state, reason = state_of(facts, ours=ours)
+        state, reason = state_of(judged, ours=ours)
     return replace(
-        host, state=state, reason=reason, facts=facts, concerns=concerns(facts, ours=ours)
+        host,
+        state=state,
+        reason=reason,
+        facts=facts,
+        concerns=concerns(judged, ours=ours, our_gpus=our_gpus),
+        outdated=outdated,
     )

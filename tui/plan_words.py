@@ -14,6 +14,8 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import significant
 from profiles.counted import counted
 from profiles.durations import format_duration
+from profiles.format.host_capacity import HostCapacity
+from profiles.format.profile import Profile
 from tui.backend_protocols import DryRun
 from tui.text import number, plain
 
@@ -77,14 +79,21 @@ def price_text(plan: Plan) -> str:
     """ "about 12.5 GPU-hours, costs 31.25 to 50", "about 11 device-minutes"; "at least": repeats go
     on until it is known."""
     price = plan_price(plan)
-    gpus = all(planned.profile.devices == "gpu" for planned in plan.cases)
-    device = "GPU" if gpus else "device"
+    device = device_word([planned.profile for planned in plan.cases], plan.capacities)
     if price is None:
         return f"an unknown number of {device}-hours"
     least = "at least" if price.at_least else "about"
     known = sum(planned.measured_s is not None for planned in plan.cases)
     source = f", {estimate_source(known, len(plan.cases))}" if known else ""
     return f"{least} {device_time(price.device_hours, device)}{_cost(price)}{source}"
+
+
+def device_word(profiles: Iterable[Profile], hosts: Sequence[HostCapacity]) -> str:
+    """ "GPU" where all of them can be on nothing else, or use what there is and every host has
+    GPUs; else "device"."""
+    gpus = bool(hosts) and all(host.gpus for host in hosts)
+    only = (one.devices == "gpu" or (gpus and not one.on_cpus) for one in profiles)
+    return "GPU" if all(only) else "device"
 
 
 def estimate_source(measured: int, cases: int) -> str:

@@ -76,7 +76,8 @@ class WaitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a run waits and for which hosts. ``known``: how many hosts could take it at all;
+    """Why a run waits and for which hosts: ``nodes`` of them, where fewer than all do (0: all).
+    ``away``: others that are out of reach. ``known``: how many hosts could take it at all;
     ``expected_at``: when a queue expects to give them, seconds since the epoch. ``ending``: it is
     to be cancelled, and that waits for the same."""
 
@@ -88,6 +89,7 @@ class Waiting:
     known: int = 0
     expected_at: float | None = None
     ending: bool = False
+    away: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,9 +89,13 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
             gpus_per_node=want.gpus_per_node,
             known=len(fitting),
         )
-    full = [o for o in fitting if not (want.pack and o.room(now) >= want.gpus_per_node)]
+    usable = [o for o in fitting if not o.unusable]
+    full = [o for o in usable if not (want.pack and o.room(now) >= want.gpus_per_node)]
     if busy := tuple(o.name for o in full if o.busy):
-        return Waiting(WaitKind.BUSY, busy)
+        free = sum(not (o.busy or any(use.until > now for use in o.uses)) for o in usable)
+        lacks = max(1, want.nodes - free)
+        away = tuple(o.name for o in blocked if o.away_s is not None)
+        return Waiting(WaitKind.BUSY, busy, nodes=lacks if lacks < len(busy) else 0, away=away)
     if any(use.until > now for o in full for use in o.uses):
         return Waiting(WaitKind.SETTLING)
     return Waiting(WaitKind.BEHIND)

@@ -35,10 +35,12 @@ def state_of(facts: HostFacts, *, ours: Collection[str] = ()) -> tuple[HostState
     return (HostState.READY, "") if worst is None else (HostState.DEGRADED, worst.what)
 
 
-def concerns(facts: HostFacts, *, ours: Collection[str] = ()) -> tuple[Concern, ...]:
+def concerns(
+    facts: HostFacts, *, ours: Collection[str] = (), our_gpus: Collection[int] = ()
+) -> tuple[Concern, ...]:
     """What an operator should know before measuring there, the gravest first.
 
-    ``ours``: the runs there that whoever looks knows of, by run id.
+    ``ours``: the runs there that whoever looks knows of, by run id; ``our_gpus``: what they have.
     """
     light = [
         (what, remedy) for _, what, remedy in (*_lease_findings(facts), *_set_otherwise(facts))
@@ -47,7 +49,7 @@ def concerns(facts: HostFacts, *, ours: Collection[str] = ()) -> tuple[Concern, 
     grave = _degrading("", facts, Bearing(), gpus_needed=False)
     return (
         *(Concern(it.what, it.remedy, degrades=True) for it in grave),
-        *(Concern(what, remedy) for what, remedy in (*light, *_occupied(facts, ours))),
+        *(Concern(what, remedy) for what, remedy in (*light, *_occupied(facts, ours, our_gpus))),
     )
 
 
@@ -65,12 +67,14 @@ def _degrading(
     yield from (Finding(name, *found, harmless=True) for found in _clock(facts))
 
 
-def _occupied(facts: HostFacts, ours: Collection[str]) -> Iterable[tuple[str, str]]:
+def _occupied(
+    facts: HostFacts, ours: Collection[str], our_gpus: Collection[int]
+) -> Iterable[tuple[str, str]]:
     runs = sorted({p.run_id for p in facts.gpu_processes if p.run_id} - {*ours})
     if runs:
         remedy = "page 3 shows it where it is of this campaign; dlperf-tui sweep finds any other"
         yield f"our run {', '.join(runs)} is on its GPUs", remedy
-    used = {process.gpu_index for process in facts.gpu_processes}
+    used = {*our_gpus, *(process.gpu_index for process in facts.gpu_processes)}
     for gpu in facts.gpus:
         held = gpu.memory_used_mib or 0
         if gpu.index not in used and held > _UNEXPLAINED_MEMORY_MIB:
@@ -154,7 +158,7 @@ def _set_otherwise(facts: HostFacts) -> Iterable[_Found]:
         yield (
             Level.WARN,
             f"has different GPUs: {', '.join(sorted(models))}",
-            "the slowest sets the pace; leave the host out, or say so with the result",
+            "a run is as fast as its slowest GPU; leave the host out, or say so with the result",
         )
 
 

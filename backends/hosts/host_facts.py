@@ -153,6 +153,22 @@ class HostFacts:
             nccl_library="",
         )
 
+    def without_load(self, *, warm: bool = False) -> HostFacts:
+        """What it is made of and who was seen there, without what it was at when it was asked;
+        ``warm``: with how hot its GPUs were, which is the host's own trouble."""
+        gpus = (
+            replace(
+                gpu,
+                memory_used_mib=None,
+                utilization_pct=None,
+                power_w=None,
+                temperature_c=gpu.temperature_c if warm else None,
+                sm_clock_mhz=None,
+            )
+            for gpu in self.gpus
+        )
+        return replace(self, load1=math.nan, gpus=tuple(gpus))
+
     @property
     def of_a_moment(self) -> bool:
         """Load and free memory are known."""
@@ -184,7 +200,8 @@ class HostSnapshot:
 
     ``probed_at``: when all this was so, seconds since the epoch; None: it was never asked.
     ``partitions``: of the queue that it is in; then all is what that queue tells of it.
-    ``seen``: of one that does not tell what it has, when it last did.
+    ``seen``: of one that does not tell what it has, when it last did. ``outdated``: what has made
+    its load another one since it was asked, "before our run ended"; the facts are without it then.
     """
 
     name: str
@@ -199,6 +216,7 @@ class HostSnapshot:
     partitions: tuple[str, ...] = ()
     reservation: str = ""  # that holds it now
     seen: HostSnapshot | None = None
+    outdated: str = ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -216,7 +234,8 @@ class HostSnapshot:
     @property
     def recorded(self) -> bool:
         """What is known of it was known when a campaign began; nobody has looked since."""
-        return self.facts is not None and not (self.facts.of_a_moment or self.partitions)
+        told = self.partitions or self.outdated
+        return self.facts is not None and not (self.facts.of_a_moment or told)
 
     @property
     def state_word(self) -> str:

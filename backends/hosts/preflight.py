@@ -27,6 +27,7 @@ from backends.hosts.software import short_digest
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.installation import part
+from backends.remote.lease import WAIT
 from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 
@@ -42,6 +43,7 @@ async def preflight(
     snapshots: Iterable[HostSnapshot] | None = None,
     *,
     placement: Placement = Placement.FIRST,
+    person: str = "",
     clock: Callable[[], float] = time.time,
     token: str | None = None,
 ) -> tuple[Finding, ...]:
@@ -52,7 +54,8 @@ async def preflight(
 
     Parameters
     ----------
-    snapshots: fresh probes; None: probe now. token: for :func:`~backends.hosts.reach.reach`.
+    snapshots: fresh probes; None: probe now. person: who asks, as the leases of his runs name him,
+    "alice@login01". token: for :func:`~backends.hosts.reach.reach`.
 
     Raises
     ------
@@ -94,9 +97,10 @@ async def preflight(
             about = Bearing(only, ((host.name,),))
             findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY, bearing=about))
         if own.lease is not None:
-            what = f"held by {own.lease}: runs wait for it"
-            held = Finding(host.name, Level.WARN, what, own.lease.remedy, harmless=True)
-            findings.append(held)
+            ours = own.lease.of(person)
+            what = f"held by {f'our own {ours}' if ours else own.lease}: runs wait for it"
+            remedy = WAIT if ours else own.lease.remedy
+            findings.append(Finding(host.name, Level.WARN, what, remedy, harmless=True))
         findings += tuple(_untold(host, own, findings))
     findings += same_machines(facts)
     if nodes > 1 and len(known) > 1:
@@ -169,10 +173,13 @@ def differences(
 ) -> tuple[Finding, ...]:
     """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
     GPUs, where others do not."""
-    images = dict.fromkeys(image for own in facts.values() for image in _images(own))
-    compared = {**_COMPARED, **{f"image {image}": _id_of(image) for image in images}}
-    remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
-    return tuple(_differing(facts, compared, remedy, on_gpus))
+    pace = "of a run over several hosts the slowest or oldest sets the pace"
+    remedy = f"{pace}, and repeats elsewhere differ; make them alike, or leave hosts out"
+    found = _differing(facts, _COMPARED, remedy, on_gpus)
+    for image in dict.fromkeys(image for own in facts.values() for image in _images(own)):
+        told = {name: own for name, own in facts.items() if image in _images(own)}  # not all asked
+        found += _differing(told, {f"image {image}": _id_of(image)}, remedy, on_gpus)
+    return tuple(found)
 
 
 def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
@@ -267,7 +274,7 @@ def _untold(host: Host, facts: HostFacts, found: Sequence[Finding]) -> Iterable[
 
 
 def _id_of(image: str) -> Callable[[HostFacts], str]:
-    return lambda facts: _images(facts).get(image, "")
+    return lambda facts: _images(facts)[image]
 
 
 def _away(host: Host, snapshot: HostSnapshot | None) -> Finding:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from profiles.cleantext import clean_text
 
+WAIT = "wait for its end, or choose other hosts"
 _ANSWER = re.compile(r"^@lease (?:free$|held )", re.MULTILINE)
 _HELD = re.compile(r"^@lease held since=(\d+) run=(\S+) who=(.*)$", re.MULTILINE)
 _CAMPAIGN = ", campaign "
@@ -63,16 +64,21 @@ class Lease:
         same = " of the same name" * self.holder.startswith(f"{who}, run ")
         return f"another campaign of yours{same}: {self.explained}"
 
+    def of(self, person: str) -> str:
+        """What of ``person``'s, as "alice@login01", has it: "campaign new, run 7, since 14:02";
+        empty where it is somebody else's, or another user of the host says so."""
+        mine = self.words == self.holder and self.holder.startswith(f"{person}, ")
+        return str(self).removeprefix(f"{person}, ") if person and mine else ""
+
     @property
     def remedy(self) -> str:
-        wait = "wait for its end, or choose other hosts"
         if self.owner:
             asked = f"{self.claim} belongs to {self.owner}: ask them"
         elif self.by_a_run:
-            return wait
+            return WAIT
         else:
             asked = "root finds who has it among the open files"
-        return f"{wait}; should it be no run, {asked}, or set another lease_dir in the inventory"
+        return f"{WAIT}; should it be no run, {asked}, or set another lease_dir in the inventory"
 
 
 def parse_lease(text: str) -> Lease | None:

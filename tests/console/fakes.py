@@ -505,6 +505,7 @@ class FakeWorkspace:
         self.watched: list[str] = []
         self.telemetry: dict[str, bytes] = {}
         self.started: list[Plan] = []
+        self.preflights = 0
         self.forced: list[bool] = []
         self.controllers: dict[Path, FakeController] = {}
         self.summaries: list[FakeSummary] = []
@@ -631,6 +632,7 @@ class FakeWorkspace:
     async def preflight(
         self, plan: Plan, say: Callable[[str], None] | None = None
     ) -> tuple[FakeFinding, ...]:
+        self.preflights += 1
         return self.findings
 
     def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:

@@ -14,8 +14,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.plan.selection import Selection
+from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.status_view import RunView
+from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.engines.slurm.gres import Gpus
 from backends.engines.slurm.node_hosts import node_snapshot
 from backends.engines.slurm.nodes import Node
@@ -34,7 +35,7 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
-from tui.own_leases import OwnLeases
+from tui.own_leases import OwnLeases, left_since
 from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
 from tui.text import ranges
 from tui.widgets.header import cluster_words
@@ -114,6 +115,72 @@ def test_whatever_a_probe_met_a_host_that_has_a_run_of_ours_says_so_and_no_other
             assert "somebody" not in words
     used = sum(host.in_use for host in shown)
     assert (f"{used} in use" in summary(shown)) == bool(used)
+
+
+@given(
+    asked=st.floats(0.0, 100.0),
+    later=st.floats(0.0, 60.0),
+    tag=st.sampled_from(["1n1g", "1n8g"]),
+    noted=st.booleans(),
+)
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
+def test_what_a_run_of_ours_does_is_never_told_as_somebody_elses(
+    asked: float, later: float, tag: str, noted: bool
+) -> None:
+    """Whose processes cannot be seen, as where they are in a container, and whenever it ends."""
+    with tempfile.TemporaryDirectory() as directory:
+        workspace = FakeWorkspace(Path(directory))
+        plan = workspace.plan(Selection(("oneflow-resnet50",), (tag,), ONEFLOW, 2))
+        controller = workspace.controller(plan)
+        workspace.clock.tick(asked)
+        then = _on(controller.snapshot(), "node1")
+        at_work = [run for run in then if run.state is RunState.RUNNING]
+        gpus = [gpu for run in at_work for gpu in run.devices_on("node1")]
+        found = replace(facts(busy=gpus), gpu_processes=())
+        if noted and then:
+            lease = Lease(f"bench@login01, run {then[0].run_id}", run_id=then[0].run_id)
+            found = replace(found, lease=lease)
+        probed = replace(known_host("node1", "", found), probed_at=workspace.clock())
+        workspace.clock.tick(later)
+        live = controller.snapshot()
+    [host] = OwnLeases().of([probed], live)
+    labels = {run.run_id: run.label for run in live.runs}
+    words = f"{note(host, labels).plain}\n{host_text(host, own=labels, now=START).plain}"
+    assert "cannot be seen" not in words
+    assert host.state is HostState.READY
+    active = {run.run_id for run in _on(live, "node1")}
+    gone = bool({run.run_id for run in at_work} - active)
+    assert (host.outdated != "") >= gone
+    assert host.outdated in words
+    if host.outdated:
+        assert not host.recorded
+        assert "97%" not in words
+        assert "0%" not in words
+        assert "load" not in words
+    left = left_since([probed], live)
+    assert not (left and active)
+    assert left or active or not gone
+
+
+@pytest.mark.parametrize("later_s", [2.0, 60.0])
+def test_what_is_wrong_with_a_host_is_not_forgotten_with_the_load(
+    workspace: FakeWorkspace, later_s: float
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
+    controller = workspace.controller(plan)
+    workspace.clock.tick(10.0 if later_s > 40 else 1.0)
+    hot, *others = facts().gpus
+    found = replace(facts(), gpus=(replace(hot, temperature_c=88), *others))
+    probed = replace(known_host("node1", "", found), probed_at=workspace.clock())
+    workspace.clock.tick(later_s)
+    [host] = OwnLeases().of([probed], controller.snapshot())
+    assert host.outdated
+    assert host.state is HostState.DEGRADED
+    assert "GPU0 is hot: 88 °C" in note(host).plain
+
+
+def _on(live: CampaignSnapshot, host: str) -> list[RunRecord]:
+    return [run for run in live.state.runs.values() if run.state.active and host in run.hosts]
 
 
 def _met(

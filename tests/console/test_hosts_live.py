@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -176,6 +177,77 @@ async def test_where_a_run_of_ours_is_at_work_its_own_telemetry_is_shown(
         assert len(workspace.watched) == already, "nothing more runs on the host"
 
 
+async def test_what_a_host_does_now_stands_in_its_table_until_nothing_tells_any_more(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",))
+        workspace.clock.tick(4)
+        tick(app)
+        before = detail(app)
+        assert "before our run began" in before
+        for line in gpus_shown(before):
+            assert "held by our run" in before
+            assert " 0%" not in line
+            assert "34°C" not in line
+        await pilot.press("2", "1")
+        tell(controller, "node1", gpu_lines(range(8), 20))
+        await until(pilot, lambda: tick(app) or "Last two minutes" in detail(app))
+        for index, line in enumerate(gpus_shown(detail(app))):
+            assert "12.0/15.8" in line
+            assert " 96%" in line
+            assert "61°C" in line
+            assert f"{290 + index}/300" in line
+            assert "1530" in line
+        monkeypatch.setattr("tui.screens.hosts_page.OF_NOW_S", 0.0)
+        tick(app)
+        assert all(" 96%" not in line for line in gpus_shown(detail(app)))
+
+
+def gpus_shown(detail: str) -> list[str]:
+    lines = [row for row in detail.splitlines() if re.match(r" +\d  .*°C", row)]
+    assert len(lines) == 8
+    return lines
+
+
+async def test_a_host_that_a_run_of_ours_has_lost_says_so_before_anybody_asks_it(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, _):
+        controller = begin(app, workspace, ("1n8g",))
+        workspace.clock.tick(4)
+        run = next(run for run in controller.snapshot().runs if run.state is RunState.RUNNING)
+        lost = ev.ContactChanged(t=workspace.clock(), run_id=run.run_id, host="node1", lost=True)
+        controller.state = apply(controller.state, lost)
+        workspace.clock.tick(16)
+        tick(app)
+        assert f"our run {run.label} is on it; connection lost 16s ago" in detail(app)
+        assert "it had 8 × Tesla V100-SXM2-16GB when it last told" in detail(app)
+        assert "1 unreachable" in screen_text(app)
+        assert "4 hosts 32 GPUs (node1 out of reach)" in screen_text(app)
+        controller.state = apply(controller.state, replace(lost, lost=False))
+        tick(app)
+        assert "connection lost" not in detail(app)
+        assert "1 unreachable" not in screen_text(app)
+        assert "out of reach" not in screen_text(app)
+
+
+async def test_a_host_that_our_run_has_left_is_asked_again_at_once(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, ("1n8g",))
+        workspace.clock.tick(4)
+        tick(app)
+        workspace.answer(*(replace(one, probed_at=workspace.clock()) for one in v100_hosts()))
+        await until(pilot, lambda: workspace.refreshed)
+        assert not any(workspace.refreshed_among), "its run is at work"
+        workspace.clock.tick(400)
+        asked = workspace.refreshed_among
+        await until(pilot, lambda: tick(app) or any("node1" in (among or ()) for among in asked))
+
+
 async def test_hosts_are_asked_again_by_themselves_and_quietly(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +281,7 @@ async def test_a_host_out_of_reach_names_our_run_on_it_and_is_asked_again_once_t
             "node1", "10.0.0.1", HostState.UNREACHABLE, "connection refused", probed_at=START
         )
         workspace.answer(away, *v100_hosts()[1:])
-        await until(pilot, lambda: tick(app) or f"our run {run.label} is on it" in detail(app))
+        await until(pilot, lambda: tick(app) or "is on it; connection" in detail(app))
         assert f"our run {run.label} is on it; connection" in screen_text(app)
         assert ["node1"] not in workspace.refreshed_among
         back = replace(lost, lost=False, reason="")

@@ -64,7 +64,7 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         shown = screen_text(app)
         assert "Matrix · cpu-smoke" in shown
         assert "6 cases × 1 = 6 runs · ≈2m00s · 3 of 4 hosts" in shown
-        assert "device-minutes; node3 busy" in shown.replace(" ││", " ")
+        assert "GPU-minutes; node3 busy" in shown.replace(" ││", " ")
 
 
 async def test_before_a_queue_has_told_its_hosts_any_case_may_be_marked_and_waits(
@@ -635,7 +635,7 @@ async def test_enter_checks_the_hosts_and_starts(workspace: FakeWorkspace) -> No
             "python3 is there",
         ]
         assert lines[here + 4 : here + 6] == ["✓ node[2-4]", "nothing to object"]
-        assert "6 runs · about 2m00s · about 11 device-minutes" in screen_text(app)
+        assert "6 runs · about 2m00s · about 11 GPU-minutes" in screen_text(app)
         assert not workspace.started
         await pilot.press("enter")
         await until(pilot, lambda: workspace.started and app.current_mode == "runs")
@@ -689,20 +689,26 @@ async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ende
     workspace: FakeWorkspace,
 ) -> None:
     """Nothing is offered that would be refused; the plan and preflight can be read meanwhile."""
-    async with console(small_workspace(workspace), LARGE) as (app, pilot):
+    small = small_workspace(workspace)
+    async with console(small, LARGE) as (app, pilot):
         begin(app, workspace, ("1n1g",))
+        held = "held by our own campaign 2026-11-21-resnet50: runs wait for it"
+        small.findings = (FakeFinding("warn", held, "wait for its end", "node1"),)
         await open_matrix(app, pilot)
         assert "⏎ Preflight" in screen_text(app)
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "nothing to object"))
+        await until(pilot, partial(shows, app, "held by our own campaign"))
         await settled(app)
         assert shows(app, "nothing starts from here: a campaign is at work here")
         assert "⏎ Start" not in screen_text(app)
         await pilot.press("enter", "F")
         await settled(app)
         assert isinstance(app.screen, StartDialog)
+        asked, small.findings = small.preflights, ()
         workspace.clock.tick(3600)
         await until(pilot, partial(shows, app, "⏎ Start"))
+        assert small.preflights == asked + 1, "what it had is free now"
+        assert not shows(app, "held by our own campaign")
         assert not shows(app, "nothing starts from here")
 
 

@@ -344,17 +344,17 @@ async def test_times_are_the_measured_ones_where_there_are_some_and_say_so(
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await read(app, pilot)
-        assert "≈40s by the profile, × 1: 40 device-seconds" in screen_text(app)
-        assert "in all about 11 device-minutes; node3 busy" in screen_text(app)
+        assert "≈40s by the profile, × 1: 40 GPU-seconds" in screen_text(app)
+        assert "in all about 11 GPU-minutes; node3 busy" in screen_text(app)
     measured(workspace, {smoke("1n1g"): [1.0, 1.0], smoke("1n2g"): [2.0]})
     workspace = FakeWorkspace(workspace.campaigns_dir)
     async with console(workspace, HUGE) as (app, pilot):
         page = await read(app, pilot)
         await pilot.press("plus")
         seconds = RUN_S
-        assert f"≈{seconds:.0f}s as measured, × 2: 50 device-seconds" in screen_text(app)
+        assert f"≈{seconds:.0f}s as measured, × 2: 50 GPU-seconds" in screen_text(app)
         row_s = 2 * (seconds + 3 * 40)
-        assert f"row {row_s / 60:.1f} device-minutes" in screen_text(app)
+        assert f"row {row_s / 60:.1f} GPU-minutes" in screen_text(app)
         assert "partly as measured" in screen_text(app)
         plan = page._asked.plan
         assert plan is not None

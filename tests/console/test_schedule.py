@@ -132,6 +132,20 @@ def test_a_run_that_outlives_its_estimate_is_told_by_how_long_it_has_been_at_wor
     assert "since" not in text
 
 
+def test_a_run_that_is_silent_has_no_end_that_anything_tells() -> None:
+    viewed, now = campaign([1, 2, 1], 1, 1)
+    points = tuple((float(i), 100.0, now + i) for i in range(6))
+    told = ev.ReadingsArrived(t=now + 6, run_id="r-0002-a1", first=0, readings=points)
+    state = fold([told], viewed.state)
+    for later_s in (40.0, 400.0, 4000.0):
+        later = take(state, Path("c"), now=now + later_s)
+        run = later.runs[1]
+        assert run.silent_s is not None
+        text = shown_for(later, run, now + later_s)
+        assert f"{run.label} has been on h[1-2] since 1m00s; nothing tells when it ends" in text
+        assert "as far as runs tell" not in text
+
+
 def test_a_run_that_starts_has_its_bar_from_then_on_fainter_than_one_at_work() -> None:
     viewed, now = campaign([1, 2, 1], 1, 0)
     begun = ev.RunAssigned(t=now - 5, run_id="r-0002-a1", hosts=HOSTS, commands=(), port=1, log="l")

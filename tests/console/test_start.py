@@ -25,6 +25,7 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.preflight_finding import Level
 from profiles.durations import format_duration, parse_duration
 from profiles.format.case import Case
+from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import (
     LARGE,
     ONEFLOW,
@@ -44,6 +45,7 @@ from tests.console.fakes import (
     FakeFinding,
     FakeWorkspace,
     facts,
+    frozen_catalog,
     known_host,
     v100_hosts,
 )
@@ -52,9 +54,17 @@ from tests.console.test_matrix_past import SMOKE
 from tests.support.past_campaigns import past_campaign
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import selection
-from tui.plan_words import READING_PAST, host_states, not_counted, unfit_lines
+from tui.plan_words import (
+    READING_PAST,
+    device_word,
+    host_states,
+    not_counted,
+    price_text,
+    unfit_lines,
+)
 from tui.screens.dry_run import dry_run_text
 from tui.screens.matrix_page import MatrixPage
+from tui.screens.possible_changes import repeat_question
 from tui.screens.start_dialog import StartDialog
 from tui.screens.start_text import cases_text
 from tui.text import Hanging, named_rows
@@ -196,7 +206,7 @@ async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_aske
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
         await until(pilot, partial(shows, app, "cpu-smoke"))
         assert "cases of cpu-smoke are marked, too" in screen_text(app)
-        assert "device-" in screen_text(app)
+        assert "GPU-" in screen_text(app)
         assert not workspace.started
 
 
@@ -215,6 +225,50 @@ async def test_the_price_of_a_plan_is_its_device_hours_on_the_cheapest_and_deare
     found = plan_price(priced)
     assert found is not None
     assert found.cost == (2.0 * free.device_hours, 4.0 * free.device_hours)
+
+
+@given(
+    uses=st.lists(st.sampled_from(["gpu", "any", "cpu"]), min_size=1, max_size=3),
+    gpus=st.lists(st.sampled_from([None, 0, 1, 8]), max_size=3),
+)
+def test_devices_are_called_gpus_where_runs_can_be_on_nothing_else(
+    uses: list[str], gpus: list[int | None]
+) -> None:
+    profile = frozen_catalog().get("oneflow-resnet50")
+    of_plan = [profile.model_copy(update={"devices": one}) for one in uses]
+    hosts = [HostCapacity(f"n{at}", 8, count) for at, count in enumerate(gpus)]
+    word = device_word(of_plan, hosts)
+    every_host = bool(gpus) and all(gpus)
+    assert (word == "GPU") == all(one == "gpu" or (one == "any" and every_host) for one in uses)
+
+
+async def test_the_price_of_a_plan_on_hosts_that_all_have_gpus_is_in_gpu_time(
+    workspace: FakeWorkspace,
+) -> None:
+    await workspace.probe()
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 3))
+    anything = [
+        replace(one, profile=one.profile.model_copy(update={"devices": "any"}))
+        for one in plan.cases
+    ]
+    assert " GPU-" in price_text(replace(plan, cases=tuple(anything)))
+    one, *others = plan.capacities
+    mixed = (replace(one, gpus=0), *others)
+    assert " device-" in price_text(replace(plan, cases=tuple(anything), capacities=mixed))
+
+
+@pytest.mark.parametrize(
+    ("environment", "word"), [("v100, driver 450.80.02", "GPU-"), ("48 CPUs", "device-")]
+)
+async def test_more_repeats_of_runs_on_gpus_are_told_in_gpu_time(
+    workspace: FakeWorkspace, environment: str, word: str
+) -> None:
+    await workspace.probe()
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 3))
+    controller = workspace.controller(plan)
+    controller.environment = environment
+    workspace.clock.tick(3600)
+    assert f" {word}" in repeat_question(controller.snapshot()).text
 
 
 async def test_settings_of_one_name_stay_those_of_their_profile(workspace: FakeWorkspace) -> None:
@@ -366,7 +420,7 @@ async def test_what_a_key_would_start_is_in_sight_where_the_key_is_offered(tmp_p
         await pilot.press("a", "J", "a", "enter")
         await until(pilot, partial(shows, app, "Leave out, start"))
         shown = screen_text(app)
-        assert " device-" in shown  # what it takes
+        assert " GPU-" in shown  # what it takes
         assert "x leaves out node[3-4] and starts" in shown
         assert "F starts anyway" in shown
         assert "in use: alice" in shown  # what stops it, before what is only to be known

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import is_not
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -23,7 +25,7 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
-from tui.own_leases import OwnLeases, back_again
+from tui.own_leases import OwnLeases, back_again, left_since
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
 from tui.text import age, cell, gib, host_state, join, plain, ranges
@@ -58,6 +60,9 @@ STALE_S = 600.0
 """From here on what is known of a host is shown as what it was."""
 REST_S = 1.0
 """A host is watched when the cursor rests on it for so long."""
+
+OF_NOW_S = 15.0
+"""After so long without a sample nobody knows any more what a host does."""
 
 
 def devices(host: HostSnapshot) -> str:
@@ -193,6 +198,7 @@ class HostsPage(Page):
         self._rows = HostRows()
         self._shown: list[Row] = []
         self._meters: dict[str, LiveTelemetry] = {}
+        self._came: dict[str, tuple[tuple[object, float | None], float]] = {}
         self._watched: str | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -215,7 +221,8 @@ class HostsPage(Page):
         self.workers.cancel_group(self, "watch")
 
     def pull(self) -> None:
-        known = self._leases.of(self.session.hosts, self._live)
+        now = self.session.workspace.cluster.now()
+        known = self._leases.of(self.session.hosts, self._live, now)
         hosts = self._hosts = tuple(map(self._in_own_time, known))
         self._own = self._known_runs()
         panel = self.main_panel()
@@ -265,6 +272,7 @@ class HostsPage(Page):
             now=self.session.now,
             own=self._own,
             live=self._meters.get(key or ""),
+            of_now=key is not None and self._is_of_now(key),
         )
         if key != self._watched and self.is_current and key is not None:
             self._watched = key
@@ -284,8 +292,9 @@ class HostsPage(Page):
             cluster = self.session.workspace.cluster
             speed = cluster.simulated_speed or 1.0
             await cluster.refresh(OLD_S * speed)
-            back = back_again(self.session.hosts, self._live)
-            if among := [host for host in cluster.inventory.hosts if host.name in back]:
+            known, live = self.session.hosts, self._live
+            news = back_again(known, live) | left_since(known, live)
+            if among := [host for host in cluster.inventory.hosts if host.name in news]:
                 await cluster.refresh(AGAIN_EVERY_S * speed, among)
         except DlperfError as error:
             self.post_message(Problem(error))
@@ -328,6 +337,20 @@ class HostsPage(Page):
             telemetry.close()
             if self.session.playing is not None:  # it was of that moment
                 self._meters.pop(host, None)
+
+    def _is_of_now(self, name: str) -> bool:
+        """What its meters show last is what the host does now, with the run that it has now."""
+        live = self._meters.get(name)
+        if self.session.playing is not None:
+            return live is not None
+        told, at = (self._run_on(name), live.ends_at if live is not None else None), -math.inf
+        before, came = self._came.get(name, ((None, None), at))
+        if told != before:
+            at = monotonic() if told[0] == before[0] else at
+            self._came[name] = (told, at)
+        else:
+            at = came
+        return monotonic() - at < OF_NOW_S
 
     @property
     def _rest_s(self) -> float:

@@ -18,7 +18,7 @@ from profiles.errors import SelectionError
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Able, Asked, lacking_settings
-from tui.plan_words import READING_PAST, hosts_text, not_counted, price_text
+from tui.plan_words import READING_PAST, device_word, hosts_text, not_counted, price_text
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
@@ -129,7 +129,7 @@ def _case_text(
     elif here.awaits:
         text.append(f"waits for the answer of {plain(fold_nodeset(here.awaits))}", WARN)
     else:
-        device = "GPU" if part.profile.devices == "gpu" else "device"
+        device = device_word([part.profile], asked.plan.capacities if asked.plan else ())
         repeats = asked.repeats_of(part)
         text.append_text(time_line(here, past, repeats, list(others.items()), room, device))
     return text

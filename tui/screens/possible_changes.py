@@ -8,6 +8,7 @@ from dataclasses import replace
 from backends.campaign.record.run_estimates import case_key, durations
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.hosts.fingerprint import has_gpus
 from backends.inventory.nodesets import fold_nodeset
 from backends.keeper.request import Verb
 from profiles.counted import counted
@@ -196,7 +197,9 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
             run.nodes * run.gpus_per_node * (seconds or 0.0) / 3600
             for run, seconds in zip(more, took, strict=True)
         )
-        time = f"about {device_time(hours, 'device')}"
+        told = [run.fingerprint for run in viewed.state.runs.values() if run.fingerprint]
+        device = "GPU" if told and all(map(has_gpus, told)) else "device"
+        time = f"about {device_time(hours, device)}"
     answers = (Answer("y", "plan them", "yes"), Answer("n", "no more", "no"))
     said = f"One more repeat of each case? {counted(len(more), 'run')}, {time}."
     return Choice("More repeats", said, answers)

@@ -168,6 +168,8 @@ def _words(
         if selected.outlived:
             lasting = format_duration(selected.elapsed_s or 0.0)
             yield f"{plain(selected.label)} has been{on} for {lasting}, longer than was expected"
+        elif selected.silent_s is not None:
+            yield f"{plain(selected.label)} has been{on} since {begin}; nothing tells when it ends"
         else:
             words = f"{plain(selected.label)} is{'' if selected.state.active else ' expected'}{on}"
             until = f" to {format_duration(slot.end - began)}" if slot.end < inf else ""

@@ -84,7 +84,14 @@ class StartDialog(Dialog[str]):
         """What is at work here may end while this is read."""
         before, self._refused = self._refused, self._session.why_no_start
         changed = (before is None) != (self._refused is None)
-        if changed and self._findings is not None and not self._starting:
+        if not changed or self._findings is None or self._starting:
+            return
+        if self._refused is None:  # what it had it has let go
+            self._findings = None
+            self._say(Text(CHECKING, MUTED))
+            self.refresh_bindings()
+            self.check()
+        else:
             self._show(self._findings)
 
     def _tell_time(self) -> None:

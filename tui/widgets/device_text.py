@@ -97,7 +97,7 @@ def _users(gpu: Gpu, facts: HostFacts, own: Mapping[str, str] | None, *, short: 
     text = Text(no_wrap=True, end="")
     users = [p for p in facts.gpu_processes if p.gpu_index == gpu.index]
     if not users:
-        return text.append("–", MUTED)
+        return text.append("–" if facts.of_a_moment else "", MUTED)  # else nobody knows
     if short:
         return join([_user(p, own) for p in _first_of_each(users)], " ")
     for number, process in enumerate(users):

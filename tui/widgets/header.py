@@ -77,7 +77,7 @@ def header_text(
     if campaign is not None and campaign.simulated and not simulated:
         tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
     tail_room = tail.cell_len + cell_len(right) + (cell_len(name) + 6 if name else 2)
-    for words in (shorten(plain(login), 20), cluster_words(hosts)):
+    for words in (shorten(plain(login), 20), f"{cluster_words(hosts)}{_lost(campaign)}"):
         part = f" · {words}"
         if text.cell_len + cell_len(part) + tail_room <= width:
             text.append(part)
@@ -87,6 +87,13 @@ def header_text(
     tail.append(right, _campaign_style(campaign))
     text.append(" " * max(1, width - text.cell_len - tail.cell_len - 1))
     return text.append_text(tail).append(" ")
+
+
+def _lost(campaign: CampaignSnapshot | None) -> str:
+    """The hosts that the campaign's runs have lost."""
+    runs = () if campaign is None or campaign.finished else campaign.runs
+    lost = {host for run in runs for host in run.out_of_reach}
+    return f" ({plain(fold_nodeset(sorted(lost)))} out of reach)" if lost else ""
 
 
 def _standing(campaign: CampaignSnapshot, *, only_looks: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -53,6 +54,29 @@ def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int) -> Tex
     return text
 
 
+def with_live(host: HostSnapshot, live: LiveTelemetry) -> HostSnapshot:
+    """Its GPUs do what was seen last; what no sample told is as it was."""
+    from backends.hosts.live_telemetry import Figure  # noqa: PLC0415 - as above
+
+    def last(figure: Figure, gpu: int, before: int | None) -> int | None:
+        return before if (told := live.last(figure, gpu)) is None else round(told)
+
+    gpus = [
+        replace(
+            gpu,
+            memory_used_mib=last(Figure.MEMORY, gpu.index, gpu.memory_used_mib),
+            utilization_pct=last(Figure.UTILIZATION, gpu.index, gpu.utilization_pct),
+            power_w=told
+            if (told := live.last(Figure.POWER, gpu.index)) is not None
+            else gpu.power_w,
+            temperature_c=last(Figure.TEMPERATURE, gpu.index, gpu.temperature_c),
+            sm_clock_mhz=last(Figure.CLOCK, gpu.index, gpu.sm_clock_mhz),
+        )
+        for gpu in (host.facts.gpus if host.facts is not None else ())
+    ]
+    return replace(host, facts=host.facts and replace(host.facts, gpus=tuple(gpus)))
+
+
 class HostDetail(ScrollableContainer, can_focus=True):
     """The selected host, scrollable both ways."""
 
@@ -65,6 +89,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self._own: Mapping[str, str] = {}
         self._now: float | None = None
         self._live: LiveTelemetry | None = None
+        self._of_now = False
         self._said: object = None
         self._topology = 0  # the line that it begins in
 
@@ -79,11 +104,16 @@ class HostDetail(ScrollableContainer, can_focus=True):
         now: float | None = None,
         own: Mapping[str, str] | None = None,
         live: LiveTelemetry | None = None,
+        of_now: bool = False,
     ) -> None:
-        """Show a host; the scroll stays when it is the same host as before."""
+        """Show a host; the scroll stays when it is the same host as before.
+
+        ``of_now``: what was seen last is so now.
+        """
         before = self._host
         moved = before is None or host is None or host.name != before.name
         self._host, self._now, self._own, self._live = host, now, own or {}, live
+        self._of_now = of_now
         self._draw()
         if moved:
             self.scroll_home(animate=False)
@@ -108,7 +138,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         width = max(_LEAST_WIDTH, self.size.width - 1)  # beside a scroll bar
         old = age(self._host, self._now) if self._host is not None else ""
         newest = self._live.ends_at if self._live is not None else None
-        said = (self._host, old, self._own, newest, width)
+        said = (self._host, old, self._own, newest, self._of_now, width)
         if said == self._said:
             return
         self._said = said
@@ -120,7 +150,9 @@ class HostDetail(ScrollableContainer, can_focus=True):
             )
             from tui.widgets.host_text import host_text  # noqa: PLC0415
 
-            known = host_text(self._host, width=width, now=self._now, own=self._own)
+            told = self._live if self._of_now else None
+            host = self._host if told is None else with_live(self._host, told)
+            known = host_text(host, width=width, now=self._now, own=self._own)
             live = live_text(self._host, self._live, width)
             lines = enumerate(known.plain.split("\n"))
             begins = (at for at, line in lines if line.startswith((TOPOLOGY, LINKS)))

@@ -81,7 +81,8 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str], wid
     if host.recorded:
         parts.append(("as of the campaign's begin", MUTED))
     elif old != "–":
-        parts.append(("asked just now" if old == "now" else f"as of {old} ago", MUTED))
+        when = "asked just now" if old == "now" else f"as of {old} ago"
+        parts.append((f"{when}, {host.outdated}" if host.outdated else when, MUTED))
     if host.facts is None or host.partitions or (host.recorded and not host.lease):
         return join(parts, " · ")
     words, style = _lease(host, own)

@@ -109,7 +109,8 @@ def _checked(why: Waiting) -> Waiting:
     """Raises ValueError for a time that no clock tells."""
     if why.expected_at is not None and not 0 <= why.expected_at <= LATEST:
         raise ValueError("no time")
-    return replace(why, hosts=tuple(map(_shown, why.hosts)), detail=_shown(why.detail))
+    hosts, away = (tuple(map(_shown, names)) for names in (why.hosts, why.away))
+    return replace(why, hosts=hosts, away=away, detail=_shown(why.detail))
 
 
 def _shown(text: str) -> str:

@@ -20,6 +20,7 @@ from backends.campaign.record.run_estimates import Estimates, Remaining
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.silence import SILENT_IN_DEMO_S, SILENT_S, silent_s
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
 from backends.inventory.nodesets import fold_nodeset
@@ -126,6 +127,7 @@ class CampaignSnapshot:
     tried_again: int = 0  # of all
     blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
     after_that_s: float | None = None  # what all of it takes once these can be used
+    no_eta: str = ""  # why nobody knows when it ends, where that has a name: "dgx1 is out of reach"
 
     @property
     def deserted(self) -> bool:
@@ -168,15 +170,20 @@ class CampaignSnapshot:
 
     @property
     def eta_text(self) -> str:
-        """ "ETA 41m", or nothing. "ETA 41m once node3 can be used": nobody knows when that is.
-        "ETA 41m of the others": than those that are paused. "ETA 41m of simulated time": for who
-        looks from outside, whose own time passes slower."""
+        """ "ETA 41m", or nothing; "no ETA: dgx1 is out of reach".
+
+        "ETA 41m once node3 can be used": nobody knows when that is. "ETA 41m of the others": than
+        those that are paused. "ETA 41m of simulated time": for who looks from outside, whose own
+        time passes slower.
+        """
         flies = " of simulated time" * (self.simulated and self.read_only)
         if self.blocked_by and self.after_that_s is not None:
             hosts = fold_nodeset(self.blocked_by)
             return f"ETA {format_duration(self.after_that_s)}{flies} once {hosts} can be used"
+        if self.eta_s is None:
+            return f"no ETA: {self.no_eta}" if self.no_eta else ""
         others = " of the others" * bool(self.paused)
-        return "" if self.eta_s is None else f"ETA {format_duration(self.eta_s)}{flies}{others}"
+        return f"ETA {format_duration(self.eta_s)}{flies}{others}"
 
 
 def _is_replay(kept_by: Holder | None) -> bool:
@@ -256,7 +263,23 @@ def take(
         tried_again=tried_again(every, latest),
         blocked_by=blocked_by,
         after_that_s=left_s if blocked_by else None,
+        no_eta=_no_eta(views, blocked_by) if estimated and to_do and left_s is None else "",
     )
+
+
+def _no_eta(views: Sequence[RunView], blocked_by: Sequence[str]) -> str:
+    """Why nobody knows when the last of these runs has ended; nothing where no estimate was given
+    of one of them, which its profile says from the beginning."""
+    lost = sorted({host for view in views for host in view.out_of_reach})
+    if lost:
+        return f"{fold_nodeset(lost)} {'is' if len(lost) == 1 else 'are'} out of reach"
+    if blocked_by:
+        return f"{fold_nodeset(blocked_by)} cannot be used"
+    if any(view.silent_s is not None for view in views):
+        return "a run is silent"
+    if any(view.outlived for view in views):
+        return "a run is overdue"
+    return ""
 
 
 class Kept:
@@ -453,30 +476,6 @@ def paused_text(run: RunRecord, now: float) -> str:
     """ "paused by alice since 14:02": the reader's time of day; of another day with the date."""
     by = f" by {run.paused_by}" if run.paused_by else ""
     return f"paused{by} since {clock_text(run.paused_at or 0.0, now)}"
-
-
-def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
-    """Why a run waits, in words: "waiting for node3: held by bob". ``brief``: without what is the
-    same for every run that waits for that."""
-    hosts = fold_nodeset(waiting.hosts)
-    match waiting.kind:
-        case WaitKind.UNUSABLE:
-            return f"waiting for {hosts}" if brief else f"waiting for {hosts}: {waiting.detail}"
-        case WaitKind.TOO_FEW:
-            needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
-            return f"needs {needs}, {waiting.known} can be used"
-        case WaitKind.BUSY:
-            return f"waiting for {hosts}"
-        case WaitKind.SETTLING:
-            return "settling"
-        case WaitKind.BEHIND:
-            turn = "waiting for its turn"
-            return turn if brief else f"{turn}: of a round, what takes most host time goes first"
-        case WaitKind.QUEUED:
-            why = f"queued: {waiting.detail}" if waiting.detail else "queued"
-            why = f"to be cancelled, {why}" if waiting.ending else why
-            at = None if waiting.ending else waiting.expected_at
-            return why if at is None else f"{why}, expected in {format_duration(at - now)}"
 
 
 def _series(state: CampaignState, active: Sequence[RunRecord]) -> tuple[ChartSeries, ...]:

@@ -130,6 +130,23 @@ def test_no_end_is_promised_while_nobody_knows_when_a_host_can_be_used() -> None
         assert seen.summary == "0/2 runs · ETA 40s once node3 can be used"
 
 
+def test_why_there_is_no_eta_is_said() -> None:
+    expected = [planned(A, expected_s=20.0), planned(B, expected_s=20.0)]
+    begun = (assigned(A), ev.RunLaunched(t=2.0, run_id=A))
+    state = fold([*expected, *begun])
+    assert shown(state, 5.0).eta_text.startswith("ETA ")
+    assert shown(state, 60.0).eta_text == "no ETA: a run is overdue"
+    assert shown(state, 60.0).summary == "0/2 runs · no ETA: a run is overdue"
+    lost = ev.ContactChanged(t=6.0, run_id=A, host=HOSTS[0], lost=True)
+    away = fold([lost], state)
+    assert shown(away, 7.0).eta_text.startswith("ETA "), "it goes on there"
+    assert shown(away, 60.0).eta_text == f"no ETA: {HOSTS[0]} is out of reach"
+    held = {B: Waiting(WaitKind.UNUSABLE, ("node3",), "held by bob")}
+    assert shown(state, 60.0, waiting=held).eta_text == "no ETA: node3 cannot be used"
+    assert shown(fold([planned(A)]), 0.0).eta_text == "", "its profile does not say how long"
+    assert shown(away, 60.0, read_only=True).eta_text == ""
+
+
 NO_ETA: dict[str, Any] = {"eta_s": None, "after_that_s": None}
 waitings = st.none() | st.builds(
     Waiting,
@@ -415,6 +432,9 @@ def test_the_bar_of_a_run_never_falls_and_grows_with_its_readings_alone(
         before, came = share, since
 
 
+SILENT = "0/1 runs · no ETA: a run is silent"
+
+
 def test_no_end_is_promised_while_a_run_is_silent() -> None:
     points = tuple((float(i), 100.0, 3.0 + i) for i in range(6))
     told = ev.ReadingsArrived(t=8.0, run_id=A, first=0, readings=points)
@@ -423,7 +443,7 @@ def test_no_end_is_promised_while_a_run_is_silent() -> None:
     assert shown(state, 20.0).summary == "0/1 runs · ETA 31s"
     silent = shown(state, 49.0)
     assert view(silent, A).silent_s is not None
-    assert (silent.eta_s, silent.after_that_s, silent.summary) == (None, None, "0/1 runs")
+    assert (silent.eta_s, silent.after_that_s, silent.summary) == (None, None, SILENT)
     assert view(silent, A).progress == view(shown(state, 9.0), A).progress
 
 

@@ -100,7 +100,7 @@ def test_whatever_a_moment_says_is_shown_on_lines_that_are_safe(
         campaign / FILE_NAME,
         [ev.CampaignCreated(t=0.0, campaign="c"), planned(A), planned(B), assigned(A)],
     )
-    waiting = Waiting(kind, tuple(hosts), detail, expected_at=at)
+    waiting = Waiting(kind, tuple(hosts), detail, expected_at=at, away=tuple(hosts))
     write_moment(campaign, Moment({B: waiting}, {A: words}))
     views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: KEEPER)
     for run in views.load(campaign).runs:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
 from backends.engines.hosts_schedule import MOST_PLAYED, ends_at, schedule_on, timeline
@@ -52,6 +54,45 @@ def test_an_unreachable_host_holds_up_only_the_runs_that_need_it() -> None:
     found = schedule_on(offers, [Wanted("all", 4, 1), Wanted("one", 1, 1)], 0.0)
     assert found.waiting == {"all": Waiting(WaitKind.UNUSABLE, ("node4",), "connection refused")}
     assert found.starts == {"one": ("node1",)}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        (1, "waiting for one of hopper,sick (dgx1 out of reach)"),
+        (2, "waiting for hopper,sick (dgx1 out of reach)"),
+    ],
+)
+def test_a_run_that_can_go_on_any_of_several_hosts_says_so_and_names_none_that_is_away(
+    nodes: int, said: str
+) -> None:
+    """A run that was on the one that is away has it still."""
+    away = replace(offer("dgx1", busy=True, unusable="connection refused"), away_s=20.0)
+    offers = [away, offer("hopper", busy=True), offer("sick", busy=True)]
+    [why] = schedule_on(offers, [Wanted("r", nodes, 1)], 0.0).waiting.values()
+    assert waiting_text(why, 0.0) == said
+    assert waiting_text(why, 0.0, brief=True) == said.removesuffix(" (dgx1 out of reach)")
+
+
+@given(
+    busy=st.integers(1, 5), free=st.integers(0, 3), away=st.integers(0, 3), nodes=st.integers(1, 8)
+)
+def test_a_run_waits_for_as_many_hosts_as_it_lacks_of_those_that_can_be_used(
+    busy: int, free: int, away: int, nodes: int
+) -> None:
+    offers = [offer(f"b{n}", busy=True) for n in range(busy)]
+    offers += [offer(f"f{n}") for n in range(free)]
+    gone = [offer(f"a{n}", busy=True, unusable="no answer") for n in range(away)]
+    offers += [replace(one, away_s=1.0) for one in gone]
+    found = schedule_on(offers, [Wanted("r", nodes, 1)], 0.0)
+    if free < nodes <= busy + free:
+        why = found.waiting["r"]
+        assert why.kind is WaitKind.BUSY
+        assert set(why.hosts) == {f"b{n}" for n in range(busy)}
+        assert (why.nodes or len(why.hosts)) == nodes - free
+        assert set(why.away) == {one.name for one in gone}
+    else:
+        assert ("r" in found.starts) == (nodes <= free)
 
 
 def test_a_retry_goes_elsewhere_when_there_is_an_elsewhere() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from types import SimpleNamespace
@@ -113,6 +114,39 @@ async def test_software_that_was_looked_for_is_not_forgotten(cluster: Cluster) -
     assert (after.sought, after.software) == (sought, before.software)
 
 
+async def test_software_is_looked_for_again_where_a_host_is_asked_by_hand(
+    cluster: Cluster,
+) -> None:
+    first, other = (Sought("python", "python3", role) for role in ("python", "interpreter"))
+    here = cluster.inventory.hosts[:1]
+    await cluster.probe_unknown(here, [first])
+    await cluster.probe_unknown(here, [other])
+    await cluster.probe([here[0].name])
+    facts = snapshots(cluster)[0].facts
+    assert facts is not None
+    assert set(facts.sought) == {first, other}
+    assert facts.software
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["busy", "held"])
+async def test_a_host_that_was_in_use_is_asked_again_by_a_check_however_soon(
+    cluster: Cluster, *, busy: bool
+) -> None:
+    """Whoever had it, a run of ours maybe, may have gone since."""
+    await cluster.probe()
+    found = snapshots(cluster)[0]
+    assert found.facts is not None
+    held = replace(found, facts=replace(found.facts, lease=Lease("root@vm, run r1", run_id="r1")))
+    used = replace(found, state=HostState.BUSY, reason="GPU0 at 97%") if busy else held
+    cluster._known[found.name] = used
+    clock, here = clock_of(cluster), cluster.inventory.hosts[:1]
+    clock.now += 1.0
+    plan = SimpleNamespace(job_keys={}, hosts=here, cases=(), selection=Selection(()))
+    said = await plan_preflight(cluster, cast(Plan, plan), clock)
+    assert snapshots(cluster)[0].probed_at == clock.now
+    assert not any("held" in one.what or "in use" in one.what for one in said)
+
+
 async def test_a_host_is_watched_until_nobody_looks_any_more(cluster: Cluster) -> None:
     live = LiveTelemetry()
     name = cluster.inventory.hosts[0].name
@@ -127,7 +161,7 @@ async def test_a_host_is_watched_until_nobody_looks_any_more(cluster: Cluster) -
 
 
 async def test_a_check_asks_the_hosts_of_its_plan_unless_they_have_just_answered(
-    cluster: Cluster,
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await cluster.probe()
     clock, here = clock_of(cluster), cluster.inventory.hosts[:1]
@@ -142,9 +176,21 @@ async def test_a_check_asks_the_hosts_of_its_plan_unless_they_have_just_answered
     assert snapshots(cluster)[1].probed_at == 1000.0, "it has no part in that plan"
     held = replace(snapshots(cluster)[0], probed_at=clock.now)
     assert held.facts is not None
-    lease = Lease("root@vm, campaign other", since=None)
-    cluster._known[held.name] = replace(held, facts=replace(held.facts, lease=lease))
+    lease = Lease("bob@vm, campaign other", since=None)
+    held = replace(held, facts=replace(held.facts, lease=lease))
+
+    async def answered(*_: object, **__: object) -> AsyncIterator[HostSnapshot]:
+        yield held
+
+    monkeypatch.setattr("backends.hosts.probe.probe_all", answered)
+    await cluster.probe([held.name])
     [said] = [f for f in await plan_preflight(cluster, cast(Plan, plan), clock) if "held" in f.what]
     assert (said.level, said.harmless) == (Level.WARN, True)
-    assert "root@vm, campaign other" in said.what
+    assert "bob@vm, campaign other" in said.what
     assert said.remedy
+    mine = Lease(f"{getpass.getuser()}@{cluster.login_host}, campaign c, run r", run_id="r")
+    held = replace(held, facts=held.facts and replace(held.facts, lease=mine))
+    await cluster.probe([held.name])
+    [said] = [f for f in await plan_preflight(cluster, cast(Plan, plan), clock) if "held" in f.what]
+    assert said.what == "held by our own campaign c, run r: runs wait for it"
+    assert "ask them" not in said.remedy

@@ -202,6 +202,7 @@ def test_hosts_that_differ_are_named_by_what_they_have() -> None:
     (finding,) = differences({"node1": FACTS, "node2": third, "node3": other})
     assert finding.level is Level.WARN
     assert finding.what == "GPU driver differs: 580.1 on node[1-2], 550.2 on node3"
+    assert finding.remedy.startswith("of a run over several hosts the slowest")
 
 
 def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
@@ -212,6 +213,7 @@ def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
     assert (finding.host, finding.level) == ("", Level.WARN)
     assert finding.what == "GPU model differs: V100 on n[1,3], H200 on n2"
     assert "hosts of one kind" in finding.remedy
+    assert "pace" not in finding.remedy
     assert finding.bearing is not None
     assert [finding.bearing.concerns("p", [name], {}) for name in ("n1", "n2", "login")] == [
         True,
@@ -300,6 +302,10 @@ def test_one_name_for_two_images_is_told_with_their_digests() -> None:
         "image org/x:1 differs: sha256:111111111111 on n1, sha256:222222222222 on n2"
     )
     assert differences({"n1": known("n1", "1"), "n2": known("n2", "1")}) == ()
+    not_asked = dataclasses.replace(FACTS, boot_id="n0")
+    assert differences({"n0": not_asked, "n1": known("n1", "1")}) == ()
+    [said] = differences({"n0": not_asked, "n1": known("n1", "1"), "n2": known("n2", "2")})
+    assert said.what == finding.what
 
 
 def test_the_inventorys_interface_is_needed() -> None:
@@ -475,6 +481,7 @@ async def test_runs_that_may_get_either_of_two_gpu_models_are_warned_of(
     ]
     findings = await preflight(Pool(shell), hosts, [planned(devices=devices)], snapshots)
     assert any("GPU model differs" in finding.what for finding in findings) is warned
+    assert not any("pace" in finding.remedy for finding in findings), "of no run on one host"
 
 
 async def test_without_snapshots_the_hosts_are_probed_now(shell: Any, tmp_path: Path) -> None:

@@ -27,3 +27,7 @@ def test_a_campaign_of_the_reader_is_called_so(
     """Not where only the holder itself says so, and the kernel names another user."""
     lease = Lease(f"{holder}, run {run_id}", owner=owner, run_id=run_id)
     assert lease.told_to(OURS, "beef") == f"{said}{lease.explained}"
+    mine = holder.startswith("alice@login01") and owner != "mallory"
+    rest = f"{holder.partition(', ')[2]}, run {run_id}"
+    assert lease.of("alice@login01") == (rest if mine else "")
+    assert lease.of("alice@login0") == lease.of("") == ""

@@ -1,0 +1,33 @@
+"""Why a run waits, in words."""
+
+from __future__ import annotations
+
+from backends.engines.engine import Waiting, WaitKind
+from backends.inventory.nodesets import fold_nodeset
+from profiles.durations import format_duration
+
+
+def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
+    """Why a run waits, in words: "waiting for node3: held by bob". ``brief``: without what is the
+    same for every run that waits for that."""
+    hosts = fold_nodeset(waiting.hosts)
+    match waiting.kind:
+        case WaitKind.UNUSABLE:
+            return f"waiting for {hosts}" if brief else f"waiting for {hosts}: {waiting.detail}"
+        case WaitKind.TOO_FEW:
+            needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
+            return f"needs {needs}, {waiting.known} can be used"
+        case WaitKind.BUSY:
+            of = f"{'one' if waiting.nodes == 1 else waiting.nodes} of " if waiting.nodes else ""
+            away = f" ({fold_nodeset(waiting.away)} out of reach)" if waiting.away else ""
+            return f"waiting for {of}{hosts}{'' if brief else away}"
+        case WaitKind.SETTLING:
+            return "settling"
+        case WaitKind.BEHIND:
+            turn = "waiting for its turn"
+            return turn if brief else f"{turn}: of a round, what takes most host time goes first"
+        case WaitKind.QUEUED:
+            why = f"queued: {waiting.detail}" if waiting.detail else "queued"
+            why = f"to be cancelled, {why}" if waiting.ending else why
+            at = None if waiting.ending else waiting.expected_at
+            return why if at is None else f"{why}, expected in {format_duration(at - now)}"
