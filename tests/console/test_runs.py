@@ -422,7 +422,7 @@ async def test_zoom_from_the_list_shows_what_is_read_below_it_and_gives_it_the_k
         begin(app, workspace)
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 30)
-        while keys == "v" and not page.query_one(Details).display:
+        while keys == "v" and not page.panels.details.display:
             await pilot.press("v")
         await pilot.press(*(keys if keys != "v" else ""), "z")
         table = page.query_one(KeyedTable)

@@ -60,11 +60,15 @@ class RunPanels(Vertical):
         self.tall = False
         self.low = False
         """There is room for the list, or for one panel that was asked for below it."""
+        self.broad = False
+        """There is room for the details at the right of list and panels."""
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel()
         self.reason = ShownText(id="reason")
         """Why the run failed, where neither its row nor its details have it whole."""
         self.details = Details("Details")
+        self.beside = Details("Details", id="beside")
+        """The same at the right of all else, where the page has put it."""
         self.schedule = Details("Schedule", id="schedule")
         self.log_panel = LogPanel()
         self._timetable = Schedule()
@@ -101,14 +105,14 @@ class RunPanels(Vertical):
         if viewed is None or run is None:
             return
         self.reason.display = (
-            cut and run.state is RunState.FAILED and not (self.details.display or self.alone)
+            cut and run.state is RunState.FAILED and not (self.told_in_sight or self.alone)
         )
         if self.reason.display:
             self.reason.show(Text(plain(run.reason), BAD))
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run, names)
-        self.meters.asked = self.details.display
-        if self.details.display:
+        self.meters.asked = self.told_in_sight
+        if self.told_in_sight:
             self._show_details(viewed, run)
         if self.schedule.display:
             self._show_schedule(viewed, run)
@@ -128,6 +132,16 @@ class RunPanels(Vertical):
 
     def next_host(self) -> None:
         self._host += 1
+
+    @property
+    def told_in_sight(self) -> bool:
+        """All about the run can be read, at the right or below the list."""
+        return self.details.display or self.beside.display
+
+    @property
+    def all_in_sight(self) -> bool:
+        """No panel takes the place of another."""
+        return self.beside.display and self.chart.display
 
     @property
     def only_window(self) -> bool:
@@ -153,9 +167,10 @@ class RunPanels(Vertical):
         """The panel around the focus alone; from the list, what stands below it to be read, or the
         list; or all."""
         names = [node.id or "" for node in (focused.ancestors_with_self if focused else [])]
+        names += ["details"] if "beside" in names else []
         panels = [n for n in ("log", "details", "schedule") if n in names]
         panels += [n for n in (self.view,) if n not in ("", "chart")]
-        panels += ["details"] if self.details.display else []
+        panels += ["details"] if self.told_in_sight else []
         self.alone = "" if self.alone else next(iter(panels), "runs-panel")
 
     @property
@@ -169,7 +184,7 @@ class RunPanels(Vertical):
         metered = ("telemetry",) if self.meters.known else ()
         between = () if self.tall else (*metered, "log")
         views = ("chart", *between, "details")
-        if self.schedule.display:
+        if self.schedule.display or self.broad:
             return "chart"
         in_sight = {panel.id for panel in self.children if panel.display}
         now = next((view for view in views if view in in_sight), views[0])
@@ -180,8 +195,11 @@ class RunPanels(Vertical):
         nothing is at work, so that a run which waits has no curve to show, but a reason."""
         failed = run is not None and run.state is RunState.FAILED
         told = failed or (idle and run is not None and run.state.waits)
+        beside = self.broad and run is not None and not self.alone
         upper = self.view if self.view in ("chart", "details", "schedule") else ""
         upper = upper or ("details" if told else "chart")
+        if beside and upper == "details":
+            upper = "chart"
         shown = {upper, "log"} if self.tall else {self.view or upper}
         metered = self.meters.known or (self.meters.reading and self.meters.display)
         if metered and self.tall and upper == "chart":
@@ -192,6 +210,10 @@ class RunPanels(Vertical):
             shown = {self.alone}
         for panel in (self.chart, self.meters, self.details, self.schedule, self.log_panel):
             panel.display = panel.id in shown
+        self.beside.display = beside
+        self.schedule.keys = "Tab Tab" if beside else "Tab"  # the one at the right comes first
+        no_curve = run is not None and run.state.ended and not run.readings
+        self.chart.set_class(beside and no_curve, "-bare")
         self.display = bool(shown - {"runs-panel"})
         self.set_class(bool(self.alone), "-zoomed")
 
@@ -253,7 +275,9 @@ class RunPanels(Vertical):
         self._read_hosts_of(viewed)
         at_work = run.state.active and not (run.collecting or run.out_of_reach)
         now = self.meters.newest() if at_work else ""
-        told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed, now)
+        panel = self.beside if self.beside.display else self.details
+        of = (viewed.path, viewed.revision, run.run_id, run.state_text)
+        told = (panel, *of, clock, fixed, now)
         if told != self._told:
             self._told = told
             at = "then" if viewed.replayed else "now"
@@ -267,7 +291,7 @@ class RunPanels(Vertical):
                 at=at,
                 asks=not viewed.read_only,
             )
-            self.details.show(plain(run.label), text)
+            panel.show(plain(run.label), text)
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
         if self._hosts_of != viewed.path:
