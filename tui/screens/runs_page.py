@@ -138,8 +138,8 @@ class RunsPage(Page):
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
-        all_of = f"all {shared} · " * bool(shared)
-        panel.retitle(f"Runs · {all_of}{viewed.name}" if viewed else "Runs", counts)
+        all_of = f" · all {shared}" * bool(shared)
+        panel.retitle(f"Runs · {viewed.name}{all_of}" if viewed else "Runs", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
