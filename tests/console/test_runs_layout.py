@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.coordinate import Coordinate
 
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, screen_text, until
 from tests.console.fakes import FakeWorkspace
@@ -121,3 +122,32 @@ async def test_on_a_broad_terminal_the_details_stand_at_the_right_and_take_nobod
             assert table.has_focus
             await pilot.press("y")
             assert app.clipboard == beside.text
+
+
+@pytest.mark.parametrize("size", [(60, 24), SMALL, (95, 24), LARGE, HUGE], ids=str)
+async def test_elapsed_and_hosts_stay_where_short_bars_leave_room_and_names_are_whole(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        table = page.query_one(KeyedTable)
+
+        def widths() -> dict[str, int]:
+            return {str(column.label): column.width for column in table.ordered_columns}
+
+        assert "ETA" in widths()
+        for _ in range(100):
+            await pass_time(workspace, app, pilot, 60)
+        assert page.viewed is not None
+        assert page.viewed.finished
+        shown = widths()
+        assert "ETA" not in shown, "nothing is estimated of what is over"
+        blank = shown["Progress"] - len("━━━━━━━━ done")
+        for column, room in (("Elapsed", 9), ("Hosts", 14)):
+            assert column in shown or blank < room
+        assert ("Elapsed" in shown) is (size[0] >= 80)
+        if size[0] >= 80:
+            cells = [table.get_cell_at(Coordinate(0, n)).plain for n in range(2)]
+            assert not any("…" in one for one in cells)

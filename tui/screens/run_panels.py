@@ -39,6 +39,8 @@ from tui.widgets.throughput_plot import jitter_text, throughput_plot, window_plo
 
 BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
+FRAME = 2
+"""Lines of a panel's."""
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
@@ -115,7 +117,7 @@ class RunPanels(Vertical):
         if self.told_in_sight:
             self._show_details(viewed, run)
         if self.schedule.display:
-            self._show_schedule(viewed, run)
+            self._show_schedule(viewed, run, names)
         if self.log_panel.display:
             host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
             self.log_panel.show(
@@ -176,7 +178,7 @@ class RunPanels(Vertical):
     @property
     def brief(self) -> bool:
         """They need little room: the list may have more of it."""
-        return self.schedule.display and self.schedule.text.count("\n") < BRIEF
+        return self.schedule.display and self._timetable.own_lines <= BRIEF
 
     @property
     def next_view(self) -> str:
@@ -258,15 +260,21 @@ class RunPanels(Vertical):
             axis = chart.axis if plot.lines else (LABEL_WIDTH, waits)
             meters.align(*axis, _counted(run, window, own.points) if run.state.ended else None)
 
-    def _show_schedule(self, viewed: CampaignSnapshot, run: RunView) -> None:
+    def _show_schedule(
+        self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]
+    ) -> None:
         self._read_hosts_of(viewed)
         now = self._session.workspace.cluster.now()
         width = self.schedule.content_size.width - 1  # beside the scrollbar
         second = 0 if is_over(viewed) else int(now)
-        told = (viewed.path, viewed.revision, run.run_id, second, width, len(self._hosts))
+        whole = self.size.height if self.alone or not self.tall else self.size.height * 66 // 100
+        rows = whole - FRAME
+        told = (viewed.path, viewed.revision, run.run_id, second, width, rows, len(self._hosts))
         if told != self._scheduled and width > MOST_NAME:
             self._scheduled = told
-            text = self._timetable.lines(viewed, run, width, now, tuple(self._hosts))
+            text = self._timetable.lines(
+                viewed, run, width, now, tuple(self._hosts), called=names, rows=rows
+            )
             self.schedule.show("Schedule · hosts over time", text)
 
     def _show_details(self, viewed: CampaignSnapshot, run: RunView) -> None:
