@@ -47,7 +47,7 @@ from tui.widgets.log_panel import LogPanel
 LOW = 18
 """Lines, below which the list has all of them until a panel is asked for."""
 BROAD = 160
-"""Columns, from which on the details have their own at the right: no row of the list is so long."""
+"""Columns, from which on the details stand at the right, and the list still has all of its own."""
 PAST_ASKING = "past"
 _ANSWERS = frozenset({"y", "n"})
 _OF_NO_RUN = frozenset(
