@@ -124,7 +124,7 @@ async def test_on_a_broad_terminal_the_details_stand_at_the_right_and_take_nobod
             assert app.clipboard == beside.text
 
 
-@pytest.mark.parametrize("size", [(60, 24), SMALL, (95, 24), LARGE, HUGE], ids=str)
+@pytest.mark.parametrize("size", [(60, 24), SMALL, (95, 24), LARGE, (160, 34), HUGE], ids=str)
 async def test_elapsed_and_hosts_stay_where_short_bars_leave_room_and_names_are_whole(
     workspace: FakeWorkspace, size: tuple[int, int]
 ) -> None:
@@ -144,6 +144,7 @@ async def test_elapsed_and_hosts_stay_where_short_bars_leave_room_and_names_are_
         assert page.viewed.finished
         shown = widths()
         assert "ETA" not in shown, "nothing is estimated of what is over"
+        assert "━ done" in screen_text(app)
         blank = shown["Progress"] - len("━━━━━━━━ done")
         for column, room in (("Elapsed", 9), ("Hosts", 14)):
             assert column in shown or blank < room

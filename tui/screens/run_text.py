@@ -44,8 +44,8 @@ COLUMNS = (
     Column("rate", "throughput", 9, right=True, still=True),
     Column("eta", "ETA", 6, right=True, still=True),
 )
-BAR, LONG_BAR, LONG_FROM = 8, 32, 150
-"""Columns of a bar of progress, and of one on a terminal that has so many."""
+BAR, LONG_BAR, LONG_FROM = 8, 32, 122
+"""Columns of a bar of progress, and of one in a list that has so many."""
 NEVER = 1_000_000
 """Columns that no terminal has."""
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
@@ -142,7 +142,7 @@ class RunRows:
         return self._names
 
     def __call__(self, viewed: CampaignSnapshot, columns: int = 0) -> list[Row]:
-        """``columns``: of the terminal."""
+        """``columns``: of the list."""
         self._labels_for(viewed)
         bar_width = LONG_BAR if columns >= LONG_FROM else BAR
         profiles = self._profiles if len(self._profiles) > 1 else {}

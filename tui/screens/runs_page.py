@@ -118,14 +118,19 @@ class RunsPage(Page):
             return None
         return next((run for run in viewed.runs if run.run_id == key), None)
 
+    @property
+    def _broad(self) -> bool:
+        return self.has_class("-tall") and self.size.width >= BROAD
+
     def _fill(self, viewed: CampaignSnapshot | None) -> None:
-        rows = self._rows(viewed, self.size.width) if viewed else []
+        columns = self.size.width * 64 // 100 if self._broad else self.size.width
+        rows = self._rows(viewed, columns) if viewed else []
         self.main_panel().table.refill(rows, run_columns(viewed))
 
     def pull(self) -> None:
         viewed = self.viewed
         panel = self.main_panel()
-        shown = rows_signature(viewed), self.size.width
+        shown = rows_signature(viewed), self.size.width, self._broad
         if shown != self._shown:
             self._shown = shown
             self._fill(viewed)
@@ -187,7 +192,7 @@ class RunsPage(Page):
     def _show_selected(self) -> None:
         viewed, run, panels = self.viewed, self.selected, self.panels
         panels.tall, panels.low = self.has_class("-tall"), self.size.height < LOW
-        panels.broad = panels.tall and self.size.width >= BROAD
+        panels.broad = self._broad
         names = self._rows.names(viewed) if viewed else {}
         panels.show(viewed, run, names, cut=self.main_panel().table.current_cut)
         self.set_class(not panels.display, "-alone")
