@@ -327,7 +327,7 @@ class DlperfApp(App[str]):
         from tui.command_palette import Palette  # noqa: PLC0415 - when it is opened
 
         if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(Palette(placeholder="Search for actions …", id="--command-palette"))
 
     def action_notes(self) -> None:
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed

@@ -170,7 +170,8 @@ PANELS: Mapping[str, Panel] = {
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
         "A faint figure was measured before, by the same settings, on the same GPU model where "
         "that is known; the letter is its grade. [·] and ? wait for a host to answer. "
-        "Of profiles, [s] needs settings first, and a dot has no case that can run here. "
+        "Of profiles, [s] needs settings first, and a dot has no case that can run here; [·] is "
+        "marked, but none of its cases can run here, or none before a host has answered. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
         "What takes a minute at most starts with Enter at once when preflight of the hosts finds "
         "nothing; anything else is shown before it starts.",

@@ -24,10 +24,10 @@ from profiles.format.launch_section import LAUNCHERS
 from profiles.format.template import fill_known
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, Rows
-from tui.matrix_past import past_cells
+from tui.matrix_past import CAMPAIGN, GRADE, INTERVAL, LEAST_NAME, past_cells
 from tui.matrix_request import Asked, lacking_settings
 from tui.plan_words import estimate_source
-from tui.text import number, plain, shorten
+from tui.text import both_ends, number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MOST_COMMAND = 3
 """Lines of a command."""
+LEAST_DEVICE = 8
+"""Columns of one, where it is named."""
 GAP = 3
 """Columns between two grids, lines between two rows of them."""
 
@@ -146,13 +148,31 @@ def past_lines(
 ) -> list[Text]:
     """The newest first, in columns; the rest is counted."""
     shown = _shown(len(same), height)
-    cells = [past_cells(one, now) for one in same[:shown]]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    words = (
-        "  ".join(set_cell_size(text, wide) for text, wide in zip(row, widths, strict=True))
-        for row in cells
-    )
+    rows = [past_cells(one, now) for one in same[:shown]]
+    words = _in_columns(rows, width - 1) if rows else []
     return _listed(f"{label} before", words, len(same), width, height)
+
+
+def _in_columns(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """A campaign's name without its middle, for campaigns may differ in their ends alone; the
+    device where there is room for more than its beginning."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    kept = [n for n, wide in enumerate(widths) if wide]
+
+    def room() -> int:
+        return width - sum(widths[n] + 2 for n in kept if n < CAMPAIGN)
+
+    for out in (INTERVAL, GRADE):
+        if out in kept and room() < LEAST_NAME:
+            kept.remove(out)
+    widths[CAMPAIGN] = min(widths[CAMPAIGN], max(1, room()))
+    if room() - widths[CAMPAIGN] - 2 < LEAST_DEVICE:
+        kept = [n for n in kept if n <= CAMPAIGN]
+
+    def text(row: Sequence[str], n: int) -> str:
+        return set_cell_size(both_ends(row[n], widths[n]) if n == CAMPAIGN else row[n], widths[n])
+
+    return ["  ".join(text(row, n) for n in kept).rstrip() for row in rows]
 
 
 def published_lines(

@@ -29,9 +29,11 @@ from profiles.durations import format_duration
 from profiles.format.case import Case
 from tui.matrix_marks import Cell, Marks
 from tui.plan_words import device_time, estimate_source
-from tui.text import RUN_STATES, ago, number, plain, shorten
+from tui.text import RUN_STATES, ago, both_ends, number, plain, shorten
 from tui.theme import BAD, MUTED
 
+LEAST_NAME = 12
+"""Columns of a campaign's name, without its middle, wherever there is one."""
 NOTHING_YET = "no result yet"
 FAILED = RUN_STATES[RunState.FAILED][0]
 _NOTHING = PastOfCase()
@@ -158,9 +160,14 @@ def result_words(found: PastResult, now: float, room: int) -> str:
         parts.append("imported")
     parts.append(ago(max(0.0, now - found.at)))
     whole = ", ".join(parts)
-    where = f"{whole}: {plain(found.campaign)}"
+    left = room - cell_len(whole) - len(": ")
+    where = f"{whole}: {both_ends(plain(found.campaign), max(LEAST_NAME, left))}"
     longer = f"{where}, on {plain(found.devices)}" if found.devices else where
     return longer if cell_len(longer) <= room else where
+
+
+INTERVAL, GRADE, CAMPAIGN = 1, 3, 6
+"""Their places among :func:`past_cells`."""
 
 
 def past_cells(found: PastResult, now: float) -> tuple[str, ...]:
@@ -180,7 +187,9 @@ def past_cells(found: PastResult, now: float) -> tuple[str, ...]:
 
 def failure_words(found: PastFailure, now: float, room: int) -> str:
     """``✗ out of GPU memory, 2d ago: 0012-v100``; a reason that is too long is cut for the rest."""
-    where = f", {ago(max(0.0, now - found.at))}: {plain(found.campaign)}"
+    when = f", {ago(max(0.0, now - found.at))}: "
+    name = both_ends(plain(found.campaign), max(LEAST_NAME, room // 2 - cell_len(when)))
+    where = f"{when}{name}"
     left = max(room // 2, room - cell_len(where))
     return shorten(f"{shorten(f'{FAILED} {plain(found.reason)}', left)}{where}", room)
 

@@ -231,6 +231,19 @@ def _without_middle(text: Text, begin: int, end: int, room: int, behind: int) ->
     return kept
 
 
+def whole_parts(text: Text, width: int) -> Text:
+    """At most ``width`` columns of ``▲ one, two, three``: whole parts, and how many more there are:
+    ``▲ one +2``. A single part is left as it is."""
+    parts = text.plain.split(", ")
+    if text.cell_len <= width or len(parts) == 1:
+        return text
+    sign = parts[0].partition(" ")[0]
+    kept = [(", ".join(parts[:n]), len(parts) - n) for n in range(len(parts) - 1, 0, -1)]
+    forms = [f"{words}{blank}+{more}" for words, more in kept for blank in (" ", "")]
+    said = next((one for one in forms if cell_len(one) <= width), f"{sign} +{len(parts)}")
+    return cell(said, str(text.style))
+
+
 def both_ends(words: str, width: int) -> str:
     """At most ``width`` columns of a path or a name: without its middle, if need be."""
     if cell_len(words) <= width:

@@ -14,28 +14,28 @@ BACKGROUND = "#0f1318"
 RAISED = "#1a2028"
 LINE = "#313a45"
 TEXT = "#d5dbe4"
-MUTED = "#84909e"
+MUTED = "#8e99a6"
 ACCENT = "#5aa9ff"
 GOOD = "#6fcf78"
 WARN = "#e8b84a"
 BAD = "#ef6f76"
 VIOLET = "#c084fc"
 CYAN = "#48cfc8"
-CURSOR = "#26384d"
+CURSOR = "#1f3145"
 
 LIGHTENED = {
     BACKGROUND: "#fbfcfe",
     RAISED: "#eef2f7",
     LINE: "#c3ccd7",
     TEXT: "#1d2530",
-    MUTED: "#5b6675",
-    ACCENT: "#0b5fd0",
-    GOOD: "#187a2b",
-    WARN: "#8c5a00",
-    BAD: "#c0232c",
+    MUTED: "#525b69",
+    ACCENT: "#0a56bb",
+    GOOD: "#0e6920",
+    WARN: "#7e5100",
+    BAD: "#af2028",
     VIOLET: "#8b1f9b",
     CYAN: "#007a7a",
-    CURSOR: "#bcd0ea",
+    CURSOR: "#c0d4ee",
 }
 
 SERIES = (ACCENT, GOOD, WARN, VIOLET, CYAN, BAD)

@@ -102,16 +102,23 @@ def column_of(at_s: float, columns: int, total: float) -> int:
     return min(columns - 1, max(0, int(at_s * columns / total)))
 
 
+def drawn(bar: Bar, columns: int, total: float) -> tuple[int, int]:
+    """How many columns a bar has up to its end, and up to the end that is expected."""
+    start = column_of(bar.start_s, columns, total)
+    done, length = (
+        max(1, min(columns, int(at * columns / total)) - start)
+        for at in (bar.end_s, max(bar.end_s, bar.until_s))
+    )
+    return done, length
+
+
 def _lanes(bars: Sequence[Bar], columns: int, total: float) -> tuple[_Drawn, ...]:
     """Of one host; more than one where runs are there side by side."""
     lanes: list[list[tuple[int, str, str]]] = []
     ends: list[int] = []
     for bar in sorted(bars, key=lambda bar: (bar.start_s, bar.names)):
         start = column_of(bar.start_s, columns, total)
-        done, length = (
-            max(1, min(columns, int(at * columns / total)) - start)
-            for at in (bar.end_s, max(bar.end_s, bar.until_s))
-        )
+        done, length = drawn(bar, columns, total)
         fill, style = bar.ahead
         cleaned = [clean_text(name) for name in bar.names]
         name = next((one for one in cleaned if len(one) <= length), cleaned[-1][:length])

@@ -96,6 +96,10 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
     )
 
 
+WATCHED = "watched"
+"""The line of :func:`usual_lines` that is there where some runs were not."""
+
+
 def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
     MHz")``, energy, CPUs; what nobody watched is left out."""
@@ -113,11 +117,18 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     for name, words, figure, text in lines:
         if (value := typical(runs, figure)) is not None:
             said.setdefault(name, []).append(words.format(text(value)))
-    seen = [run for run in runs if not unwatched(run)]
-    if said and len(seen) < len(runs):
-        longest = significant(max(map(watched_s, seen), default=0.0))
-        said["watched"] = [f"{len(seen)} of {len(runs)} repeats, for {longest} s"]
+    if said and any(map(unwatched, runs)):
+        said[WATCHED] = [watched_words(runs)]
     return tuple((name, ", ".join(words)) for name, words in said.items())
+
+
+def watched_words(runs: Sequence[RunResult]) -> str:
+    """ "2 of 3 repeats, for 5.09 s"; of all of them how long goes without saying."""
+    seen = [run for run in runs if not unwatched(run)]
+    many = f"{len(seen)} of {len(runs)} repeats"
+    if not seen or len(seen) == len(runs):
+        return many
+    return f"{many}, for {significant(max(map(watched_s, seen)))} s"
 
 
 def watched_brief(run: RunResult) -> str:

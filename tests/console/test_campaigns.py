@@ -34,6 +34,7 @@ from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.campaign_text import campaign_rows, summary_words
 from tui.screens.dialogs import Choice
 from tui.theme import BAD, GOOD, WARN
+from tui.widgets.filter_table import FilterLine
 from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 
@@ -482,3 +483,35 @@ async def test_an_order_asked_for_before_the_list_is_there_is_its_order(
         await settled(app)
         table = shown.query_one(KeyedTable)
         assert [Path(key).name for key in table._keys] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_marking_moves_no_column_and_what_is_typed_to_filter_is_in_sight(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    workspace = Workspace(Inventory(()), None, EXAMPLES)
+    workspace.past.read()
+    async with console(FakeWorkspace(EXAMPLES), size) as (app, pilot):
+        fake = app.session.workspace
+        fake.summaries += workspace.campaigns()  # type: ignore[attr-defined]
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "B  "))
+        table = app.screen.query_one(KeyedTable)
+
+        def columns() -> list[tuple[str, int]]:
+            return [(str(one.label), one.width) for one in table.ordered_columns]
+
+        before = columns()
+        heading = next(line for line in screen_text(app).splitlines() if " Campaign  " in line)
+        await pilot.press("space")
+        assert columns() == before
+        assert heading in screen_text(app)
+        assert screen_text(app).count("─ Campaigns") == 1
+        await pilot.press("/", "h", "2", "0")
+        assert shows(app, "Campaigns · 1 marked · /h20 · 12 of 13")
+        region = app.screen.query_one(FilterLine).region
+        assert screen_text(app).splitlines()[region.y][region.x : region.right].strip() == "h20"
+        await pilot.press("enter", "end")
+        current = table.current_key or ""
+        assert shows(app, Path(current).name), "the last row is above it"
+    await workspace.close()

@@ -52,6 +52,7 @@ from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
 from tui.text import cell, number, problem_line
 from tui.widgets.chart import Chart
+from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, Row
 from tui.widgets.scaling_plot import Quantity
@@ -618,6 +619,49 @@ async def test_two_without_a_common_case_are_compared_across_what_differs_and_it
         assert not screen._found.cases()
         await pilot.press("a", "a", "enter")
         await until(pilot, partial(shows, app, "1n8g b128→160"))
+
+
+async def test_each_that_is_refused_has_a_line_of_its_own(workspace: FakeWorkspace) -> None:
+    await measured(workspace, "c-foreign", tags=("1n2g",), days=2)
+    await measured(workspace, "b-foreign", tags=("1n8g",), days=1)
+    await measured(workspace, "a-own", tags=("1n1g",))
+    workspace.probed.clear()
+    async with console(workspace, SMALL) as (app, pilot):
+        await open_compare(app, pilot, 3)
+        await until(pilot, partial(shows, app, "no case in common"))
+        lines = [line.strip(" │") for line in screen_text(app).splitlines()]
+        for name in ("b-foreign: ✗", "c-foreign: ✗"):
+            assert any(line.startswith(name) for line in lines), name
+        assert "\N{REPLACEMENT CHARACTER}" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_of_what_a_panel_has_below_what_is_seen_its_title_says_how_many_lines(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    names = [f"{letter}-day" for letter in "abcdef"]
+    for days, name in reversed(list(enumerate(names))):
+        await measured(workspace, name, days=days)
+    workspace.probed.clear()
+    below = 0
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, len(names))
+        for _ in range(3):
+            await pilot.press("v")
+            for panel in screen.query(Details):
+                if not panel.display:
+                    continue
+                more = int(panel.max_scroll_y - panel.scroll_y)
+                keys = "Tab" if panel.id == "verdict" else "⇧Tab"
+                assert shows(app, f"{more} more line") is (more > 0)
+                assert shows(app, f": {keys}, then ↓") or not more
+                below += more
+                if more:
+                    await pilot.press(keys.lower().replace("⇧", "shift+"))
+                    assert panel.has_focus
+                    await pilot.press("end", "escape")
+                    assert not panel.has_focus
+        assert below or size != SMALL
 
 
 async def test_of_several_the_one_that_is_not_compared_is_named(workspace: FakeWorkspace) -> None:

@@ -42,13 +42,15 @@ from tests.console.test_matrix import current, open_matrix
 from tests.support.past_campaigns import RUN_S, past_campaign
 from tui import matrix_marks
 from tui.app import DlperfApp
+from tui.key_bindings import PANELS
 from tui.matrix_below import published_lines, run_lines
 from tui.matrix_marks import new_marks
 from tui.matrix_past import brief
-from tui.matrix_request import Asked
+from tui.matrix_request import Able, Asked
 from tui.past_reading import AGAIN_S
 from tui.screens.dialogs import Choice, Reading
 from tui.screens.matrix_page import MatrixPage
+from tui.screens.matrix_text import profile_legend
 from tui.widgets.grid import MatrixGrid
 
 SMOKE = read_source(Path(__file__).parent / "profiles" / "cpu-smoke.toml")
@@ -589,11 +591,19 @@ async def test_a_key_opens_all_that_is_known_of_the_case(
         await until(pilot, lambda: app.screen is page)
 
 
+def test_a_sign_of_the_legend_is_no_separator_of_it() -> None:
+    words = ", ".join(profile_legend(Able))
+    assert words.count("·") == sum(one.startswith(("·", "[·]")) for one in words.split(", "))
+
+
 async def test_profiles_say_whether_they_can_run_here(workspace: FakeWorkspace) -> None:
     async with console(workspace, SMALL) as (app, pilot):
         page = await open_matrix(app, pilot)
         await until(pilot, partial(shows, app, "[s] oneflow-resnet50"))
         assert shows(app, "[s] needs settings")
+        assert not shows(app, " · · not here")
+        about = PANELS["matrix"].about
+        assert "[·] is marked, but none of its cases can run here" in about
         part = page._asked.marks("oneflow-resnet50")
         page._asked.put(replace(part, settings=dict.fromkeys(part.profile.settings, "/x")))
         tick(app)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from backends.campaign.folder.past_index import PastIndex
 from backends.results import past_result
+from backends.results.past_result import Past, PastFailure, PastResult
 from tests.console.conftest import HUGE, ONEFLOW, console, tick
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_matrix_past import SMOKE, measured, read, smoke
@@ -121,3 +122,28 @@ def test_only_what_has_room_is_put_into_words(
     assert lines[-2].plain == " +4991 more"
     assert calls["past_cells"] == 9
     assert all(text in lines[1].plain for text in matrix_past.past_cells(one, one.at)[:5])
+
+
+@pytest.mark.parametrize("width", range(60, 140, 4))
+def test_campaigns_that_differ_at_their_ends_do_so_where_there_is_little_room(
+    tmp_path: Path, width: int
+) -> None:
+    measured(FakeWorkspace(tmp_path), {smoke("1n1g"): [1.0]})
+    index = PastIndex(tmp_path)
+    index.read()
+    ((one,),) = index.found.values()
+    assert isinstance(one, PastResult)
+    names = [f"2026-11-28-SIMULATED-of-resnet50-on-all-hosts-{end}" for end in ("am", "pm")]
+    same = [replace(one, campaign=name) for name in names]
+    _, *lines = [line.plain for line in past_lines("1n1g", same, one.at, width, 12)][:3]
+    shared = {of.name: getattr(one, of.name) for of in fields(Past)}
+    failed = PastFailure(**shared, reason="out of memory " * 5)
+    told = [matrix_past.result_words(of, one.at, width) for of in same]
+    told += [
+        matrix_past.failure_words(replace(failed, campaign=name), one.at, width) for name in names
+    ]
+    for first, second in (lines, told[:2], told[2:]):
+        assert first != second
+        assert "am" in first
+        assert "pm" in second
+        assert max(len(first), len(second)) <= width

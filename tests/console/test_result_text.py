@@ -6,12 +6,15 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from backends.results.findings import Grade
 from backends.results.grade_words import found_lines
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from tui.screens.result_text import SHORT, case_text, flags
+from tui.text import cell, whole_parts
+from tui.theme import WARN
 
 SPEEDS = st.lists(st.floats(50, 150), min_size=1, max_size=9)
 
@@ -50,3 +53,23 @@ def test_what_sets_no_grade_is_told_no_remedy_and_a_past_campaign_no_key() -> No
     past = case_text(case, group).plain
     assert "→ more repeats would narrow it" in past
     assert "page 3" not in past
+
+
+WORDS = st.lists(st.sampled_from(sorted(SHORT.values())), min_size=2, max_size=6)
+
+
+@given(WORDS, st.integers(4, 60))
+def test_flags_are_whole_and_those_without_room_are_counted(told: list[str], width: int) -> None:
+    whole = cell(f"▲ {', '.join(told)}", WARN)
+    shown = whole_parts(whole, width)
+    assert shown.cell_len <= max(width, 4)
+    assert shown.style == whole.style
+    words, _, more = shown.plain.partition("+")
+    kept = [word for word in words.removeprefix("▲").strip().split(", ") if word]
+    assert kept == told[: len(kept)]
+    assert len(kept) + int(more or 0) == len(told)
+    if width >= whole.cell_len:
+        assert shown == whole
+    elif len(kept) < len(told) - 1:
+        one_more = f"▲ {', '.join(told[: len(kept) + 1])}+{len(told) - len(kept) - 1}"
+        assert cell_len(one_more) > width

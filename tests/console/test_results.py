@@ -664,3 +664,19 @@ async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width
                 _, case = page._cases[key]
                 told = flags_below(case, page._groups)
                 assert not told or shows(app, told), (width, told, screen_text(app))
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+@pytest.mark.parametrize("page", ["3", "4"])
+async def test_the_campaigns_name_stands_before_what_all_cases_share(
+    tmp_path: Path, page: str, size: tuple[int, int]
+) -> None:
+    name = "h200-x2-gpt-1.3b"
+    async with console(Workspace(Inventory(()), None, EXAMPLES), size) as (app, pilot):
+        await app.session.open(EXAMPLES / name)
+        await pilot.press(page)
+        await until(pilot, lambda: isinstance(app.screen, (ResultsPage, RunsPage)))
+        await until(pilot, lambda: shows(app, f"2026-11-22-{name} · all checkp"))
+        for line in screen_text(app).splitlines():
+            if "▲ few" in line and "╰" not in line:
+                assert "…" not in line.partition("▲")[2]

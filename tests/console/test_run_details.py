@@ -63,12 +63,12 @@ async def test_details_have_commands_devices_and_what_they_do_now_and_are_copied
         tell(controller, "node1", gpu_lines(range(8), 20))
         await until(pilot, lambda: page.panels.meters.known)
         for _ in range(4):
-            if not page.query_one(Details).display:
+            if not page.panels.details.display:
                 await pilot.press("v")
                 await pilot.pause()
-        details = page.query_one(Details)
+        details = page.panels.details
         await until(pilot, lambda: "driver" in told_now(app, details))
-        text = page.query_one(Details).text
+        text = page.panels.details.text
         assert "now          util 96%, power 294W" in text
         assert "driver 440.33.01, CUDA 10.2, Ubuntu 18.04.4 LTS" in text
         assert "python3 of_cnn_train_val.py --num_nodes=1" in text
@@ -153,7 +153,7 @@ async def test_an_environment_that_cannot_be_read_leaves_the_rest(
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 20)
         await pilot.press("v", "v")
-        await until(pilot, lambda: "--num_nodes=1" in page.query_one(Details).text)
+        await until(pilot, lambda: "--num_nodes=1" in page.panels.details.text)
 
 
 @pytest.mark.parametrize("names", [(0,), (1, 0), (1, 2, 0)])
@@ -217,7 +217,7 @@ async def test_a_reason_is_whole_in_sight_whatever_panel_is_shown(
         await pilot.pause()
         assert page.query_one(KeyedTable).current_cut is (reason == LONG)
         beside = page.query_one("#reason").is_on_screen
-        assert beside is (reason == LONG and not page.query_one(Details).is_on_screen)
+        assert beside is (reason == LONG and not page.panels.details.is_on_screen)
         shown = " ".join(screen_text(app).replace("│", " ").split())
         assert reason in shown
 
@@ -267,7 +267,7 @@ async def test_all_that_is_told_of_a_failed_run_can_be_read_at_any_size(
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 30)
         await pilot.press("j")
-        details = page.query_one(Details)
+        details = page.panels.beside if size == HUGE else page.panels.details
         await until(pilot, lambda: details.display and "exit status" in details.text)
         details.focus()
         await pilot.pause()

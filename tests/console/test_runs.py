@@ -37,7 +37,6 @@ from tui.screens.runs_page import RunsPage
 from tui.theme import BAD, WARN
 from tui.widgets.chart import Chart
 from tui.widgets.chart_scale import AXIS_ABOVE_0
-from tui.widgets.details import Details
 from tui.widgets.filter_table import FilterLine
 from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
@@ -167,7 +166,8 @@ async def test_at_24_lines_the_lower_panel_shows_chart_log_and_details_in_turn(
         await pass_time(workspace, app, pilot, 20)
         shown = []
         for _ in range(3):
-            shown.append([page.query_one(w).display for w in (Chart, LogPanel, Details)])
+            panels = (page.panels.chart, page.panels.log_panel, page.panels.details)
+            shown.append([panel.display for panel in panels])
             await pilot.press("v")
             await pilot.pause()
         assert shown == [[True, False, False], [False, True, False], [False, False, True]]
@@ -424,7 +424,7 @@ async def test_zoom_from_the_list_shows_what_is_read_below_it_and_gives_it_the_k
         begin(app, workspace)
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 30)
-        while keys == "v" and not page.query_one(Details).display:
+        while keys == "v" and not page.panels.details.display:
             await pilot.press("v")
         await pilot.press(*(keys if keys != "v" else ""), "z")
         table = page.query_one(KeyedTable)

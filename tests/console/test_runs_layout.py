@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.coordinate import Coordinate
 
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, screen_text, until
 from tests.console.fakes import FakeWorkspace
@@ -76,3 +77,78 @@ async def test_on_a_low_terminal_the_list_has_all_lines_until_a_panel_is_asked_f
         await pilot.press("v")
         await pilot.pause()
         assert len(heights(page)) == 2
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, (159, 60), (160, 33), (160, 34), HUGE], ids=str)
+async def test_on_a_broad_terminal_the_details_stand_at_the_right_and_take_nobodys_place(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    broad = size in ((160, 34), HUGE)
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 60)
+        beside, table = page.panels.beside, page.query_one(KeyedTable)
+        for row in ("", "down", "x"):
+            await pilot.press(*([row] if row else []))
+            await pilot.pause()
+            assert beside.is_on_screen is broad
+            run = page.selected
+            assert run is not None
+            assert page.check_action("view", ()) is not broad
+            if not broad:
+                continue
+            assert beside.region.right == size[0]
+            assert beside.region.height == page.query_one("#body").size.height
+            assert page.panels.chart.is_on_screen
+            assert page.panels.log_panel.is_on_screen
+            assert not page.panels.details.display
+            assert run.label in str(beside.border_title)
+            await pilot.press("s")
+            assert page.panels.schedule.is_on_screen
+            assert page.check_action("view", ())
+            await pilot.press("v")
+            assert page.panels.chart.is_on_screen
+            await pilot.press("tab")
+            assert beside.has_focus
+            await pilot.press("z")
+            assert page.panels.details.region.width == size[0]
+            assert page.panels.details.has_focus
+            assert not beside.display
+            await pilot.press("z")
+            assert beside.has_focus
+            await pilot.press("escape")
+            assert table.has_focus
+            await pilot.press("y")
+            assert app.clipboard == beside.text
+
+
+@pytest.mark.parametrize("size", [(60, 24), SMALL, (95, 24), LARGE, (160, 34), HUGE], ids=str)
+async def test_elapsed_and_hosts_stay_where_short_bars_leave_room_and_names_are_whole(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        table = page.query_one(KeyedTable)
+
+        def widths() -> dict[str, int]:
+            return {str(column.label): column.width for column in table.ordered_columns}
+
+        assert "ETA" in widths()
+        for _ in range(100):
+            await pass_time(workspace, app, pilot, 60)
+        assert page.viewed is not None
+        assert page.viewed.finished
+        shown = widths()
+        assert "ETA" not in shown, "nothing is estimated of what is over"
+        assert "━ done" in screen_text(app)
+        blank = shown["Progress"] - len("━━━━━━━━ done")
+        for column, room in (("Elapsed", 9), ("Hosts", 14)):
+            assert column in shown or blank < room
+        assert ("Elapsed" in shown) is (size[0] >= 80)
+        if size[0] >= 80:
+            cells = [table.get_cell_at(Coordinate(0, n)).plain for n in range(2)]
+            assert not any("…" in one for one in cells)

@@ -15,7 +15,17 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
 from profiles.durations import format_duration
-from tests.console.conftest import HUGE, SMALL, begin, console, screen_text, shows, tick, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+)
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
@@ -275,7 +285,7 @@ def test_what_is_beyond_those_that_are_played_comes_after_them_but_never_what_is
 
 
 async def test_s_again_shows_what_was_there_before(workspace: FakeWorkspace) -> None:
-    async with console(workspace, HUGE) as (app, pilot):
+    async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace, ("1n8g",))
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 20)
@@ -286,3 +296,52 @@ async def test_s_again_shows_what_was_there_before(workspace: FakeWorkspace) -> 
         await pilot.press("s")
         await until(pilot, lambda: not page.panels.schedule.display)
         assert page.panels.details.display
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 2), min_size=1, max_size=30),
+    st.integers(0, 30),
+    st.integers(0, 1),
+    st.integers(40, 150),
+    st.integers(0, 40),
+)
+def test_who_has_no_room_for_its_name_has_a_number_with_its_name_below(
+    sizes: list[int], ended: int, at_work: int, width: int, rows: int
+) -> None:
+    viewed, now = campaign(sizes, ended, at_work)
+    bare = Schedule().lines(viewed, None, width, now, HOSTS).plain.splitlines()
+    lines = Schedule().lines(viewed, None, width, now, HOSTS, rows=rows).plain.splitlines()
+    assert len(lines) <= max(rows, len(bare))
+    assert all(len(line) <= width for line in lines[len(bare) :])
+    if rows < len(bare) + 2:
+        assert lines == bare
+        return
+    told = "  ".join(lines[len(bare) :])
+    more = re.search(r"… (\d+) more", told)
+    numbers = re.findall(r"(?:^|  )(\d+) 1?\d*n", told)
+    above = "\n".join(lines[1 : len(bare)])
+    labels = {str(number): run.label for number, run in enumerate(viewed.runs, 1)}
+    named = sum(label in above or f"#{n}" in above for n, label in labels.items())
+    for number in numbers:
+        found = re.search(rf"\D{number}(\D|$)", above)
+        assert found or len(number) > 1, "its bar has the number, but for a bar of one column"
+        assert labels[number] in told or width < 60
+    if not more:
+        assert len(numbers) + named >= len(labels)
+
+
+async def test_where_names_have_no_room_and_rows_are_free_they_stand_below(
+    workspace: FakeWorkspace,
+) -> None:
+    for size in (SMALL, (120, 40)):
+        async with console(workspace, size) as (app, pilot):
+            begin(app, workspace, repeats=2)
+            await open_runs(app, pilot)
+            await pass_time(workspace, app, pilot, 30)
+            await pilot.press("s")
+            await pilot.pause()
+            below = screen_text(app).partition("Schedule")[2]
+            for tag in ("1n1g", "1n8g", "2n8g", "4n8g"):
+                for repeat in (1, 2):
+                    assert re.search(rf"{tag} .*#{repeat}|{tag} #{repeat}", below), (tag, repeat)

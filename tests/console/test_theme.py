@@ -37,7 +37,10 @@ def test_the_cursor_is_seen_in_a_terminal_of_16(palette: dict[str, str]) -> None
 @pytest.mark.parametrize("ground", [theme.BACKGROUND, theme.RAISED, theme.CURSOR])
 def test_words_can_be_read(palette: dict[str, str], ground: str) -> None:
     for colour in (*MEANING, *theme.SERIES):
-        least = 3.0 if ground == theme.CURSOR else 4.5  # what WCAG asks of bold words, of others
+        # What WCAG asks of words; of bold ones, as below the cursor are, 3.0: no cyan that a
+        # terminal of 16 colours tells from grey has more on any light cursor that it shows.
+        rare = (colour, ground) == (theme.CYAN, theme.CURSOR) and palette is theme.LIGHTENED
+        least = 3.0 if rare else 4.5
         assert contrast(palette[colour], palette[ground]) >= least, colour
 
 

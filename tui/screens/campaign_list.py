@@ -81,7 +81,7 @@ class CampaignList(Dialog[str]):
         self._marked: dict[Path, None] = {}
         self._order = BY_AGE
         self._past = PastReading(session)
-        self._panel = TablePanel(KeyedTable(COLUMNS), "Campaigns")
+        self._panel = TablePanel(KeyedTable(COLUMNS), title, bare=True)
         self._results: Results = NO_RESULTS
         self._listed = Sight(self, self.paint)  # since when these campaigns are shown
 
@@ -92,6 +92,10 @@ class CampaignList(Dialog[str]):
             yield self._panel
             yield Static(classes="chosen", markup=False)
             yield self._more_keys
+
+    @property
+    def heading(self) -> Text | str:
+        return self._panel.heading
 
     @property
     def _words(self) -> str:
@@ -156,8 +160,10 @@ class CampaignList(Dialog[str]):
         listed = self._order.of(self._summaries or ())
         panel.table.refill(campaign_rows(listed, self._now, self._marked, self._results))
         marks = f" · {len(self._marked)} marked" if self._marked else ""
-        panel.retitle(f"Campaigns{marks}", "" if self._order == BY_AGE else self._order.words)
+        order = "" if self._order == BY_AGE else f" · {self._order.words}"
+        panel.retitle(f"{self._title}{marks}{order}")
         panel.say_when_empty(self._why_empty())
+        self.refresh_bindings()
 
     def _why_empty(self) -> str:
         if self._summaries is None:

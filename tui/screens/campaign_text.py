@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
 
 COLUMNS = (
-    Column("mark", "", 3),
+    Column("mark", "", 3, still=True),
     Column("state", "State", 14, most=28),
     Column("name", "Campaign", None, ends=True),
     Column("runs", "Runs", 7, right=True),

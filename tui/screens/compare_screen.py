@@ -108,7 +108,7 @@ class Compare(Dialog[None]):
             with Horizontal(id="compare-lower"):
                 yield Chart(id="curves")
                 yield Details("Verdict", id="verdict")
-                yield Details("Campaigns", id="campaigns")
+                yield Details("Campaigns", id="campaigns", keys="⇧Tab")
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()

@@ -29,7 +29,7 @@ from backends.results.layouts.cells import count_cell
 from backends.results.numbers import percent, scatter
 from backends.results.statistics import Spread
 from backends.results.summary import Group
-from backends.results.telemetry_words import usual_lines
+from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
 from backends.results.workload_figures import measurements
 from profiles.counted import counted
 from profiles.format.case import Case
@@ -300,6 +300,8 @@ def _figures(own: Sequence[tuple[int, CaseResult]], width: int) -> Text:
     for place, case in own:
         for name, value in _known(case):
             told.setdefault(name, {})[place] = plain(value)
+    if WATCHED in told:  # of all its repeats no side says it by itself
+        told[WATCHED] = {place: watched_words(case.measured_runs) for place, case in own}
     names = max([12, *map(len, told)])
     room = (width - names - 1) // max(1, len(own)) - 4
     widths = {

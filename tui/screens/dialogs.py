@@ -97,6 +97,11 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         self.set_class(whole, "-whole")
         return self._box
 
+    @property
+    def heading(self) -> Text | str:
+        """What stands in the frame, above."""
+        return self._title
+
     def refresh_bindings(self) -> None:
         """The lower frame has the keys that work now, and the line above it, where a dialog has
         one, those for which there is no room there."""
@@ -109,7 +114,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
                 else int(min(self._most, width * WIDEST // 100))
             )
             foot, more = hints(offered(self), width - FRAME, width - FRAME)
-            set_frame(self._box, self._title, Text(foot, MUTED))
+            set_frame(self._box, self.heading, Text(foot, MUTED))
             self._more_keys.display = bool(more)
             self._more_keys.update(Text(more, MUTED))
 

@@ -137,7 +137,7 @@ class MatrixPage(Page):
             self.read_past()
         problems = len(self.session.workspace.catalog.problems)
         notes = [f"▲ {counted(problems, 'file')} with mistakes"] if problems else []
-        panel.retitle("Profiles", fitting([*notes, *self._legend], panel.size.width - 6))
+        panel.retitle("Profiles", fitting([*notes, *self._legend], panel.size.width - 6, ", "))
         panel.say_when_empty(NO_PROFILE)
         self._show_grid()
         self._fill_if_read()

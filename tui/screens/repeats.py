@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from rich.text import Text
+from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Static
 
@@ -19,11 +20,11 @@ from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttle
 from backends.results.telemetry_words import watched_brief
 from profiles.counted import counted
 from tui.key_bindings import bindings
-from tui.screens.dialogs import FRAME, WIDE_BOX, Dialog
+from tui.screens.dialogs import FRAME, WIDEST, Dialog
 from tui.text import cell, number, plain
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.distribution import distribution_line, legend, limits
-from tui.widgets.keyed_table import Column, KeyedTable, Row
+from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
 
 REPEAT_COLUMNS = (
     Column("repeat", "#", 3, right=True),
@@ -46,9 +47,14 @@ def _columns(unit: str) -> tuple[Column, ...]:
 
 
 def repeat_rows(case: CaseResult) -> list[Row]:
-    """Every repeat with its distance from the median; replaced attempts below."""
+    """Every repeat with its distance from the median, each behind its replaced attempts."""
     strange = outliers(case)
-    return [_row(run, case, strange) for run in (*case.runs, *case.superseded)]
+    return [_row(run, case, strange) for run in _in_order(case)]
+
+
+def _in_order(case: CaseResult) -> list[RunResult]:
+    runs = (*case.runs, *case.superseded)
+    return sorted(runs, key=lambda run: (run.repeat, run.attempt))
 
 
 def outliers(case: CaseResult) -> tuple[RunResult, ...]:
@@ -65,17 +71,6 @@ def off_median(run: RunResult, case: CaseResult) -> float | None:
 
 def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Row:
     off = off_median(run, case)
-    note = plain(run.reason) or ", ".join(plain(w) for w in run.warnings)
-    parts = (
-        *map(disturbance_brief, run.steady or ()),
-        *_throttled_words(run),
-        watched_brief(run),
-        "outlier; it counts" if run in strange else "",
-        f"attempt {run.attempt}" if run.attempt > 1 else "",
-        "replaced by a later attempt" if run in case.superseded else "",
-        f"packed beside {len(run.shared_with)}" if run.shared_with else "",
-        note,
-    )
     return Row(
         run.run_id,
         (
@@ -86,9 +81,24 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
             cell(fold_nodeset(run.hosts) if run.hosts else "–"),
             cell(_devices(run)),
             cell(_began(run)),
-            cell(" · ".join(filter(None, parts)), WARN if run in strange else MUTED),
+            cell(_note(run, case, strange), WARN if run in strange else MUTED),
         ),
     )
+
+
+def _note(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> str:
+    """What is odd about it, and why it failed."""
+    parts = (
+        *map(disturbance_brief, run.steady or ()),
+        *_throttled_words(run),
+        watched_brief(run),
+        "outlier; it counts" if run in strange else "",
+        f"attempt {run.attempt}" if run.attempt > 1 else "",
+        "replaced by a later attempt" if run in case.superseded else "",
+        f"packed beside {len(run.shared_with)}" if run.shared_with else "",
+        plain(run.reason) or ", ".join(plain(w) for w in run.warnings),
+    )
+    return " · ".join(filter(None, parts))
 
 
 def _throttled_words(run: RunResult) -> list[str]:
@@ -139,7 +149,7 @@ def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
     """Beside the case: its repeats one by one, and how all cases of its group scatter."""
     text = distribution_text(case, width).append("\n\n")
     strange = outliers(case)
-    for run in (*case.runs, *case.superseded):
+    for run in _in_order(case):
         off = off_median(run, case)
         odd = "○ outlier" if run in strange else "" if run.succeeded else _state(run)
         text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
@@ -184,13 +194,22 @@ class Repeats(Dialog[str]):
         self._whose = whose
 
     def compose(self) -> ComposeResult:
-        width = min(WIDE_BOX, self.app.size.width * 96 // 100) - FRAME
-        with self.box(wide=True):
+        width = self.app.size.width * WIDEST // 100 - FRAME
+        with self.box(widest=True):
             if self._whose:
                 yield Static(Text(f"of {plain(self._whose)}", MUTED), markup=False)
             yield Static(distribution_text(self._case, width), markup=False)
             yield KeyedTable(_columns(self._case.unit))
+            yield Static(id="note", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
         self.query_one(KeyedTable).refill(repeat_rows(self._case))
+
+    @on(KeyedTable.Moved)
+    def _say_note(self) -> None:
+        """All of it, below: its column may have no room for the end."""
+        runs = {run.run_id: run for run in _in_order(self._case)}
+        run = runs.get(current_key(self) or "")
+        words = _note(run, self._case, outliers(self._case)) if run is not None else ""
+        self.query_one("#note", Static).update(Text(words))

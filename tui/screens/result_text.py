@@ -50,7 +50,7 @@ _COLUMNS = (
     Column("cv", "CV", 6, right=True, gives_way=1),
     Column("n", "n", 3, right=True, gives_way=2),
     Column("grade", "Gr", 2),
-    Column("flags", "Flags", None),
+    Column("flags", "Flags", None, parts=True),
 )
 
 SHORT = {

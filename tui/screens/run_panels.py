@@ -39,6 +39,8 @@ from tui.widgets.throughput_plot import jitter_text, throughput_plot, window_plo
 
 BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
+FRAME = 2
+"""Lines of a panel's."""
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
@@ -60,11 +62,15 @@ class RunPanels(Vertical):
         self.tall = False
         self.low = False
         """There is room for the list, or for one panel that was asked for below it."""
+        self.broad = False
+        """There is room for the details at the right of list and panels."""
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel()
         self.reason = ShownText(id="reason")
         """Why the run failed, where neither its row nor its details have it whole."""
         self.details = Details("Details")
+        self.beside = Details("Details", id="beside")
+        """The same at the right of all else, where the page has put it."""
         self.schedule = Details("Schedule", id="schedule")
         self.log_panel = LogPanel()
         self._timetable = Schedule()
@@ -101,17 +107,17 @@ class RunPanels(Vertical):
         if viewed is None or run is None:
             return
         self.reason.display = (
-            cut and run.state is RunState.FAILED and not (self.details.display or self.alone)
+            cut and run.state is RunState.FAILED and not (self.told_in_sight or self.alone)
         )
         if self.reason.display:
             self.reason.show(Text(plain(run.reason), BAD))
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run, names)
-        self.meters.asked = self.details.display
-        if self.details.display:
+        self.meters.asked = self.told_in_sight
+        if self.told_in_sight:
             self._show_details(viewed, run)
         if self.schedule.display:
-            self._show_schedule(viewed, run)
+            self._show_schedule(viewed, run, names)
         if self.log_panel.display:
             host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
             self.log_panel.show(
@@ -128,6 +134,16 @@ class RunPanels(Vertical):
 
     def next_host(self) -> None:
         self._host += 1
+
+    @property
+    def told_in_sight(self) -> bool:
+        """All about the run can be read, at the right or below the list."""
+        return self.details.display or self.beside.display
+
+    @property
+    def all_in_sight(self) -> bool:
+        """No panel takes the place of another."""
+        return self.beside.display and self.chart.display
 
     @property
     def only_window(self) -> bool:
@@ -153,15 +169,16 @@ class RunPanels(Vertical):
         """The panel around the focus alone; from the list, what stands below it to be read, or the
         list; or all."""
         names = [node.id or "" for node in (focused.ancestors_with_self if focused else [])]
+        names += ["details"] if "beside" in names else []
         panels = [n for n in ("log", "details", "schedule") if n in names]
         panels += [n for n in (self.view,) if n not in ("", "chart")]
-        panels += ["details"] if self.details.display else []
+        panels += ["details"] if self.told_in_sight else []
         self.alone = "" if self.alone else next(iter(panels), "runs-panel")
 
     @property
     def brief(self) -> bool:
         """They need little room: the list may have more of it."""
-        return self.schedule.display and self.schedule.text.count("\n") < BRIEF
+        return self.schedule.display and self._timetable.own_lines <= BRIEF
 
     @property
     def next_view(self) -> str:
@@ -169,7 +186,7 @@ class RunPanels(Vertical):
         metered = ("telemetry",) if self.meters.known else ()
         between = () if self.tall else (*metered, "log")
         views = ("chart", *between, "details")
-        if self.schedule.display:
+        if self.schedule.display or self.broad:
             return "chart"
         in_sight = {panel.id for panel in self.children if panel.display}
         now = next((view for view in views if view in in_sight), views[0])
@@ -180,8 +197,11 @@ class RunPanels(Vertical):
         nothing is at work, so that a run which waits has no curve to show, but a reason."""
         failed = run is not None and run.state is RunState.FAILED
         told = failed or (idle and run is not None and run.state.waits)
+        beside = self.broad and run is not None and not self.alone
         upper = self.view if self.view in ("chart", "details", "schedule") else ""
         upper = upper or ("details" if told else "chart")
+        if beside and upper == "details":
+            upper = "chart"
         shown = {upper, "log"} if self.tall else {self.view or upper}
         metered = self.meters.known or (self.meters.reading and self.meters.display)
         if metered and self.tall and upper == "chart":
@@ -192,6 +212,10 @@ class RunPanels(Vertical):
             shown = {self.alone}
         for panel in (self.chart, self.meters, self.details, self.schedule, self.log_panel):
             panel.display = panel.id in shown
+        self.beside.display = beside
+        self.schedule.keys = "Tab Tab" if beside else "Tab"  # the one at the right comes first
+        no_curve = run is not None and run.state.ended and not run.readings
+        self.chart.set_class(beside and no_curve, "-bare")
         self.display = bool(shown - {"runs-panel"})
         self.set_class(bool(self.alone), "-zoomed")
 
@@ -236,15 +260,21 @@ class RunPanels(Vertical):
             axis = chart.axis if plot.lines else (LABEL_WIDTH, waits)
             meters.align(*axis, _counted(run, window, own.points) if run.state.ended else None)
 
-    def _show_schedule(self, viewed: CampaignSnapshot, run: RunView) -> None:
+    def _show_schedule(
+        self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]
+    ) -> None:
         self._read_hosts_of(viewed)
         now = self._session.workspace.cluster.now()
         width = self.schedule.content_size.width - 1  # beside the scrollbar
         second = 0 if is_over(viewed) else int(now)
-        told = (viewed.path, viewed.revision, run.run_id, second, width, len(self._hosts))
+        whole = self.size.height if self.alone or not self.tall else self.size.height * 66 // 100
+        rows = whole - FRAME
+        told = (viewed.path, viewed.revision, run.run_id, second, width, rows, len(self._hosts))
         if told != self._scheduled and width > MOST_NAME:
             self._scheduled = told
-            text = self._timetable.lines(viewed, run, width, now, tuple(self._hosts))
+            text = self._timetable.lines(
+                viewed, run, width, now, tuple(self._hosts), called=names, rows=rows
+            )
             self.schedule.show("Schedule · hosts over time", text)
 
     def _show_details(self, viewed: CampaignSnapshot, run: RunView) -> None:
@@ -253,7 +283,9 @@ class RunPanels(Vertical):
         self._read_hosts_of(viewed)
         at_work = run.state.active and not (run.collecting or run.out_of_reach)
         now = self.meters.newest() if at_work else ""
-        told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed, now)
+        panel = self.beside if self.beside.display else self.details
+        of = (viewed.path, viewed.revision, run.run_id, run.state_text)
+        told = (panel, *of, clock, fixed, now)
         if told != self._told:
             self._told = told
             at = "then" if viewed.replayed else "now"
@@ -267,7 +299,7 @@ class RunPanels(Vertical):
                 at=at,
                 asks=not viewed.read_only,
             )
-            self.details.show(plain(run.label), text)
+            panel.show(plain(run.label), text)
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
         if self._hosts_of != viewed.path:

@@ -39,14 +39,16 @@ from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 COLUMNS = (
     Column("state", "State", 12, still=True),
     Column("label", "Run", 12, most=72, first=True, ends=True, still=True),
-    Column("hosts", "Hosts", 12, from_width=96, most=60, still=True),
-    Column("elapsed", "Elapsed", 7, right=True, from_width=96, still=True),
+    Column("hosts", "Hosts", 12, gives_way=1, most=60, still=True),
+    Column("elapsed", "Elapsed", 7, right=True, gives_way=2, still=True),
     Column("progress", "Progress", None, most=40, least=13),
     Column("rate", "throughput", 9, right=True, still=True),
     Column("eta", "ETA", 6, right=True, still=True),
 )
-BAR, LONG_BAR, LONG_FROM = 8, 32, 150
-"""Columns of a bar of progress, and of one on a terminal that has so many."""
+BAR, LONG_BAR, LONG_FROM = 8, 32, 122
+"""Columns of a bar of progress, and of one in a list that has so many."""
+NEVER = 1_000_000
+"""Columns that no terminal has."""
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
 
 
@@ -60,7 +62,7 @@ def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
     width = max(columns["rate"].width or 0, cell_len(label), widest + 8)
     columns["rate"] = replace(columns["rate"], label=label, width=width)
     if viewed is not None and (viewed.replayed or viewed.finished):
-        columns["eta"] = replace(columns["eta"], if_any=True)
+        columns["eta"] = replace(columns["eta"], from_width=NEVER)  # whatever it has held
     return tuple(columns.values())
 
 
@@ -142,7 +144,7 @@ class RunRows:
         return self._names
 
     def __call__(self, viewed: CampaignSnapshot, columns: int = 0) -> list[Row]:
-        """``columns``: of the terminal."""
+        """``columns``: of the list."""
         self._labels_for(viewed)
         bar_width = LONG_BAR if columns >= LONG_FROM else BAR
         profiles = self._profiles if len(self._profiles) > 1 else {}

@@ -46,6 +46,8 @@ from tui.widgets.log_panel import LogPanel
 
 LOW = 18
 """Lines, below which the list has all of them until a panel is asked for."""
+BROAD = 160
+"""Columns, from which on the details stand at the right, and the list still has all of its own."""
 PAST_ASKING = "past"
 _ANSWERS = frozenset({"y", "n"})
 _OF_NO_RUN = frozenset(
@@ -69,6 +71,7 @@ class _Able(NamedTuple):
     silent: bool = False
     troubled: tuple[str, ...] = ()
     window: bool = False
+    all_in_sight: bool = False
 
 
 class RunsPage(Page):
@@ -93,10 +96,11 @@ class RunsPage(Page):
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
         yield self.panels
+        yield self.panels.beside
 
     def on_mount(self) -> None:
         """The list first: what the panels show takes a busy machine a while."""
-        self.panels.display = False
+        self.panels.display = self.panels.beside.display = False
         self.add_class("-alone")
         if (viewed := self.session.viewed) is not None:
             self._fill(viewed)
@@ -114,14 +118,19 @@ class RunsPage(Page):
             return None
         return next((run for run in viewed.runs if run.run_id == key), None)
 
+    @property
+    def _broad(self) -> bool:
+        return self.has_class("-tall") and self.size.width >= BROAD
+
     def _fill(self, viewed: CampaignSnapshot | None) -> None:
-        rows = self._rows(viewed, self.size.width) if viewed else []
+        columns = self.size.width * 64 // 100 if self._broad else self.size.width
+        rows = self._rows(viewed, columns) if viewed else []
         self.main_panel().table.refill(rows, run_columns(viewed))
 
     def pull(self) -> None:
         viewed = self.viewed
         panel = self.main_panel()
-        shown = rows_signature(viewed), self.size.width
+        shown = rows_signature(viewed), self.size.width, self._broad
         if shown != self._shown:
             self._shown = shown
             self._fill(viewed)
@@ -134,8 +143,8 @@ class RunsPage(Page):
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
-        all_of = f"all {shared} · " * bool(shared)
-        panel.retitle(f"Runs · {all_of}{viewed.name}" if viewed else "Runs", counts)
+        all_of = f" · all {shared}" * bool(shared)
+        panel.retitle(f"Runs · {viewed.name}{all_of}" if viewed else "Runs", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
@@ -183,6 +192,7 @@ class RunsPage(Page):
     def _show_selected(self) -> None:
         viewed, run, panels = self.viewed, self.selected, self.panels
         panels.tall, panels.low = self.has_class("-tall"), self.size.height < LOW
+        panels.broad = self._broad
         names = self._rows.names(viewed) if viewed else {}
         panels.show(viewed, run, names, cut=self.main_panel().table.current_cut)
         self.set_class(not panels.display, "-alone")
@@ -219,6 +229,7 @@ class RunsPage(Page):
             silent=run is not None and run.silent_s is not None,
             troubled=self._others,
             window=viewed is not None and run is not None and has_window(viewed, run),
+            all_in_sight=self.panels.all_in_sight,
         )
 
     def _waiting(self, viewed: CampaignSnapshot | None) -> list[RunView]:
@@ -258,6 +269,8 @@ class RunsPage(Page):
         return ONLY_LOOKS if self.session.playing is None else NO_HOST_ASKED
 
     def not_now(self, action: str) -> str:
+        if action == "view" and self._able.all_in_sight:
+            return "all of it is in sight"
         return why_not(action, self.viewed, self.selected)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -276,6 +289,8 @@ class RunsPage(Page):
             return there[action]
         if action in ("view", "zoom", "copy", "open", "meters", "schedule"):
             apt = action != "meters" or self._able.metered
+            if action == "view":
+                apt = not self._able.all_in_sight
             if action == "open":
                 apt = bool(hosts) and not isinstance(self.focused, LogPanel)
             return hosts is not None and apt
@@ -490,20 +505,24 @@ class RunsPage(Page):
         """The panel that is looked at alone, which has the keys then; again: all."""
         panels, table = self.panels, self.main_panel().table
         back, self._zoomed_here = self._zoomed_here, table.has_focus
+        beside, read = panels.beside.has_focus, panels.details.has_focus
         panels.toggle_zoom(self.focused)
         self._show_selected()
-        if panels.alone and self._zoomed_here:
+        if panels.alone and (self._zoomed_here or beside):
             self.query_one(f"#{panels.alone}").focus()
         elif back and not panels.alone:
             table.focus()
+        elif read and panels.beside.display:
+            panels.beside.focus()
         self.call_after_refresh(self._show_selected)
 
     def action_meters(self) -> None:
         self.panels.meters.next_figure()
 
     def action_copy(self) -> None:
-        run, details = self.selected, self.panels.details
-        if run is not None and details.display:
+        run, panels = self.selected, self.panels
+        if run is not None and panels.told_in_sight:
+            details = panels.beside if panels.beside.display else panels.details
             said = hand_over(self.app, details.text)
             self.post_message(Said(f"all that is said of the run, its commands too: {said}"))
         elif run is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.record.run_estimates import Estimates, expected_slots
@@ -16,9 +18,9 @@ from backends.engines.hosts_schedule import Slot
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
-from tui.text import RUN_STATES, plain
+from tui.text import RUN_STATES, join, plain, shorten
 from tui.theme import MUTED
-from tui.timeline_text import MOST_NAME, Bar, column_of, host_lines
+from tui.timeline_text import MOST_NAME, Bar, column_of, drawn, host_lines
 from tui.widgets.throughput_plot import time_ticks
 
 MOST_PLAYED = 200
@@ -37,6 +39,8 @@ class Schedule:
         self._of: object = None
         self._slots: dict[str, Slot] = {}
         self._later = 0
+        self.own_lines = 0
+        """How many it had last, without the names of runs below."""
 
     def lines(
         self,
@@ -45,8 +49,13 @@ class Schedule:
         width: int,
         now: float,
         names: Sequence[str] = (),
+        *,
+        called: Mapping[str, str] | None = None,
+        rows: int = 0,
     ) -> Text:
-        """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts."""
+        """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts.
+        ``called``: the runs by their ids, where they have other names than their labels. ``rows``:
+        that there is room for: what they leave has the names of runs whose bars are too short."""
         records = list(viewed.state.runs.values())
         over = is_over(viewed)
         slots = {} if over else self._ahead(viewed, now, names)
@@ -58,24 +67,28 @@ class Schedule:
         ends += [slot.end for slot in slots.values() if slot.end < inf]
         latest = max(ends, default=now)
         total = max(latest if over else max(now, latest), began + 1.0) - began
-        labels = {run.run_id: run.label for run in viewed.runs}
+        labels = {run.run_id: run.label for run in viewed.runs} | dict(called or {})
         alike = Counter(map(_short, records))
-        bars = [
-            bar
-            for one in records
-            for bar in _bars(
-                one, _names(one, labels[one.run_id], alike), slots, began, now, over=over
-            )
-        ]
         columns = max(8, width - MOST_NAME - 1)
+        bars = {
+            one.run_id: list(
+                _bars(one, _names(one, labels[one.run_id], alike), slots, began, now, over=over)
+            )
+            for one in records
+        }
         at = None if over else now - began
+        words = [Text(w, MUTED) for w in _words(viewed, selected, slots, began, later)]
+
+        def drawn_bars() -> list[Text]:
+            every = [bar for of_run in bars.values() for bar in of_run]
+            return host_lines(every, width, total, now_s=at, fold=False)
+
+        lines = drawn_bars()
+        self.own_lines = 1 + len(lines) + len(words)
+        legend = _legend(bars, labels, columns, total, width, rows - self.own_lines - 1)
+        lines = drawn_bars() if legend else lines
         mark = "▼ then" if viewed.replayed else "▼ now"
-        lines = [
-            _axis(columns, total, at, mark),
-            *host_lines(bars, width, total, now_s=at, fold=False),
-        ]
-        lines += [Text(words, MUTED) for words in _words(viewed, selected, slots, began, later)]
-        return Text("\n", end="").join(lines)
+        return Text("\n", end="").join([_axis(columns, total, at, mark), *lines, *words, *legend])
 
     def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
         state = viewed.state
@@ -104,6 +117,47 @@ def _names(one: RunRecord, label: str, alike: Mapping[str, int]) -> tuple[str, .
     symbol, short = RUN_STATES[one.state][0], _short(one)
     alone = (f"{symbol} {short} ",) if alike[short] == 1 else ()
     return f"{symbol} {label} ", *alone, symbol
+
+
+def _legend(
+    bars: Mapping[str, list[Bar]],
+    labels: Mapping[str, str],
+    columns: int,
+    total: float,
+    width: int,
+    rows: int,
+) -> list[Text]:
+    """The names for which ``bars`` are too short, side by side, by numbers that these bars then
+    have; where ``rows`` are too few for all of them as many as there is room for."""
+    numbered = {run_id: number for number, run_id in enumerate(bars, 1)}
+    short = {
+        run_id: f"{numbered[run_id]} {plain(labels[run_id])}"
+        for run_id, of_run in bars.items()
+        if of_run and not any(_is_named(bar, columns, total) for bar in of_run)
+    }
+    if not short or rows < 1:
+        return []
+    wide = min(width, max(map(cell_len, short.values())))
+    beside = max(1, (width + 2) // (wide + 2))
+    told = list(short)[: beside * rows]
+    if len(told) < len(short):
+        told.pop()  # its place has how many more there are
+    entries = []
+    for run_id in told:
+        of_run = bars[run_id]
+        symbol, number = of_run[0].names[-1], str(numbered[run_id])
+        signs = (f"{symbol}{number}", number, symbol)
+        of_run[:] = [replace(bar, names=(*bar.names[:-1], *signs)) for bar in of_run]
+        entries.append((f"{shorten(short[run_id], wide):<{wide}}", of_run[0].style))
+    if more := len(short) - len(told):
+        entries.append((f"… {more} more", MUTED))
+    lines = [entries[n : n + beside] for n in range(0, len(entries), beside)]
+    return [Text(), *(join(line, "  ") for line in lines)]
+
+
+def _is_named(bar: Bar, columns: int, total: float) -> bool:
+    _, length = drawn(bar, columns, total)
+    return any(cell_len(name) <= length for name in bar.names[:-1])
 
 
 def _short(one: RunRecord) -> str:

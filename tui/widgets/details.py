@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -9,8 +10,9 @@ from textual.widget import Widget
 
 from profiles.counted import counted
 from tui.key_bindings import bindings
-from tui.text import Hanging
-from tui.widgets.filter_table import set_frame
+from tui.text import Hanging, both_ends, plain
+from tui.theme import MUTED
+from tui.widgets.filter_table import BETWEEN, CORNERS, LEAST_TITLE, set_frame
 from tui.widgets.shown_text import ShownText
 
 
@@ -28,11 +30,13 @@ class Details(VerticalScroll, can_focus=True):
     PANEL = "scroll"
     BINDINGS = bindings("scroll")
 
-    def __init__(self, title: str, *, id: str = "details") -> None:
+    def __init__(self, title: str, *, id: str = "details", keys: str = "Tab") -> None:
         super().__init__(id=id, classes="panel")
         self._title = title
         self.text = ""
         """What it shows."""
+        self.keys = keys
+        """That lead to it from the list."""
 
     def compose(self) -> ComposeResult:
         yield ShownText()
@@ -41,7 +45,13 @@ class Details(VerticalScroll, can_focus=True):
         self._frame()
 
     def _frame(self) -> None:
-        set_frame(self, self._title, out_of_sight(self, "Tab"))
+        hint = out_of_sight(self, self.keys)
+        if hint and self.styles.border_bottom[0] in ("", "none"):  # no room below
+            left = self.size.width - CORNERS - cell_len(BETWEEN + hint)
+            title = both_ends(plain(self._title), max(LEAST_TITLE, left))
+            set_frame(self, Text.assemble(title, (BETWEEN + hint, MUTED)))
+        else:
+            set_frame(self, self._title, hint)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._frame)

@@ -62,9 +62,13 @@ class FilterLine(Input):
 class TablePanel(Vertical):
     """Frame, title, table, and what to do when the table is empty."""
 
-    def __init__(self, table: KeyedTable, title: str, *, id: str | None = None) -> None:
-        super().__init__(id=id, classes="panel")
+    def __init__(
+        self, table: KeyedTable, title: str, *, id: str | None = None, bare: bool = False
+    ) -> None:
+        """``bare``: without a frame; its ``heading`` belongs into the one around it."""
+        super().__init__(id=id, classes="panel -bare" if bare else "panel")
         self.table = table
+        self.heading: Text | str = title
         self._said: tuple[Text | str, Text | str] = (title, "")  # in the frame, without the filter
         set_frame(self, title)
         self._empty = ShownText(classes="empty")
@@ -85,7 +89,9 @@ class TablePanel(Vertical):
         new = title if isinstance(title, Text) else Text(plain(title))
         if self.filter_text:
             new = self._with_filter(new)
-        set_frame(self, new, footer)
+        self.heading = new
+        if not self.has_class("-bare"):
+            set_frame(self, new, footer)
 
     def _with_filter(self, title: Text) -> Text:
         """Where there is no room for both the title gives: that rows are hidden must be seen."""
@@ -106,7 +112,7 @@ class TablePanel(Vertical):
         """What stands in the place of no rows; say what to do next."""
         empty = not self.table.found
         if empty:
-            self._empty.show(Text(plain(words), MUTED))
+            self._empty.show(Text("\n".join(map(plain, words.split("\n"))), MUTED))
         self._empty.display = empty
         self.table.display = not empty or bool(self.filter_text)  # which has the keys
         self.set_class(empty, "-empty")

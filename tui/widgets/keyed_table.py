@@ -18,7 +18,7 @@ from textual.widgets import DataTable
 from textual.widgets.data_table import CellKey, RowKey
 
 from tui.key_bindings import bindings
-from tui.text import without_middle
+from tui.text import whole_parts, without_middle
 from tui.theme import MUTED
 
 _Place = tuple[int, int, bool, bool]
@@ -56,6 +56,7 @@ class Column:
     right: bool = False
     most: int = 0
     ends: bool = False
+    parts: bool = False
     first: bool = False
     if_any: bool = False
     still: bool = False
@@ -315,8 +316,14 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def _visible(self, row: Row) -> tuple[Text, ...]:
         widths = {column.key: width for column, width in self._shown}
+
+        def fitted(text: Text, column: Column) -> Text:
+            if column.parts:
+                return whole_parts(text, widths[column.key])
+            return without_middle(text, widths[column.key]) if column.ends else text
+
         return tuple(
-            without_middle(text, widths[column.key]) if column.ends else text
+            fitted(text, column)
             for column, text in zip(self._all_columns, row.cells, strict=True)
             if column.key in widths
         )

@@ -18,7 +18,7 @@ from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from backends.results.telemetry_table import telemetry_table
-from backends.results.telemetry_words import usual_lines
+from backends.results.telemetry_words import usual_lines, watched_words
 from profiles.throughput.steady import Disturbance, Shape
 from tui.screens.repeats import repeat_rows
 from tui.screens.result_text import case_text
@@ -321,6 +321,18 @@ def test_what_counts_no_samples_has_no_energy_per_sample(watched, unit: str) -> 
     runs = [replace(run, unit=unit) for run in watched(Telemetry((gpu(),)))]
     assert document("c", runs, summarise(runs))["runs"][2]["joules_per_sample"] is None
     assert "J per" not in render_report(ReportContext("c"), runs, summarise(runs))
+
+
+def test_how_many_repeats_were_watched_is_said_and_for_how_long_where_not_all_were(watched) -> None:
+    use = gpu(sm_clock_mhz_mean=1485.0)
+    runs = watched(Telemetry((use,), (host(),)))
+    assert watched_words(runs) == f"{len(runs)} of {len(runs)} repeats"
+    assert "watched" not in dict(usual_lines(runs))
+    some = (replace(runs[0], telemetry=None), *runs[1:])
+    words = watched_words(some)
+    assert words.startswith(f"{len(runs) - 1} of {len(runs)} repeats, for ")
+    assert dict(usual_lines(some))["watched"] == words
+    assert watched_words([replace(runs[0], telemetry=None)]) == "0 of 1 repeats"
 
 
 def test_the_report_has_a_table_of_it_where_anybody_watched(watched, runs_of) -> None:

@@ -1,0 +1,32 @@
+"""The palette of actions looks like every other dialog."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
+from tests.console.fakes import FakeWorkspace
+from tui.command_palette import Palette
+
+
+@pytest.mark.parametrize("typed", ["", "zx"])
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_it_has_one_whole_frame_and_looks_for_actions(
+    workspace: FakeWorkspace, size: tuple[int, int], typed: str
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("2", "ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette) and shows(app, "Dry-run"))
+        assert shows(app, "Search for actions …")
+        assert not shows(app, "for commands")
+        if typed:
+            await pilot.press(*typed)
+            await until(pilot, lambda: shows(app, "No action that works now"))
+        box = app.screen.query_one("#--input").region
+        assert box.width >= min(112, size[0] * 96 // 100)
+        lines = [line[box.x : box.right] for line in screen_text(app).splitlines()[box.y :]]
+        end = next(n for n, line in enumerate(lines) if line.startswith("╰"))
+        assert lines[0].replace("─", "") == "╭╮"
+        assert lines[end].replace("─", "") == "╰╯"
+        assert end > 1
+        assert all(line[0] == line[-1] == "│" for line in lines[1:end])

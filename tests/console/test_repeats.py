@@ -1,0 +1,41 @@
+"""The dialog of a case's repeats."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, until, words
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_results import open_results
+from tui.screens.repeats import Repeats
+from tui.widgets.keyed_table import KeyedTable
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_repeats_are_in_order_and_the_whole_note_of_one_stands_below(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    why = "NCCL error: unhandled system error on a link of which nobody knows that it is the end"
+    workspace.fails = {"1n1g": why}
+    async with console(workspace, size) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g",), repeats=3)
+        await open_results(workspace, app, pilot)
+        controller.fails = {}
+        for run in controller.snapshot().runs:
+            controller.retry(run.run_id)
+        await open_results(workspace, app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Repeats))
+        assert isinstance(app.screen, Repeats)
+        table = app.screen.query_one(KeyedTable)
+        case = app.screen._case
+        runs = {run.run_id: run for run in (*case.runs, *case.superseded)}
+        order = [(runs[key].repeat, runs[key].attempt) for key in table.shown_keys]
+        assert order == [(repeat, attempt) for repeat in (1, 2, 3) for attempt in (1, 2)]
+        for key in table.shown_keys:
+            assert table.current_key == key
+            below = " ".join(words(app.screen.query_one("#note")).split())
+            assert (why in below) is (runs[key].attempt == 1)
+            assert ("replaced by a later attempt" in below) is (runs[key].attempt == 1)
+            await pilot.press("j")
+        assert app.screen.query_one(".dialog").outer_size.width > size[0] * 0.96 - 4
