@@ -198,7 +198,7 @@ class HostsPage(Page):
         self._rows = HostRows()
         self._shown: list[Row] = []
         self._meters: dict[str, LiveTelemetry] = {}
-        self._came: dict[str, tuple[tuple[object, float | None], float]] = {}
+        self._came: dict[str, tuple[object, float | None, float]] = {}
         self._watched: str | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -339,18 +339,18 @@ class HostsPage(Page):
                 self._meters.pop(host, None)
 
     def _is_of_now(self, name: str) -> bool:
-        """What its meters show last is what the host does now, with the run that it has now."""
+        """The last sample of its meters came a moment ago, during the run that it has now."""
         live = self._meters.get(name)
         if self.session.playing is not None:
             return live is not None
-        told, at = (self._run_on(name), live.ends_at if live is not None else None), -math.inf
-        before, came = self._came.get(name, ((None, None), at))
-        if told != before:
-            at = monotonic() if told[0] == before[0] else at
-            self._came[name] = (told, at)
-        else:
-            at = came
-        return monotonic() - at < OF_NOW_S
+        run, ends_at = self._run_on(name), live.ends_at if live is not None else None
+        run_before, ended_before, came = self._came.get(name, (None, None, -math.inf))
+        if run != run_before:
+            came = -math.inf
+        elif ends_at != ended_before:
+            came = monotonic()
+        self._came[name] = (run, ends_at, came)
+        return monotonic() - came < OF_NOW_S
 
     @property
     def _rest_s(self) -> float:
