@@ -68,6 +68,11 @@ class Cluster:
         """Simulated seconds per second; None of hosts that are real, or were recorded."""
         return None if self._simulated is None else self._simulated.time.speed
 
+    @property
+    def ahead_s(self) -> float:
+        """How far the clock of simulated hosts was ahead of this machine's when they began."""
+        return 0.0 if self._simulated is None else self._simulated.ahead_s
+
     @cached_property
     def pool(self) -> TransportPool | SimulatedCluster:
         if self._simulated is not None:

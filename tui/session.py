@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,8 +39,6 @@ class Session:
         self.last: CampaignSummary | None = None
         """The newest campaign, as of when they were read."""
         self._began = workspace.cluster.now()
-        # A demo goes on where an earlier one got to, which is ahead of who sits here.
-        self._ahead = self._began - time.time() if self.simulated else 0.0
         self.precheck: PrecheckAtWork | None = None
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
@@ -87,7 +84,8 @@ class Session:
         up passes faster from here on, and how old something is he reads in his own."""
         passed = max(0.0, of_hosts - self._began)
         speed = self.workspace.cluster.simulated_speed or 1.0
-        return of_hosts - self._ahead - passed + passed / speed
+        ahead = self.workspace.cluster.ahead_s  # a demo goes on where an earlier one got to
+        return of_hosts - ahead - passed + passed / speed
 
     @property
     def live(self) -> CampaignSnapshot | None:

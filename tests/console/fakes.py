@@ -490,6 +490,7 @@ class FakeWorkspace:
         self.login_host = login_host
         self.simulated = simulated
         self.simulated_speed: float | None = None
+        self.ahead_s = 0.0
         self._answers = tuple(v100_hosts() if hosts is None else hosts)
         self._hosts = unprobed(self._answers)
         self.inventory = Inventory(

@@ -327,9 +327,10 @@ def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
 
 @pytest.mark.parametrize("ahead_s", [0.0, 3600.0])
 async def test_ages_are_told_by_the_clock_of_who_sits_here_however_far_ahead_the_demo_is(
-    tmp_path: Path, ahead_s: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead_s: float
 ) -> None:
-    workspace = open_demo(tmp_path, SPEED, time.time() + ahead_s)
+    monkeypatch.setattr("backends.demo._moments", lambda *_: [time.time() + ahead_s])
+    workspace = open_demo(tmp_path, SPEED, time.time())
     session = Session(workspace)
     for _ in range(2):
         assert abs(session.now - time.time()) < 1.0

@@ -36,9 +36,8 @@ def record_environment(path: Path, snapshots: Sequence[HostSnapshot], now: float
     found = environment_document(snapshots, version=version(), recorded_at=now)
     first = _recorded_first(path)
     document = found if first is None else with_what_was_unknown(first, found)
-    if document != first:
-        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-        write_in_campaign(path / ENVIRONMENT, text)
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    write_in_campaign(path / ENVIRONMENT, text)
 
 
 def _recorded_first(path: Path) -> dict[str, Any] | None:  # JSON

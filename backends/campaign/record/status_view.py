@@ -228,7 +228,9 @@ def take(
         if view is None:
             expected = durations.of(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
-            view = _view(run, path, now, expected, what_for, start, silent_from_s, watched=watched)
+            # What a replay plays goes when it ends: its logs are told by where they are in it.
+            root = Path() if _is_replay(kept_by) else path
+            view = _view(run, root, now, expected, what_for, start, silent_from_s, watched=watched)
             view = view if estimated else replace(view, eta_s=None)
             kept.keep(run, what_for, view)
         views.append(view)
