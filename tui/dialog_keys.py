@@ -59,7 +59,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("space", "mark", "Mark", "mark, or take the mark away", footer=1),
             Key("a", "all", "All", "mark all", footer=2),
             Key("n", "none", "None", "take all marks away", footer=3),
-            Key("i", "write", "Write", "type instead of marking", footer=4),
+            Key("i", "write", "Type", "type instead of marking", footer=4),
             Key("enter", "accept", "Accept", "take the marks", footer=5),
             Key("escape", "leave", "Cancel", "change nothing", footer=6, said="Esc"),
             PALETTE,

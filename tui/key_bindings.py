@@ -412,7 +412,7 @@ PANELS: Mapping[str, Panel] = {
         "drift, step or stall; lost to, what takes the rest of the efficiency.",
         (
             Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
-            Key("enter", "open", "Repeats", "every repeat of the case", footer=2, palette=False),
+            Key("enter", "open", "Repeats", "every repeat of the case", footer=2),
             Key("v", "view", "Curve", "the curve, or all about the case", footer=3),
             Key(
                 "c",

@@ -48,7 +48,8 @@ def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console is over."""
     again = f"dlperf-tui{' demo' * live.simulated}"
     report = f"dlperf-tui report {shlex.quote(str(live.path))}"
-    return f"{plain(titled(live))}. {_files(live)}. Come back with: {again}, or {plain(report)}"
+    look = f"Look at it with: {again}, then O; or {plain(report)}"
+    return f"{plain(titled(live))}. {_files(live)}. {look}"
 
 
 def _files(live: CampaignSnapshot) -> str:

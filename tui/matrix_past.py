@@ -161,7 +161,9 @@ def result_words(found: PastResult, now: float, room: int) -> str:
     parts.append(ago(max(0.0, now - found.at)))
     whole = ", ".join(parts)
     left = room - cell_len(whole) - len(": ")
-    where = f"{whole}: {both_ends(plain(found.campaign), max(LEAST_NAME, left))}"
+    if left < LEAST_NAME:  # what is left of a name would tell nothing
+        return whole
+    where = f"{whole}: {both_ends(plain(found.campaign), left)}"
     longer = f"{where}, on {plain(found.devices)}" if found.devices else where
     return longer if cell_len(longer) <= room else where
 

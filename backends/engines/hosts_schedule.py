@@ -93,7 +93,9 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
     full = [o for o in usable if not (want.pack and o.room(now) >= want.gpus_per_node)]
     if busy := tuple(o.name for o in full if o.busy):
         free = sum(not (o.busy or any(use.until > now for use in o.uses)) for o in usable)
-        lacks = max(1, want.nodes - free)
+        if free >= want.nodes:  # they are kept for another one
+            return Waiting(WaitKind.BEHIND)
+        lacks = want.nodes - free
         away = tuple(o.name for o in blocked if o.away_s is not None)
         return Waiting(WaitKind.BUSY, busy, nodes=lacks if lacks < len(busy) else 0, away=away)
     if any(use.until > now for o in full for use in o.uses):

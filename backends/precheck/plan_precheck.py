@@ -147,7 +147,7 @@ def make_plan(
         raise SelectionError(
             f"no host can be measured: {why}" if why else "no host can be measured",
             where="precheck",
-            remedy="wait until they are free, or name others with --hosts",
+            remedy="wait until a host is free, or name others: --hosts on the command line",
         )
     way = ways(targets, wishes.nccl_tests)
     names = [target.name for target in targets]

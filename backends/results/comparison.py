@@ -413,7 +413,7 @@ def repeats_needed(ours: Sequence[float], theirs: Sequence[float], threshold: fl
     """How many repeats on either side would give a verdict, if estimate and spread stay as they
     are: the fewest whose interval excludes 1, or stays within the threshold.
 
-    None where more than 1000 would be needed: the change is too close to the threshold.
+    None where more than 1000 would be needed.
     """
     logs = [[math.log(value) for value in side] for side in (ours, theirs)]
     scattering = [side for side in logs if len(side) > 1]

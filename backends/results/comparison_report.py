@@ -328,7 +328,7 @@ def reason(case: ComparedCase, threshold: float) -> str:
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
     if case.repeats_needed is None:
-        return f"{text}; too close to the threshold for more repeats to decide"
+        return f"{text}; more than 1000 repeats on either side would be needed to decide"
     return f"{text}; about {case.repeats_needed} repeats on either side would decide"
 
 

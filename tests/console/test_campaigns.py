@@ -515,3 +515,28 @@ async def test_marking_moves_no_column_and_what_is_typed_to_filter_is_in_sight(
         current = table.current_key or ""
         assert shows(app, Path(current).name), "the last row is above it"
     await workspace.close()
+
+
+async def test_what_was_left_unfinished_stays_all_that_is_asked_about_and_goes_when_none_is(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the list is read again meanwhile."""
+    monkeypatch.setattr("tui.screens.campaign_list.AGAIN_S", 0.02)
+    left = FakeSummary("left", workspace.campaigns_dir / "left", "unfinished", 1, 2, START)
+    others = [
+        FakeSummary(name, workspace.campaigns_dir / name, state, 1, 2, START)
+        for name, state in (("live-elsewhere", "live"), ("over", "finished"))
+    ]
+    made_up = replace(left, name="demo", path=workspace.campaigns_dir / "demo", simulated=True)
+    workspace.summaries = [others[0], left, others[1], made_up]
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        asked = app.screen
+        assert isinstance(asked, Unfinished)
+        for number in range(3):
+            workspace.summaries = [*workspace.summaries, replace(others[1], name=f"new{number}")]
+            await until(pilot, lambda: asked._summaries == [left])
+            await settled(app)
+            assert asked.query_one(KeyedTable)._keys == [str(left.path)]
+        workspace.summaries = others
+        await until(pilot, lambda: app.screen is not asked)

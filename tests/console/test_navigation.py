@@ -127,7 +127,7 @@ async def test_quit_after_a_campaign_says_where_its_files_are_and_how_to_come_ba
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
     assert told.startswith("2026-11-21-resnet50: 1/1 runs")
-    assert f"Its files: {controller.path}. Come back with: dlperf-tui" in told
+    assert f"Its files: {controller.path}. Look at it with: dlperf-tui, then O; or" in told
     assert "\n" not in told
 
 

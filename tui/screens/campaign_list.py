@@ -144,7 +144,12 @@ class CampaignList(Dialog[str]):
             self._listed.changed()
             self.sight.renew()
 
-    def _take(self, summaries: Sequence[CampaignSummary]) -> None:
+    def _listed_of(self, found: Sequence[CampaignSummary]) -> Sequence[CampaignSummary]:
+        """Of all that there are those that it is about."""
+        return found
+
+    def _take(self, found: Sequence[CampaignSummary]) -> None:
+        summaries = self._listed_of(found)
         new = summaries != self._summaries
         self._summaries, self._now = summaries, self._session.now
         there = {one.path for one in summaries}
@@ -387,18 +392,32 @@ class Unfinished(CampaignList):
         "was at work there has failed. Resuming starts the rest. Nothing is lost by ignoring them."
     )
 
+    def _listed_of(self, found: Sequence[CampaignSummary]) -> Sequence[CampaignSummary]:
+        return unfinished_of(found, simulated=self._session.simulated)
+
+    def _take(self, found: Sequence[CampaignSummary]) -> None:
+        super()._take(found)
+        if self.here and not self._summaries:  # somebody else goes on with them
+            self.finish(None)
+
     @property
     def _words(self) -> str:
         return self.WORDS_OF_SIMULATED if self._session.simulated else self.WORDS
 
 
+def unfinished_of(
+    summaries: Sequence[CampaignSummary], *, simulated: bool
+) -> Sequence[CampaignSummary]:
+    """Those that could be gone on with here: simulated hosts go on with no measured campaign, nor
+    real ones with a simulated one."""
+    return [s for s in summaries if s.state == "unfinished" and s.simulated == simulated]
+
+
 def unfinished_question(
     summaries: Sequence[CampaignSummary], session: Session
 ) -> Unfinished | None:
-    """The dialog to push on start, or None when everything is finished. Simulated hosts go on with
-    no measured campaign, nor real ones with a simulated one: those are not asked about."""
-    left = [s for s in summaries if s.state == "unfinished" and s.simulated == session.simulated]
-    if not left:
+    """The dialog to push on start, or None when everything is finished."""
+    if not (left := unfinished_of(summaries, simulated=session.simulated)):
         return None
     return Unfinished(counted(len(left), "unfinished campaign"), session, left).by_itself()
 

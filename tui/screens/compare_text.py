@@ -106,7 +106,7 @@ def _differing(found: SideBySide) -> str:
     """What the panel of the campaigns tells in full."""
     told = (what_differs(other.comparison) for other in found.others if other.comparison)
     names = dict.fromkeys(name for names in told for name in names)
-    return f"▲ other {', '.join(names)}: see Campaigns (v)" if names else ""
+    return f"▲ other {', '.join(names)}: see the panel Campaigns" if names else ""
 
 
 def compared_rows(found: SideBySide, labels: CaseLabels, *, reasons: bool = False) -> list[Row]:

@@ -105,10 +105,10 @@ class Starting:
         why: str | None
         if not self._in_sight(plan):
             why = self._out_of_sight(plan)
-        elif plan.selection != read and not self._page.sight.seen:
-            why = "Enter was typed before this plan was shown"
         else:
             why = why_not_short(plan)
+            if why is None and plan.selection != read and not self._page.sight.seen:
+                why = "Enter was typed before this plan was shown"
         if why is None and self._session.why_no_start is None:
             self._do(CHECKING)
             self._work(self._start_at_once(plan), "preflight of the hosts, then start")

@@ -113,11 +113,12 @@ def _case_text(
     """Three lines, of whatever case."""
     text = Text(end="")
     text.append(f"{here.case.label}", "bold")
-    size = f"{counted(here.case.nodes, 'host')} × {counted(here.case.gpus_per_node, 'device')}"
+    device = device_word([part.profile], asked.plan.capacities if asked.plan else ())
+    size = f"{counted(here.case.nodes, 'host')} × {counted(here.case.gpus_per_node, device)}"
     mark = "marked" if here.state == "marked" else "not marked"
     about = f"  {size}, {mark}"
     if here.strong:
-        about += f"; strong scaling, {here.case.batch_size} per device"
+        about += f"; strong scaling, {here.case.batch_size} per {device}"
     if cell_len(here.case.label + about) > room and not here.strong:
         about = f"  {mark}"
     text.append("" if here.reason else about, MUTED)
@@ -129,7 +130,6 @@ def _case_text(
     elif here.awaits:
         text.append(f"waits for the answer of {plain(fold_nodeset(here.awaits))}", WARN)
     else:
-        device = device_word([part.profile], asked.plan.capacities if asked.plan else ())
         repeats = asked.repeats_of(part)
         text.append_text(time_line(here, past, repeats, list(others.items()), room, device))
     return text

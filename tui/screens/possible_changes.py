@@ -103,7 +103,9 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
             return "this simulated campaign is over; 2 starts another"
         chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
         return f"the campaign is over: 'dlperf-tui retry {viewed.name}{chosen}' does it again"
-    return "the campaign is over: no run of it is left to change"
+    more = f"'dlperf-tui repeat {viewed.name} 1' adds a repeat of each case"
+    way_on = more if action == "repeat" else "no run of it is left to change"
+    return f"the campaign is over: {way_on}"
 
 
 def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) -> str:
@@ -167,7 +169,7 @@ def last_attempt(viewed: CampaignSnapshot, run_id: str) -> str:
 def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     """The answer is "yes" or "no"."""
     if run.state is RunState.PLANNED:
-        skip = (Answer("y", "leave it out", "yes"), Answer("n", "keep it", "no"))
+        skip = (Answer("y", "leave it out", "yes", destroys=True), Answer("n", "keep it", "no"))
         words = f"Skip {run.label}? It is never started, unless t on it says so later."
         return Choice("Skip run", words, skip)
     answers = (Answer("y", "end this run", "yes", destroys=True), Answer("n", "let it go on", "no"))

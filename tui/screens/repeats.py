@@ -124,8 +124,9 @@ def _began(run: RunResult) -> str:
     return f"{datetime.fromtimestamp(run.started_at).astimezone():%H:%M:%S}"
 
 
-def distribution_text(case: CaseResult, width: int) -> Text:
-    """The repeats on a line, between the slowest and the fastest, and what its signs mean."""
+def distribution_text(case: CaseResult, width: int, others: Sequence[CaseResult] = ()) -> Text:
+    """The repeats on a line, between the slowest and the fastest, and what its signs and those of
+    the ``others`` below mean."""
     across = limits([case])
     if across is None:
         return Text("no repeat has succeeded yet", MUTED, end="")
@@ -135,7 +136,7 @@ def distribution_text(case: CaseResult, width: int) -> Text:
     text = distribution_line(case, across, width)
     low, high = (f"{number(end)}" for end in across)
     text.append(f"\n{low}{high:>{max(1, width - len(low))}}\n", MUTED)
-    return text.append(legend([case]), MUTED)
+    return text.append(legend([case, *others]), MUTED)
 
 
 def _state(run: RunResult) -> str:
@@ -147,7 +148,7 @@ def _state(run: RunResult) -> str:
 
 def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
     """Beside the case: its repeats one by one, and how all cases of its group scatter."""
-    text = distribution_text(case, width).append("\n\n")
+    text = distribution_text(case, width, group.measured_cases).append("\n\n")
     strange = outliers(case)
     for run in _in_order(case):
         off = off_median(run, case)

@@ -79,7 +79,7 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str], wid
     ]
     old = age(host, now)
     if host.recorded:
-        parts.append(("as of the campaign's begin", MUTED))
+        parts.append(("its facts as of the campaign's begin", MUTED))
     elif old != "–":
         when = "asked just now" if old == "now" else f"as of {old} ago"
         parts.append((f"{when}, {host.outdated}" if host.outdated else when, MUTED))

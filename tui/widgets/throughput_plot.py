@@ -159,12 +159,13 @@ def _disturbed(window: RunWindow) -> Iterator[str]:
 
 
 def jitter_text(window: RunWindow, *, at_work: bool) -> str:
-    """ "in the window so far: step time p95 1.02 × median, CV 0.9%"; "" where nothing is known."""
+    """ "in the window so far: step time p95 1.02 × median, its CV 0.9%"; "" where nothing is
+    known."""
     if window.jitter is None:
         return "which readings count is told at its end" if at_work and not window.known else ""
     where = "in the window so far" if at_work else "in the window"
     of = window.jitter
-    return f"{where}: step time p95 {number(of.p95)} × median, CV {percent(of.cv)}"
+    return f"{where}: step time p95 {number(of.p95)} × median, its CV {percent(of.cv)}"
 
 
 def _thinned(series: ChartSeries, points: list[Point], end: float, width: int) -> list[Point]:

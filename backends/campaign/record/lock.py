@@ -68,11 +68,14 @@ class CampaignLockedError(DlperfError):
         self.holder = holder
         self.age_s = age_s
         self.stale = stale
-        remedy = (
-            "if that console is gone, take it over with --take-over"
-            if stale
-            else "follow it read-only with 'dlperf-tui status', or quit the other console"
-        )
+        if stale:
+            remedy = "if that console is gone, take it over with --take-over"
+        elif holder is not None and holder.role == Role.KEEPER:
+            remedy = (
+                "it goes on with it: follow it with 'dlperf-tui status --watch', or in a console"
+            )
+        else:
+            remedy = "follow it read-only with 'dlperf-tui status', or quit the other console"
         sign = f"last sign {age_s:.0f} s ago" if age_s > -STALE_AFTER_S else _OF_THE_FUTURE
         super().__init__(
             f"{holder or 'another console'} writes the campaign, {sign}",

@@ -95,6 +95,19 @@ def test_a_run_waits_for_as_many_hosts_as_it_lacks_of_those_that_can_be_used(
         assert ("r" in found.starts) == (nodes <= free)
 
 
+@given(st.integers(1, 3), st.integers(0, 3))
+def test_a_run_for_which_there_are_hosts_waits_for_no_busy_one_but_for_its_turn(
+    free: int, more: int
+) -> None:
+    """What takes more host time goes first, and has those that are free kept for it."""
+    offers = [offer("b0", busy=True), *(offer(f"f{n}") for n in range(free))]
+    wanted = [Wanted("wide", free + 1, 1), *(Wanted(f"n{n}", 1, 1) for n in range(1 + more))]
+    found = schedule_on(offers, wanted, 0.0)
+    for name, why in found.waiting.items():
+        assert why.kind is (WaitKind.BUSY if name == "wide" else WaitKind.BEHIND)
+        assert why.hosts == (("b0",) if name == "wide" else ())
+
+
 def test_a_retry_goes_elsewhere_when_there_is_an_elsewhere() -> None:
     wanted = [Wanted("again", 1, 1, avoid=("node1",))]
     assert schedule_on(hosts(2), wanted, 0.0).starts == {"again": ("node2",)}

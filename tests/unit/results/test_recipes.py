@@ -231,6 +231,6 @@ def test_what_else_may_show_is_named_where_a_comparison_begins(copy: Copy) -> No
         0.02,
     )
     assert (
-        "▲ other scripts or settings: see Campaigns (v)"
+        "▲ other scripts or settings: see the panel Campaigns"
         in below_rows(others, labels_of(others)).plain
     )

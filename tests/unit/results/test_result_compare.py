@@ -136,7 +136,7 @@ def test_no_number_of_repeats_decides_what_lies_at_the_threshold(runs_of):
     assert (case.verdict, case.repeats_needed) == (Verdict.INCONCLUSIVE, None)
     document = comparison_document(Comparison(0.02, (case,)))
     assert document["cases"][0]["reason"].endswith(
-        "too close to the threshold for more repeats to decide"
+        "more than 1000 repeats on either side would be needed to decide"
     )
 
 
