@@ -43,7 +43,7 @@ def pages_of(name: str) -> dict[Path, str]:
 
 def unmentioned(name: str, svg: str) -> list[str]:
     """Warnings in the picture that a page with it does not mention: each by what it says before
-    its first colon or comma, in any case."""
+    its first colon or comma, or how many more there are, in any case."""
     pages = [" ".join(text.split()).casefold() for text in pages_of(name).values()]
-    heads = {text: re.split(r"[:;,]", text)[0].casefold() for text in warnings_in(svg)}
+    heads = {text: re.split(r"[:;,]| \+\d", text)[0].casefold() for text in warnings_in(svg)}
     return [text for text, head in heads.items() if any(head not in page for page in pages)]

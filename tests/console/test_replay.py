@@ -28,6 +28,7 @@ from tui.cli.program import main
 from tui.command_palette import Palette
 from tui.replaying import ReplayApp
 from tui.screens.help import focused_panels, help_text
+from tui.screens.runs_page import RunsPage
 from tui.session import Session
 from tui.widgets.keybar import KeyBar, offered
 from tui.widgets.keyed_table import KeyedTable
@@ -98,6 +99,26 @@ async def test_its_time_is_the_operators(size: tuple[int, int]) -> None:
         for speed in reversed(SPEEDS[:-1]):
             await pilot.press("less_than_sign")
             await until(pilot, lambda speed=speed: f"×{speed:g} 0s" in screen_text(app))
+
+
+async def test_a_runs_log_is_played_with_it_and_told_by_its_place_in_the_campaign() -> None:
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 1000.0
+        await until(pilot, lambda: "8/8 runs · finished" in screen_text(app))
+        page = app.screen
+        assert isinstance(page, RunsPage)
+        await pilot.press("home")
+        await until(pilot, lambda: page.selected is not None and page.panels.log_panel._lines)
+        run, viewed = page.selected, page.viewed
+        assert run is not None
+        assert viewed is not None
+        assert run.log is not None
+        assert run.log.is_file()
+        whole = run.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        assert [line.text for line in page.panels.log_panel._lines] == whole
+        told = str(run.log.relative_to(viewed.path))
+        await until(pilot, lambda: told in page.panels.beside.text)
+        assert str(viewed.path) not in page.panels.beside.text
 
 
 DOES = (

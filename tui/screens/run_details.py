@@ -69,12 +69,14 @@ def details_text(
     now: str = "",
     at: str = "now",
     asks: bool = True,
+    log: str = "",
 ) -> Text:
     """State, reason, what to do next, and the evidence; then figures, devices, commands.
 
     ``way_on``: how it is done again where no key does it.
     ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment,
     which is called ``at``. ``asks``: the hosts of a run that does not move can be asked from here.
+    ``log``: where its log is, where that is told otherwise than by the view.
     """
     record = state.runs[run.run_id]
     text = Text(end="")
@@ -101,7 +103,7 @@ def details_text(
     result = run_result(record, state)
     current = [(at, now)] if now and run.state.active else []
     facts = (
-        *_facts(run, record),
+        *_facts(run, record, log or str(run.log or "")),
         *_attempts(record, state),
         *_sharing(record, state),
         *current,
@@ -174,7 +176,7 @@ def _diagnosed(text: Text, record: RunRecord) -> None:
         text.append(f"  · {counted(len(found.files), 'file')} of what they said: {where}\n", MUTED)
 
 
-def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
+def _facts(run: RunView, record: RunRecord, log: str) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if run.hosts:
         facts.append(("hosts", fold_nodeset(run.hosts)))
@@ -191,8 +193,8 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
         facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
     if left := cleanup_text(run.cleanup):
         facts.append(("clean-up", left))
-    if run.log is not None:
-        facts.append(("log", str(run.log)))
+    if log:
+        facts.append(("log", log))
     return facts
 
 

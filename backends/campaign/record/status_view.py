@@ -150,6 +150,12 @@ class CampaignSnapshot:
         """It is not what is so today, but what was at some moment."""
         return _is_replay(self.kept_by)
 
+    def told_log(self, run: RunView) -> str:
+        """Where its log is; of a replay, which plays a copy that goes with it, in the campaign."""
+        if run.log is None:
+            return ""
+        return str(run.log.relative_to(self.path) if self.replayed else run.log)
+
     @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m"."""
@@ -228,9 +234,7 @@ def take(
         if view is None:
             expected = durations.of(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
-            # What a replay plays goes when it ends: its logs are told by where they are in it.
-            root = Path() if _is_replay(kept_by) else path
-            view = _view(run, root, now, expected, what_for, start, silent_from_s, watched=watched)
+            view = _view(run, path, now, expected, what_for, start, silent_from_s, watched=watched)
             view = view if estimated else replace(view, eta_s=None)
             kept.keep(run, what_for, view)
         views.append(view)
