@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.plan import Plan
-    from backends.campaign.record.status_view import CampaignSnapshot
+    from backends.campaign.record.status_view import CampaignSnapshot, RunView
     from backends.hosts.host_facts import HostSnapshot
     from backends.hosts.preflight_finding import Finding
     from backends.keeper.process import Begun
@@ -73,6 +73,12 @@ class Session:
         if (speed := self.workspace.cluster.simulated_speed) is not None:
             return f"SIMULATED ×{speed:g}"
         return "SIMULATED" * self.simulated
+
+    def told_log(self, run: RunView) -> str:
+        """Where its log is; of a replay, which plays a copy that goes with it, in its campaign."""
+        if run.log is None or self.viewed_path is None:
+            return ""
+        return str(run.log if self.playing is None else run.log.relative_to(self.viewed_path))
 
     @property
     def now(self) -> float:

@@ -298,7 +298,7 @@ class RunPanels(Vertical):
                 now=now,
                 at=at,
                 asks=not viewed.read_only,
-                log=viewed.told_log(run),
+                log=self._session.told_log(run),
             )
             panel.show(plain(run.label), text)
 

@@ -526,7 +526,6 @@ class RunsPage(Page):
             said = hand_over(self.app, details.text)
             self.post_message(Said(f"all that is said of the run, its commands too: {said}"))
         elif run is not None:
-            told = self.viewed.told_log(run) if self.viewed is not None else ""
-            lines = [*run.commands, told]
+            lines = [*run.commands, self.session.told_log(run)]
             said = hand_over(self.app, "\n".join(plain(line) for line in lines if line))
             self.post_message(Said(f"the commands and the log's path: {said}"))

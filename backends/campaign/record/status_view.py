@@ -150,12 +150,6 @@ class CampaignSnapshot:
         """It is not what is so today, but what was at some moment."""
         return _is_replay(self.kept_by)
 
-    def told_log(self, run: RunView) -> str:
-        """Where its log is; of a replay, which plays a copy that goes with it, in the campaign."""
-        if run.log is None:
-            return ""
-        return str(run.log.relative_to(self.path) if self.replayed else run.log)
-
     @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m"."""
