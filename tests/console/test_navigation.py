@@ -22,6 +22,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tui.command_palette import rank
 from tui.key_bindings import PAGES, PANELS
+from tui.program_name import called_as
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Reading
 from tui.screens.page import Page
@@ -160,6 +161,23 @@ async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
     told = app.return_value or ""
     assert "3 runs of 2026-11-21-resnet50 still at work" in told
     assert f"dlperf-tui resume {controller.path}" in told
+
+
+@pytest.mark.parametrize(
+    ("called", "found", "said"),
+    [
+        (".venv/bin/dlperf-tui", None, ".venv/bin/dlperf-tui"),
+        ("/a b/dlperf-tui", None, "'/a b/dlperf-tui'"),
+        (".venv/bin/dlperf-tui", "/usr/bin/dlperf-tui", "dlperf-tui"),
+        ("/usr/lib/pytest.py", None, "dlperf-tui"),
+    ],
+)
+def test_commands_that_are_proposed_are_some_that_the_shell_finds(
+    monkeypatch: pytest.MonkeyPatch, called: str, found: str | None, said: str
+) -> None:
+    monkeypatch.setattr("sys.argv", [called])
+    monkeypatch.setattr("shutil.which", lambda _: found)
+    assert called_as() == said
 
 
 @pytest.mark.parametrize("answer", ["d", "enter", "down enter", "s"])

@@ -1,0 +1,16 @@
+"""What a shell calls this program, for commands that it proposes."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+NAME = "dlperf-tui"
+
+
+def called_as() -> str:
+    """By its name where the shell finds it, else as it was called."""
+    called = sys.argv[0]
+    return shlex.quote(called) if Path(called).name == NAME and not shutil.which(NAME) else NAME
