@@ -64,8 +64,8 @@ class OwnLeases:
             called = self._called.get(known[0].run_id, known[0].run_id)
             away = _out_of_reach(host, lost) if lost else host
             named = f"our run {called} is on it; {away.reason or 'no answer'}"
-            made = _as_of_now(host, known)
-            made = replace(away, reason=named) if away.state in AWAY else made
+            there_now = away.state not in AWAY
+            made = _as_of_now(host, known) if there_now else replace(away, reason=named)
             self._made[host.name] = (host, (lost, *known), made)
         return made
 

@@ -38,10 +38,14 @@ def what_of(hosts: Sequence[str], devices: Sequence[int]) -> str:
 def who_is_named(ranking: Ranking) -> str:
     """Who is named, and who was not judged, in a few words: "node3; node[4-5] not judged: busy"."""
     named = [" and ".join(one.hosts) for one in ranking.named]
-    busy = [one.host for one in ranking.hosts if one.verdict is Verdict.NOT_JUDGED]
+    busy = _not_judged(ranking)
     if not named and len(busy) < len(ranking.hosts):
         named = ["nobody"]
     return "; ".join([*named, *([f"{fold_nodeset(busy)} not judged: busy"] if busy else [])])
+
+
+def _not_judged(ranking: Ranking) -> list[str]:
+    return [ranked.host for ranked in ranking.hosts if ranked.verdict is Verdict.NOT_JUDGED]
 
 
 def reason_text(named: Named) -> str:
@@ -112,7 +116,7 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
             )
         elif well:
             yield "One host has nothing to be compared with but its own earlier prechecks."
-    if busy := [r.host for r in ranking.hosts if r.verdict is Verdict.NOT_JUDGED]:
+    if busy := _not_judged(ranking):
         yield f"Busy when measured, and not judged: {fold_nodeset(busy)}. Measure again when idle."
     if ranking.alone and len(ranking.hosts) > 1:
         yield f"Compared with nobody, being the only one of its kind: {_alone_text(ranking)}."
