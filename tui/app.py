@@ -381,13 +381,10 @@ class DlperfApp(App[str]):
             self.notify(words, timeout=FLASH_S, markup=False)
 
     def action_help(self) -> None:
-        from tui.refused_keys import never  # noqa: PLC0415
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
-        from tui.screens.help import focused_panels, help_text  # noqa: PLC0415
+        from tui.screens.help import help_of  # noqa: PLC0415
 
-        title = f"Help · {self.screen_title()}"
-        text = help_text(focused_panels(self.screen), partial(never, self.screen))
-        self.push_screen(Reading(title, text))
+        self.push_screen(Reading(f"Help · {self.screen_title()}", help_of(self.screen)))
 
     def screen_title(self) -> str:
         return str(getattr(self.screen, "PANEL", "")).capitalize()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from textual.actions import parse
@@ -50,16 +50,29 @@ def why_refused(screen: Screen[Any], pressed: str) -> str:
         with typed_ahead(screen).at_leisure():
             if enabled(node, key):
                 return f"{said}: {UNSEEN}"
-        name = key.action.partition("(")[0]
-        words = never(node, name)
-        if not words and isinstance(node, Explains):
-            words = node.not_now(name)
-        return f"{said}: {words or 'not possible here now'}"
+        return f"{said}: {_why(node, key) or 'not possible here now'}"
     if screen.is_modal:
         below = screen.app.screen_stack[-2]
         for _, key in _named((*around(below), *[screen.app] * (not below.is_modal)), pressed):
             return f"{key_name(key)} {key.label}: {behind(below)}"
     return ""
+
+
+def idle(screen: Screen[Any]) -> Mapping[tuple[str, str], str]:
+    """Keys that do nothing at this moment, by panel and action, and why; "" where nobody says."""
+    with typed_ahead(screen).at_leisure():
+        return {
+            (panel_of(node), key.action): _why(node, key)
+            for node in around(screen)
+            for key in _explained(node)
+            if not enabled(node, key)
+        }
+
+
+def _why(node: DOMNode, key: Key) -> str:
+    name = key.action.partition("(")[0]
+    words = never(node, name)
+    return words or (node.not_now(name) if isinstance(node, Explains) else "")
 
 
 def behind(below: Screen[Any]) -> str:
@@ -91,10 +104,15 @@ def around(screen: Screen[Any]) -> Iterator[DOMNode]:
 
 
 def _named(nodes: Iterable[DOMNode], pressed: str) -> Iterator[tuple[DOMNode, Key]]:
-    """Those that are for moving about, or for leaving, need no words."""
     for node in nodes:
-        panel = PANELS.get(panel_of(node))
-        for key in panel.keys if panel else ():
-            named = key.palette or key.action == "command_palette"
-            if named and key.action != "leave" and pressed in key.keys.split(","):
+        for key in _explained(node):
+            if pressed in key.keys.split(","):
                 yield node, key
+
+
+def _explained(node: DOMNode) -> Iterator[Key]:
+    """Those that are for moving about, or for leaving, need no words."""
+    panel = PANELS.get(panel_of(node))
+    for key in panel.keys if panel else ():
+        if (key.palette or key.action == "command_palette") and key.action != "leave":
+            yield key

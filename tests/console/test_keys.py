@@ -21,7 +21,7 @@ from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.refused_keys import behind, enabled, never
+from tui.refused_keys import behind, enabled, idle, never
 from tui.replaying import ReplayApp
 from tui.screens.help import all_notes, help_text, notes_text
 
@@ -219,14 +219,18 @@ async def test_a_key_of_the_help_acts_or_says_in_one_line_why_not_and_no_other_i
     async with console(workspace, LARGE, readonly=kind == "readonly") as (app, pilot):
         for number, page in enumerate(PAGES, 1):
             await pilot.press(str(number))
-            helped = drawn(help_text((page,), partial(never, app.screen)), 300)
+            helped = drawn(help_text((page,), partial(never, app.screen), idle(app.screen)), 400)
             for key in PANELS[page].keys:
                 name = key.action.partition("(")[0]
                 left_out = bool(never(app.screen, name))
                 assert (f"  {key_name(key)} " in helped and key.help in helped) != left_out
                 if not key.palette or enabled(app.screen, key):
                     assert not left_out
+                    assert f"{key.help} · not now" not in helped
                     continue
+                why = idle(app.screen)[page, key.action]
+                assert (f"{key.help} · not now" in helped) != left_out
+                assert why in helped or left_out
                 app.clear_notifications()
                 await pilot.press(key.keys.split(",")[0])
                 said = [one.message for one in app._notifications]

@@ -31,6 +31,7 @@ from tests.console.conftest import (
     SMALL,
     console,
     screen_text,
+    settled,
     shows,
     tick,
     type_ahead,
@@ -586,7 +587,7 @@ async def test_a_key_opens_all_that_is_known_of_the_case(
         assert "grade" in seen
         assert "on node1: python3 of_cnn_train_val.py --num_nodes=1" in seen
         assert size == LARGE or "{" not in seen  # there the template is seen behind it
-        assert "more" not in seen
+        assert " more" not in re.sub(r"\d+ more lines?: ↓", "", seen)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is page)
 
@@ -594,6 +595,14 @@ async def test_a_key_opens_all_that_is_known_of_the_case(
 def test_a_sign_of_the_legend_is_no_separator_of_it() -> None:
     words = ", ".join(profile_legend(Able))
     assert words.count("·") == sum(one.startswith(("·", "[·]")) for one in words.split(", "))
+
+
+@given(st.sets(st.sampled_from(Able)), st.sampled_from(Able))
+def test_the_legend_begins_with_the_mark_under_the_cursor(there: set[Able], here: Able) -> None:
+    words = profile_legend(there, here)
+    assert sorted(words) == sorted(profile_legend(there))
+    own = profile_legend({here})
+    assert here not in there or not own or words[:1] == own
 
 
 async def test_profiles_say_whether_they_can_run_here(workspace: FakeWorkspace) -> None:
@@ -615,3 +624,20 @@ async def test_profiles_say_whether_they_can_run_here(workspace: FakeWorkspace) 
         tick(app)
         await until(pilot, partial(shows, app, "· oneflow-resnet50"))
         assert shows(app, "· not here")
+
+
+async def test_the_frame_says_what_the_mark_under_the_cursor_means(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no room for the words of all marks."""
+    said = {
+        "cpu-smoke": (Able.SETTINGS, "[s] needs settings"),
+        "oneflow-resnet50": (Able.NOT_HERE, "· not here"),
+    }
+    monkeypatch.setattr(Asked, "able_to_run", lambda _, name: said[name][0])
+    async with console(workspace, SMALL) as (app, pilot):
+        table = (await open_matrix(app, pilot)).main_panel().table
+        for name in [*said, *said]:
+            table.select(name)
+            await settled(app)
+            assert [one for _, one in said.values() if shows(app, one)] == [said[name][1]]

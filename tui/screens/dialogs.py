@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import ClassVar, Generic, Self, TypeVar
 
@@ -14,6 +13,7 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
+from textual.geometry import Size
 from textual.notifications import Notifications
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -22,13 +22,14 @@ from textual.widgets.option_list import Option
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints
 from tui.messages import Said
-from tui.refused_keys import UNSEEN, never
+from tui.refused_keys import UNSEEN
 from tui.screens.front_screen import REFRESH_S, FrontScreen
-from tui.screens.help import focused_panels, help_text
+from tui.screens.help import help_of
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
-from tui.widgets.filter_table import set_frame
+from tui.widgets.details import out_of_sight
+from tui.widgets.filter_table import BETWEEN, LEAST_TITLE, set_frame
 from tui.widgets.keybar import offered
 from tui.widgets.shown_text import RenderedOnce
 from tui.widgets.told import fits_a_line
@@ -114,9 +115,20 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
                 else int(min(self._most, width * WIDEST // 100))
             )
             foot, more = hints(offered(self), width - FRAME, width - FRAME)
-            set_frame(self._box, self.heading, Text(foot, MUTED))
+            set_frame(self._box, self._above(width - FRAME), Text(foot, MUTED))
             self._more_keys.display = bool(more)
             self._more_keys.update(Text(more, MUTED))
+
+    def _above(self, width: int) -> Text:
+        """The title, and how much of the text is below what is seen of it."""
+        heading = self.heading
+        title = heading.copy() if isinstance(heading, Text) else Text(plain(heading))
+        pages = self.query_one_optional(Pages)
+        hint = out_of_sight(pages, "Tab") if pages is not None else ""
+        if not hint:
+            return title
+        title.truncate(max(LEAST_TITLE, width - cell_len(BETWEEN + hint)), overflow="ellipsis")
+        return Text.assemble(title, (BETWEEN + hint, MUTED))
 
     def on_resize(self) -> None:
         self.refresh_bindings()
@@ -150,9 +162,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return self.able(action) and (self.sight.seen or action in ahead)
 
     def action_help(self) -> None:
-        title = f"Help · {self._title}"
-        text = help_text(focused_panels(self), partial(never, self))
-        self.app.push_screen(Reading(title, text))
+        self.app.push_screen(Reading(f"Help · {self._title}", help_of(self)))
 
     def action_leave(self) -> None:
         self.finish(None)
@@ -339,6 +349,18 @@ class Pages(VerticalScroll):
 
     PANEL = "scroll"
     BINDINGS = bindings("scroll")
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if changed:  # how much is out of sight is known then
+            self.screen.call_next(self.screen.refresh_bindings)
+        return changed
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.screen.refresh_bindings()
 
 
 class Reading(Dialog[None]):

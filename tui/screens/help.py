@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Group
@@ -12,6 +14,8 @@ from textual.screen import Screen
 
 from profiles.durations import format_duration
 from tui.key_bindings import PANELS, key_name
+from tui.key_types import Key
+from tui.refused_keys import idle, never
 from tui.text import GRAVE, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
@@ -34,28 +38,49 @@ def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:
     )  # moving about is known; it comes late
 
 
-def help_text(panels: Sequence[str], never: Callable[[str], object] = lambda _: "") -> Group:
+def help_of(screen: Screen[Any]) -> Group:
+    """What is in front, with the keys that it has at this moment."""
+    return help_text(focused_panels(screen), partial(never, screen), idle(screen))
+
+
+def help_text(
+    panels: Sequence[str],
+    never: Callable[[str], object] = lambda _: "",
+    idle: Mapping[tuple[str, str], str] = MappingProxyType({}),
+) -> Group:
     """The words about each panel and its keys in two columns.
 
     ``never``: whether an action is one that this console does not do at all; then its key is left
-    out.
+    out. ``idle``: keys that do nothing now, by panel and action, and why, where that is known.
     """
-    found = [PANELS[name] for name in panels]
-    titled = [(one.own_title, list(one.own)) for one in found]
-    titled += [(one.title, [key for key in one.keys if key not in one.own]) for one in found]
+    found = [(name, PANELS[name]) for name in panels]
+    titled = [(name, one.own_title, list(one.own)) for name, one in found]
+    titled += [
+        (name, one.title, [key for key in one.keys if key not in one.own]) for name, one in found
+    ]
     shown = [
-        (title, there)
-        for title, keys in titled
+        (name, title, there)
+        for name, title, keys in titled
         if (there := [key for key in keys if not never(key.action.partition("(")[0])])
     ]
-    width = max((len(key_name(key)) for _, keys in shown for key in keys), default=0)
-    above = sorted(found, key=lambda one: not one.own)
+    width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
+    above = sorted((one for _, one in found), key=lambda one: not one.own)
     parts: list[Text | Table] = [Text(f"{one.about}\n") for one in above if one.about]
-    for number, (title, keys) in enumerate(shown):
+    for number, (name, title, keys) in enumerate(shown):
         parts.append(Text(f"{chr(10) * bool(number)}{title}", f"bold {MUTED}"))
-        lines = [(Text(f"  {key_name(key):<{width}}", ACCENT), Text(key.help)) for key in keys]
-        parts.append(_in_columns(lines))
+        parts.append(
+            _in_columns([_key_line(key, width, idle.get((name, key.action))) for key in keys])
+        )
     return Group(*parts)
+
+
+def _key_line(key: Key, width: int, idle: str | None) -> tuple[Text, Text]:
+    """``idle``: why it does nothing now, "" where that is not known; None: it does."""
+    name = f"  {key_name(key):<{width}}"
+    if idle is None:
+        return Text(name, ACCENT), Text(key.help)
+    why = f": {plain(idle)}" if idle else ""
+    return Text(name, MUTED), Text(f"{key.help} · not now{why}", MUTED)
 
 
 def all_notes(

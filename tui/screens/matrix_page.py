@@ -21,7 +21,7 @@ from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines
 from tui.matrix_history import MarksHistory, Repeats, restored_words
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
-from tui.matrix_request import Asked, parse_rule
+from tui.matrix_request import Able, Asked, parse_rule
 from tui.messages import Problem, Said
 from tui.plan_words import READING_PAST, same_runs
 from tui.screens import matrix_dialogs
@@ -84,7 +84,7 @@ class MatrixPage(Page):
         self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
         self._listed: object = None  # what the profiles' rows show
-        self._legend: list[str] = []  # of their marks
+        self._able_there: frozenset[Able] = frozenset()  # what their marks say
         self._offered: object = None  # what there is to mark: profiles, and hosts to run them
         self._offer = Sight(self, self.paint)  # since when that is shown
         self._offer.since = -inf  # who goes here means what there is when it comes
@@ -135,9 +135,7 @@ class MatrixPage(Page):
         self._list(panel.table, names)
         if self._asked.past_reading.due:
             self.read_past()
-        problems = len(self.session.workspace.catalog.problems)
-        notes = [f"▲ {counted(problems, 'file')} with mistakes"] if problems else []
-        panel.retitle("Profiles", fitting([*notes, *self._legend], panel.size.width - 6, ", "))
+        self._tell_marks()
         panel.say_when_empty(NO_PROFILE)
         self._show_grid()
         self._fill_if_read()
@@ -149,8 +147,18 @@ class MatrixPage(Page):
         if listed != self._listed:
             self._listed = listed
             rows = [profile_row(name, self._asked) for name in names]
-            self._legend = profile_legend(map(self._asked.able_to_run, names))
+            self._able_there = frozenset(map(self._asked.able_to_run, names))
             table.refill(rows)
+
+    @on(KeyedTable.Moved)
+    def _tell_marks(self) -> None:
+        panel = self.main_panel()
+        problems = len(self.session.workspace.catalog.problems)
+        notes = [f"▲ {counted(problems, 'file')} with mistakes"] if problems else []
+        name = panel.table.current_key
+        here = None if name is None else self._asked.able_to_run(name)
+        words = [*notes, *profile_legend(self._able_there, here)]
+        panel.retitle("Profiles", fitting(words, panel.size.width - 6, ", "))
 
     @on(KeyedTable.Moved)
     @on(MatrixGrid.Moved)

@@ -270,7 +270,8 @@ _PROFILE_MARKS = {
 }
 
 
-def profile_legend(able: Iterable[Able]) -> list[str]:
-    """What the marks of these say, those that pass first."""
+def profile_legend(able: Iterable[Able], here: Able | None = None) -> list[str]:
+    """What the marks of these say: that of the one under the cursor, and then those that pass."""
     there = set(able)
-    return [words for one, (_, words) in _PROFILE_MARKS.items() if one in there and words]
+    ranked = sorted(_PROFILE_MARKS, key=lambda one: one is not here)
+    return [words for one in ranked if (words := _PROFILE_MARKS[one][1]) and one in there]

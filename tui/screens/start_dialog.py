@@ -124,6 +124,12 @@ class StartDialog(Dialog[str]):
             return self._refused.what
         if action == "start" and self.stopped:
             return "preflight says stop"
+        if action in STARTS and self._findings is None:
+            return "preflight is still at work"
+        if action in ("force", "leave_out") and not self.stopped:
+            return "preflight stops nothing"
+        if action == "leave_out" and self._without is None:
+            return "nothing would be left to start, or what stops it is of no host"
         return ""
 
     @work(exclusive=True, group="preflight", description="preflight of the hosts of the plan")

@@ -1,0 +1,62 @@
+"""What every dialog does, whatever it asks or says."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+from rich.text import Text
+
+from tests.console.conftest import console, screen_text, settled
+from tests.console.fakes import FakeFinding, FakeWorkspace
+from tests.console.test_matrix import open_matrix
+from tui.app import DlperfApp
+from tui.screens.dialogs import Pages, Reading
+
+SIZES = [(80, 24), (120, 40), (200, 60), (44, 12)]
+
+
+def below(app: DlperfApp) -> int:
+    """Lines that the frame says are below; 0 where it says nothing."""
+    found = re.search(r"(\d+) more lines?: ↓", screen_text(app))
+    return int(found.group(1)) if found else 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_text_that_is_longer_than_its_dialog_says_by_how_much(
+    workspace: FakeWorkspace, size: tuple[int, int], seed: int
+) -> None:
+    random = Random(f"{size} {seed}")
+    lines = [f"<{number}>" for number in range(random.randint(1, 2 * size[1]))]
+    async with console(workspace, size) as (app, pilot):
+        app.push_screen(Reading("Title" * random.randint(1, 20), Text("\n".join(lines))))
+        await settled(app)
+        for key in [*random.choices(("j", "k", "pagedown", "pageup", "G", "g"), k=8), "G", "g"]:
+            await pilot.press(key)
+            await settled(app)
+            seen = [line for line in lines if line in screen_text(app)]
+            assert seen
+            assert below(app) == len(lines) - 1 - lines.index(seen[-1])
+        await pilot.resize_terminal(size[0], size[1] + 5)
+        await settled(app)
+        seen = [line for line in lines if line in screen_text(app)]
+        assert below(app) == len(lines) - 1 - lines.index(seen[-1])
+
+
+async def test_help_over_a_start_that_is_stopped_says_which_keys_do_nothing_now(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.findings = (FakeFinding("stop", "no license", "ask for one", ""),)
+    async with console(workspace, (120, 60)) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await settled(app)
+        assert isinstance(app.screen.query_one(Pages), Pages)
+        await pilot.press("question_mark")
+        await settled(app)
+        helped = screen_text(app)
+        assert "start the campaign · not now: preflight says stop" in helped
+        assert "start without the stopped hosts · not now" in helped
+        assert "start although preflight says stop · not now" not in helped
