@@ -152,6 +152,26 @@ async def test_runs_are_paused_cancelled_and_tried_again(tmp_path: Path) -> None
         assert [run.attempt for run in runs(app)] == [1, 1, 2]
 
 
+async def test_what_went_with_the_console_of_a_demo_says_so_and_is_begun_anew(
+    tmp_path: Path,
+) -> None:
+    async with demo(tmp_path, speed=3.0) as (app, _):
+        await start(app, "4n8g")
+        await until(app, lambda: RunState.RUNNING in states(app))
+    [path] = tmp_path.iterdir()
+    async with demo(tmp_path, speed=30.0) as (app, _):
+        await app.session.resume(path)
+        await until(app, lambda: any(run.attempt == 2 for run in runs(app)))
+        first, *_ = runs(app)
+        assert first.state is RunState.FAILED
+        assert first.reason.endswith(": the demo's hosts went with the console that had them")
+        await until(app, lambda: finished(app))
+        live = app.session.live
+        assert live is not None
+        last = live.state.latest_attempts()
+        assert {run.state for run in last} == {RunState.SUCCEEDED}
+
+
 def finished(app: DlperfApp) -> bool:
     return app.session.live is not None and app.session.live.finished
 
@@ -278,7 +298,7 @@ async def test_how_fast_time_flies_stands_beside_the_word_on_every_page(
     async with demo(tmp_path, size, speed) as (app, pilot):
         for page in "1234":
             await pilot.press(page)
-            await until(app, lambda: shows(app, f" SIMULATED ×{speed:g} "))
+            await until(app, lambda: shows(app, f" SIMULATED, time ×{speed:g} "))
 
 
 async def test_a_measured_campaign_shows_no_such_word(workspace: FakeWorkspace) -> None:

@@ -342,6 +342,25 @@ async def test_a_key_of_its_own_is_offered_where_it_does_something_and_there_alo
         await until(pilot, lambda: "Next: this is its end" in screen_text(app))
 
 
+@pytest.mark.parametrize("keys", [(), ("z",), ("enter",), ("enter", "z"), ("s",), ("v", "v")])
+async def test_the_key_that_shows_the_next_panel_has_room_wherever_it_works(
+    keys: tuple[str, ...],
+) -> None:
+    async with replay(SMALL) as (app, pilot, _):
+        clock = clock_of(app)
+        await pilot.press(*keys)
+        for moment in (clock.begin, (clock.begin + clock.end) / 2, clock.end):
+            clock.seek(moment)
+            await until(pilot, lambda: arrived(app))
+            for plays in (True, False):
+                if clock.plays is not plays:
+                    await pilot.press("full_stop")
+                tick(app)
+                works = {key.action for key in offered(app.screen)}
+                shown = {key.action for key in app.screen.query_one(KeyBar).chosen()}
+                assert "view" in shown or "view" not in works
+
+
 AS_IF_NOW = re.compile(r"\bago\b|\bnow\b|\bETA\b")
 
 
