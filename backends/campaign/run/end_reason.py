@@ -126,7 +126,7 @@ def judge_end(
         )
     if status.phase is RunPhase.ABSENT:
         gone = "the run's directory is gone"
-        what = "the demo's hosts went with the console that had them" if simulated else gone
+        what = "went with the demo before" if simulated else gone
         retry = "now" if simulated else "never"
         return Ended(reason=f"{host}: {what}", category=Cause.KILLED, host=host, retry=retry)
     if status.timed_out:
