@@ -362,6 +362,7 @@ def test_that_time_flies_is_said_in_words_where_that_cuts_nothing_of_the_campaig
     )
     line = header_text(width, "vm", (), campaign, simulated="SIMULATED, time ×20").plain
     assert line.endswith(f" {campaign.summary} ")
+    assert len(line) == width
     assert " SIMULATED, time ×20 " in line or " SIMULATED ×20 " in line
     assert " SIMULATED, time ×20 " in line or width < 100
 
