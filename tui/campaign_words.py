@@ -21,9 +21,8 @@ _BRANDS = ("NVIDIA ", "Tesla ")
 
 
 def state_words(summary: CampaignSummary) -> str:
-    """``finished``, ``2 failed`` of what is over; ``1 cancelled, live`` of what is not."""
-    lost = lost_words(summary)
-    return ", ".join(lost if lost and summary.state == "finished" else [*lost, summary.state])
+    """``finished``; ``finished, 2 failed, 1 skipped``; ``live, 1 cancelled``: the gravest first."""
+    return ", ".join([summary.state, *lost_words(summary)])
 
 
 def lost_words(summary: CampaignSummary) -> list[str]:

@@ -12,7 +12,7 @@ PALETTE = Key(
     "Palette",
     "find any action of this by name",
     palette=False,
-    said="^p :",
+    said="^p or :",
 )
 HELP = Key("question_mark", "help", "Help", "explain these keys", footer=LAST, said="?")
 

@@ -62,7 +62,7 @@ _EVERYWHERE = (
         "find any action by name",
         footer=92,
         palette=False,
-        said="^p :",
+        said="^p or :",
     ),
     Key(
         "O",
@@ -95,8 +95,8 @@ NOT_IN_A_REPLAY = ("campaigns", "page('matrix')")
 
 _REPLAY = (
     Key("full_stop", "play", "Play", "stand still, or go on", -6, said="."),
-    Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", -3, said=">"),
-    Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", -2, said="<"),
+    Key("greater_than_sign", "faster(1)", "Fast", "up to 100 times", -3, said=">"),
+    Key("less_than_sign", "faster(-1)", "Slow", "down to as it was", -2, said="<"),
     Key("0", "restart", "Begin", "back to its beginning", -1),
     Key(
         "right_square_bracket",
@@ -109,7 +109,7 @@ _REPLAY = (
     Key(
         "left_square_bracket",
         "turn(-1)",
-        "Before",
+        "Prev",
         "back to where the run before that began or ended",
         -4,
         said="[",
@@ -305,7 +305,7 @@ PANELS: Mapping[str, Panel] = {
         "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
         "the standard deviation of its step times over their mean; that of repeats is on page 4.",
         (
-            Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=1),
+            Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "c",
                 "cancel_run",

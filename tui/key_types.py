@@ -28,7 +28,7 @@ class Key:
     @property
     def beside_text(self) -> Key:
         """The same where text is typed: without those of its keys that are text there."""
-        names, said = self.keys.split(","), self.said.split()
+        names, said = self.keys.split(","), self.said.replace(" or ", " ").split()
         if len(names) != len(said):
             return self
         pairs = zip(names, said, strict=True)

@@ -9,10 +9,11 @@ from backends.inventory.host_entry import Host
 
 
 def cleanup_text(cleanup: Cleanup) -> str:
-    """``0 left``, ``unverified: node1: …``; empty where nobody had to look."""
+    """``nothing of the run is left on its hosts``, ``unverified: node1: …``; empty where nobody
+    had to look."""
     if cleanup.doubts:
         return "unverified: " + "; ".join(doubt_text(doubt) for doubt in cleanup.doubts)
-    return "0 left" if cleanup.looked else ""
+    return "nothing of the run is left on its hosts" if cleanup.looked else ""
 
 
 def doubt_text(doubt: Doubt) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from backends.engines.engine import Schedule, Waiting, WaitKind, Wanted
 from backends.engines.filling import Filling, Offer
 from backends.engines.waiting_line import in_turn
+from backends.inventory.nodesets import fold_nodeset
 
 MOST_PLAYED = 1_000
 """Runs by which it is estimated when all of them have ended."""
@@ -80,8 +81,10 @@ def _host_time_s(wanted: Iterable[Wanted], devices: int) -> float:
 
 def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
     blocked = [o for o in fitting if o.unusable]
-    if len(fitting) - len(blocked) < want.nodes and blocked:
-        return Waiting(WaitKind.UNUSABLE, (blocked[0].name,), blocked[0].unusable)
+    if (lacks := want.nodes - (len(fitting) - len(blocked))) > 0 and blocked:
+        names = tuple(offer.name for offer in blocked)
+        nodes = lacks if lacks < len(blocked) else 0
+        return Waiting(WaitKind.UNUSABLE, names, _reasons(blocked), nodes=nodes)
     if len(fitting) < want.nodes:
         return Waiting(
             WaitKind.TOO_FEW,
@@ -101,6 +104,16 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
     if any(use.until > now for o in full for use in o.uses):
         return Waiting(WaitKind.SETTLING)
     return Waiting(WaitKind.BEHIND)
+
+
+def _reasons(blocked: Iterable[Offer]) -> str:
+    """The one that all have; else whose each is: ``held by bob (node3), no answer (node[1-2])``."""
+    names: dict[str, list[str]] = {}
+    for offer in blocked:
+        names.setdefault(offer.unusable, []).append(offer.name)
+    if len(names) == 1:
+        return next(iter(names))
+    return ", ".join(f"{reason} ({fold_nodeset(whose)})" for reason, whose in names.items())
 
 
 def _in_vain(left: Iterable[Wanted], fitting: Sequence[Offer]) -> Mapping[str, Waiting]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -192,7 +193,7 @@ def test_what_failed_or_was_cancelled_is_not_green_because_it_is_finished(
     (row,) = campaign_rows([lost], START)
     state = row.cells[1]
     told = [f"{failed} failed"] * bool(failed) + [f"{cancelled} cancelled"] * bool(cancelled)
-    assert str(state) == f"{symbol} {', '.join(told) or 'finished'}"
+    assert str(state) == f"{symbol} {', '.join(['finished', *told])}"
     assert str(state.style) == colour
     said = summary_words(lost, START).plain
     assert (f"{failed} failed" in said) is bool(failed)
@@ -229,7 +230,35 @@ def test_what_failed_in_one_that_goes_on_is_told_beside_its_state(
     tmp_path: Path, state: str
 ) -> None:
     (row,) = campaign_rows([FakeSummary("a", tmp_path, state, 2, 9, failed=1)], START)
-    assert str(row.cells[1]).endswith(f" 1 failed, {state}")
+    assert str(row.cells[1]).endswith(f" {state}, 1 failed")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+@pytest.mark.parametrize("state", ["finished", "unfinished", "live"])
+async def test_the_state_of_a_campaign_is_whole_while_another_column_has_room(
+    workspace: FakeWorkspace, size: tuple[int, int], state: str
+) -> None:
+    for number, lost in enumerate(((1, 0, 0), (0, 1, 1), (12, 4, 2))):
+        failed, cancelled, skipped = lost
+        workspace.summaries.append(
+            FakeSummary(
+                f"2026-11-21-smoke-{number}",
+                Path(f"/c/{number}"),
+                state,
+                20,
+                20,
+                START,
+                failed=failed,
+                cancelled=cancelled,
+                skipped=skipped,
+            )
+        )
+    async with console(workspace, size, readonly=True) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, f" {state}, 1 failed  "))
+        assert shows(app, f" {state}, 1 skipped  ")
+        whole = rf" {state}, 12 failed(, 2 cancelled, 2 skipped|, 2 cancelled \+1| \+2)  "
+        assert re.search(whole, screen_text(app)), "no word is cut, and the gravest stays"
 
 
 def test_what_began_in_simulated_time_has_no_date_beside_the_one_in_its_name(

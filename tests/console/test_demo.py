@@ -152,6 +152,26 @@ async def test_runs_are_paused_cancelled_and_tried_again(tmp_path: Path) -> None
         assert [run.attempt for run in runs(app)] == [1, 1, 2]
 
 
+async def test_what_went_with_the_console_of_a_demo_says_so_and_is_begun_anew(
+    tmp_path: Path,
+) -> None:
+    async with demo(tmp_path, speed=3.0) as (app, _):
+        await start(app, "4n8g")
+        await until(app, lambda: RunState.RUNNING in states(app))
+    [path] = tmp_path.iterdir()
+    async with demo(tmp_path, speed=30.0) as (app, _):
+        await app.session.resume(path)
+        await until(app, lambda: any(run.attempt == 2 for run in runs(app)))
+        first, *_ = runs(app)
+        assert first.state is RunState.FAILED
+        assert first.reason.endswith(": went with the demo before")
+        await until(app, lambda: finished(app))
+        live = app.session.live
+        assert live is not None
+        last = live.state.latest_attempts()
+        assert {run.state for run in last} == {RunState.SUCCEEDED}
+
+
 def finished(app: DlperfApp) -> bool:
     return app.session.live is not None and app.session.live.finished
 
@@ -278,7 +298,7 @@ async def test_how_fast_time_flies_stands_beside_the_word_on_every_page(
     async with demo(tmp_path, size, speed) as (app, pilot):
         for page in "1234":
             await pilot.press(page)
-            await until(app, lambda: shows(app, f" SIMULATED ×{speed:g} "))
+            await until(app, lambda: shows(app, f" SIMULATED, time ×{speed:g} "))
 
 
 async def test_a_measured_campaign_shows_no_such_word(workspace: FakeWorkspace) -> None:
@@ -323,6 +343,28 @@ def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
     cluster = "login01" in line.plain or "GPUs" in line.plain
     assert line.plain.endswith(whole) or not cluster, "its name tells consoles apart"
     assert line.plain.endswith(whole) or width < len(f" dlperf-tui SIMULATED {whole}") + 4
+
+
+@pytest.mark.parametrize("lost", [0, 1000])
+@pytest.mark.parametrize("width", range(80, 201, 8))
+def test_that_time_flies_is_said_in_words_where_that_cuts_nothing_of_the_campaign(
+    workspace: FakeWorkspace, width: int, lost: int
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 7))
+    workspace.simulated = True
+    campaign = replace(
+        workspace.controller(plan).snapshot(),
+        done=7,
+        finished=True,
+        cancelled=lost,
+        skipped=lost,
+        failed=lost,
+    )
+    line = header_text(width, "vm", (), campaign, simulated="SIMULATED, time ×20").plain
+    assert line.endswith(f" {campaign.summary} ")
+    assert len(line) == width
+    assert " SIMULATED, time ×20 " in line or " SIMULATED ×20 " in line
+    assert " SIMULATED, time ×20 " in line or width < 100
 
 
 @pytest.mark.parametrize("ahead_s", [0.0, 3600.0])

@@ -252,10 +252,10 @@ async def test_a_key_that_is_text_in_the_filter_is_not_named_below_it(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, HUGE) as (app, pilot):
-        assert "^p : Palette" in screen_text(app)
+        assert "^p or : Palette" in screen_text(app)
         await pilot.press("slash")
         await until(pilot, lambda: "^p Palette" in screen_text(app))
-        assert "^p :" not in screen_text(app)
+        assert "^p or" not in screen_text(app)
 
 
 def all_shown(app: DlperfApp, hints: list[Key]) -> bool:

@@ -464,6 +464,24 @@ def test_devices_without_gpus_are_slots() -> None:
     assert devices(host) == "24 slots"
 
 
+@pytest.mark.parametrize("state", [HostState.UNREACHABLE, HostState.UNKNOWN, HostState.PROBING])
+def test_slots_of_the_inventory_are_no_devices_that_a_host_has_told(state: HostState) -> None:
+    assert devices(HostSnapshot("n", "", state, slots=8)) == "–"
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE])
+async def test_when_hosts_were_asked_and_how_many_problems_they_have_has_room(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    gpus = list(facts().gpus)
+    gpus[3] = replace(gpus[3], throttle_reasons=("hardware thermal slowdown",), ecc_uncorrected=2)
+    ill = known_host("node1", "10.0.0.1", replace(facts(), gpus=tuple(gpus), load1=90.0))
+    workspace.answer(ill, *v100_hosts()[1:])
+    async with console(workspace, size) as (app, pilot):
+        await until(pilot, lambda: tick(app) or shows(app, "▲ 3 problems: "))
+        assert re.search(r"State +Host .* Remarks +Asked", screen_text(app))
+
+
 async def test_the_details_take_the_whole_width_before_anything_is_cut(
     workspace: FakeWorkspace,
 ) -> None:

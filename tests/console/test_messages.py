@@ -108,7 +108,7 @@ LONG = "six more are marked; " + " ".join(f"word{number}" for number in range(60
 
 @pytest.mark.usefixtures("said_for_longer")
 @pytest.mark.parametrize("size", [SMALL, LARGE])
-async def test_words_of_a_page_stand_beside_its_names_and_on_the_edge_below(
+async def test_words_of_a_page_stand_beside_its_names_and_cover_no_title_of_a_panel(
     workspace: FakeWorkspace, size: tuple[int, int]
 ) -> None:
     async with console(workspace, size) as (app, pilot):
@@ -122,9 +122,27 @@ async def test_words_of_a_page_stand_beside_its_names_and_on_the_edge_below(
             differs = [
                 at for at, pair in enumerate(zip(before, now, strict=True)) if len(set(pair)) > 1
             ]
-            assert differs == ([1, 2] if words is LONG else [1])
+            assert differs == ([0, 1] if words is LONG else [1])
             names = before[1].index("Results") + len("Results ")
             assert all(now[at][:names].rstrip() == before[at][:names].rstrip() for at in differs)
+
+
+@pytest.mark.usefixtures("said_for_longer")
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_a_problem_and_its_remedy_cover_neither_a_title_nor_a_row_nor_the_foot(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3")
+        await until(pilot, lambda: "─ Runs" in screen_text(app))
+        error = DlperfError("connection refused by its port 22", remedy="start sshd", where="node1")
+        app.screen.post_message(Problem(error))
+        await until(pilot, lambda: "connection refused" in screen_text(app))
+        shown = screen_text(app).splitlines()
+        rows = [at for at, line in enumerate(shown) if "▌" in line or "→ start sshd" in line]
+        assert rows
+        assert max(rows) < 2, shown
 
 
 @pytest.mark.usefixtures("said_for_longer")

@@ -21,7 +21,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.errors import DlperfError
-from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, tick, until
+from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, settled, tick, until
 from tests.console.test_keys import drawn
 from tests.support.console_terminal import Terminal
 from tui.cli.program import main
@@ -340,6 +340,29 @@ async def test_a_key_of_its_own_is_offered_where_it_does_something_and_there_alo
             assert shown >= (offers & {*acts, "restart", "play"}) - hidden
         await pilot.press("right_square_bracket")
         await until(pilot, lambda: "Next: this is its end" in screen_text(app))
+
+
+@pytest.mark.parametrize("keys", [(), ("z",), ("enter",), ("enter", "z"), ("s",), ("v", "v")])
+async def test_the_key_that_shows_the_next_panel_has_room_wherever_it_works(
+    keys: tuple[str, ...],
+) -> None:
+    async with replay(SMALL) as (app, pilot, _):
+        clock = clock_of(app)
+        clock.seek((clock.begin + clock.end) / 2)  # a run has a log there
+        await until(pilot, lambda: arrived(app))
+        tick(app)
+        await pilot.press(*keys)
+        await settled(app)
+        for moment in ((clock.begin + clock.end) / 2, clock.begin, clock.end):
+            clock.seek(moment)
+            await until(pilot, lambda: arrived(app))
+            for plays in (True, False):
+                if clock.plays is not plays:
+                    await pilot.press("full_stop")
+                tick(app)
+                works = {key.action for key in offered(app.screen)}
+                shown = {key.action for key in app.screen.query_one(KeyBar).chosen()}
+                assert "view" in shown or "view" not in works
 
 
 AS_IF_NOW = re.compile(r"\bago\b|\bnow\b|\bETA\b")

@@ -11,6 +11,7 @@ import pytest
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import take
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
@@ -127,6 +128,17 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
     assert [row.split()[-1] for row in rows] == ["no", "12s"]
     unknown = details_text(view, state).plain
     assert "h1  devices 0-1" in unknown
+
+
+def test_what_was_looked_for_and_not_found_is_said_in_words(tmp_path: Path) -> None:
+    run = "r-0001-a1"
+    software = "H100, driver 580; python: none; checkout changes: none; ECC: on"
+    ended = replace(succeeded(run), fingerprint=software, cleanup=Cleanup(looked=True))
+    state = fold([planned(run), assigned(run), ended])
+    (view,) = take(state, tmp_path, now=90.0).runs
+    text = " ".join(details_text(view, state).plain.split())
+    assert "python: no framework is installed in it; checkout changes: none; ECC: on" in text
+    assert "clean-up nothing of the run is left on its hosts" in text
 
 
 @pytest.mark.parametrize("statistic", ["mean", "summary"])

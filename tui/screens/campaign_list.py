@@ -388,8 +388,9 @@ class Unfinished(CampaignList):
         "is open. Nothing is lost by ignoring them."
     )
     WORDS_OF_SIMULATED = (
-        "Nobody goes on with these. Their simulated hosts went with the demo that had them: what "
-        "was at work there has failed. Resuming starts the rest. Nothing is lost by ignoring them."
+        "Nobody goes on with these. Their simulated hosts went with the demo that had them. "
+        "Resuming begins anew what was at work there, and starts the rest. Nothing is lost by "
+        "ignoring them."
     )
 
     def _listed_of(self, found: Sequence[CampaignSummary]) -> Sequence[CampaignSummary]:

@@ -47,7 +47,7 @@ COLUMNS = (
     Column("load", "Load", 9, right=True, from_width=90),
     Column("memory", "Mem GiB", 9, right=True, from_width=100),
     Column("note", "Remarks", None, most=60),
-    Column("age", "Asked", 6, right=True, from_width=150, still=True),
+    Column("age", "Asked", 6, right=True, from_width=110, still=True),
 )
 OF_A_QUEUE = tuple(
     replace(column, key="partitions", label="Partitions") if column.key == "address" else column
@@ -66,10 +66,13 @@ OF_NOW_S = 15.0
 
 
 def devices(host: HostSnapshot) -> str:
-    """ "8 × Tesla V100-SXM2", "24 slots"; what a run can use there."""
+    """ "8 × Tesla V100-SXM2", "24 slots"; what a run can use there. A dash where the host has not
+    said so: the slots of its inventory are no answer."""
+    if host.facts is None:
+        return "–"
     if host.gpus_unknown:
         return "GPUs unknown"
-    if host.facts is not None and host.facts.gpus:
+    if host.facts.gpus:
         names = {gpu.model for gpu in host.facts.gpus}
         model = names.pop() if len(names) == 1 else "GPUs, mixed"
         return f"{len(host.facts.gpus)} × {model}"
@@ -95,19 +98,20 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
         parts.append(ours or (plain(str(host.lease)), WARN))
     if host.facts is not None:
         parts += list(_gpu_users(host.facts, own, host.lease.run_id if host.lease else ""))
-    grave = [concern for concern in host.concerns if concern.degrades]
-    if grave:
-        parts.append((f"▲ {_first(grave)}", BAD))
+    concerns = sorted(host.concerns, key=lambda concern: not concern.degrades)
+    if concerns and concerns[0].degrades:
+        parts.append((f"▲ {_all_of(concerns)}", BAD))
     if not parts and host.reason:
         parts.append((plain(host.reason), MUTED))
     if not parts and host.concerns:
-        parts.append((_first(host.concerns), WARN))
+        parts.append((_all_of(concerns), WARN))
     return join(parts, " · ") if parts else cell("–", MUTED)
 
 
-def _first(concerns: Sequence[Concern]) -> str:
-    more = f", {len(concerns) - 1} more" if len(concerns) > 1 else ""
-    return f"{plain(concerns[0].what)}{more}"
+def _all_of(concerns: Sequence[Concern]) -> str:
+    """How many stands first: the end of a remark is what a narrow list cuts."""
+    count = f"{len(concerns)} problems: " if len(concerns) > 1 else ""
+    return count + "; ".join(plain(concern.what) for concern in concerns)
 
 
 def _gpu_users(facts: HostFacts, own: Mapping[str, str], leased: str) -> Iterable[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.notifications import Notifications
 from textual.widget import Widget
 
 from tui.screens.front_screen import REFRESH_S, FrontScreen
@@ -36,7 +37,7 @@ class Page(FrontScreen[None]):
 
     PANEL = ""
     AUTO_FOCUS = "KeyedTable"
-    TOLD_LINES = 2  # beside the pages' names, and on the edge of a frame
+    TOLD_LINES = 2  # beside the pages' names, and in the header: no panel's title is there
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -69,6 +70,16 @@ class Page(FrontScreen[None]):
     @property
     def told_room(self) -> int:
         return super().told_room - self.query_one(Tabs).names_width - 1
+
+    def tell(self, said: Notifications) -> None:
+        """A problem that needs more than these lines has the whole width."""
+        told = self._last_told
+        if not told.is_attached:
+            return
+        lines = told.show(said, self.told_room, self.TOLD_LINES)
+        if lines > self.TOLD_LINES:
+            lines = told.show(said, super().told_room, self.TOLD_LINES)
+        told.styles.margin = (max(0, self.TOLD_LINES - lines), 0, 0, 0)
 
     def main_panel(self) -> TablePanel | None:
         """The list that ``/`` filters and Esc comes back to."""

@@ -17,6 +17,7 @@ from backends.campaign.record.status_view import COLLECTING, WARMING_UP, RunView
 from backends.hangs.remedy_words import remedy_line
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
+from backends.hosts.fingerprint import side_by_side
 from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.device_words import memory_name
@@ -246,7 +247,7 @@ def _environment(
     run: RunView, record: RunRecord, hosts: Mapping[str, HostFacts]
 ) -> Iterator[tuple[str, str]]:
     if record.fingerprint:
-        yield "environment", record.fingerprint
+        yield "environment", _environment_words(record.fingerprint)
         return
     alike: dict[str, list[str]] = {}
     for host in run.hosts:
@@ -254,6 +255,17 @@ def _environment(
             alike.setdefault(_host_words(facts), []).append(host)
     for words, names in alike.items():
         yield "environment", words if len(alike) == 1 else f"{fold_nodeset(names)}: {words}"
+
+
+def _environment_words(text: str) -> str:
+    """An interpreter that was looked into, and has no framework, has ``none`` in a fingerprint."""
+    told = []
+    for part in side_by_side((text,)):
+        (value,) = part.values
+        empty = value == "none" and not part.key.endswith(" changes")
+        value = "no framework is installed in it" if empty else value
+        told.append(f"{part.key}: {value}" if part.key else value)
+    return "; ".join(told)
 
 
 def _host_words(facts: HostFacts) -> str:

@@ -21,6 +21,7 @@ from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
 from tui.screens.campaign_text import none_shown
 from tui.screens.dialogs import Choice
+from tui.screens.end_question import EndQuestion
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.screens.possible_changes import (
     CHANGES,
@@ -30,7 +31,6 @@ from tui.screens.possible_changes import (
     change,
     change_labels,
     last_attempt,
-    past_asking,
     possible_changes,
     repeat_question,
     why_not,
@@ -48,8 +48,6 @@ LOW = 18
 """Lines, below which the list has all of them until a panel is asked for."""
 BROAD = 160
 """Columns, from which on the details stand at the right, and the list still has all of its own."""
-PAST_ASKING = "past"
-_ANSWERS = frozenset({"y", "n"})
 _OF_NO_RUN = frozenset(
     name
     for key in PANELS["replay"].keys + PANELS["app"].keys
@@ -88,9 +86,7 @@ class RunsPage(Page):
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
         self._zoomed_here = False  # from the list
-        self._question: tuple[Choice, Path, RunView | None] | None = None  # whether to end that
-        self._unasked = frozenset[str]()  # keys that now would answer what is not asked any more
-        self._past = ""  # why it is not
+        self._end_question = EndQuestion(session)
         self._tried_again = ""  # the run under the cursor, of which another attempt is to come
 
     def body(self) -> Iterable[Widget]:
@@ -167,11 +163,9 @@ class RunsPage(Page):
     def on_key(self, event: events.Key) -> None:
         if event.key not in _OF_NO_RUN:
             self._hold()
-        if event.key in self._unasked:
+        if said := self._end_question.too_late(event.key):
             event.stop()
-            self.post_message(Said(f"{event.key}: {self._past}; nothing was changed"))
-        self._unasked = _ANSWERS if event.key in ("c", "C") else frozenset()
-        self._past = "nothing was asked"
+            self.post_message(Said(said))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         if self.query_one("#body").region.contains(event.screen_x, event.screen_y):
@@ -313,41 +307,14 @@ class RunsPage(Page):
         viewed: CampaignSnapshot,
         run: RunView | None = None,
     ) -> None:
-        """To end a run as it is now, or all. The question goes by itself when its answer would
-        change nothing any more: to skip a run is not to end one at work."""
-        question = asked(viewed)
-        question.renewed = lambda: asked(self._as_asked(viewed))
-        self._question = question, viewed.path, run
+        """To end a run as it is now, or all."""
         runs = None if run is None else [run.run_id]
-
-        def answered(said: str | None) -> None:
-            past, self._question = self._past_asking(), None
-            if said not in ("yes", PAST_ASKING):
-                return
-            if past:
-                self.post_message(Said(f"{past}; nothing was changed"))
-            else:
-                self._change(Verb.CANCEL, runs, of=viewed.path)
-
-        self.app.push_screen(question, answered)
-
-    def _as_asked(self, before: CampaignSnapshot) -> CampaignSnapshot:
-        """The campaign as it is now, of which something was asked ``before``."""
-        now = self.session.viewed
-        return now if now is not None and now.path == before.path else before
-
-    def _past_asking(self) -> str:
-        viewed = self.session.viewed
-        if self._question is None or viewed is None or viewed.path != self._question[1]:
-            return ""
-        return past_asking(self._question[2], viewed)
+        cancel = partial(self._change, Verb.CANCEL, runs, of=viewed.path)
+        self._end_question.ask(self.app, asked, viewed, run, cancel)
 
     def _tick(self) -> None:
         super()._tick()
-        if self._question is not None and (past := self._past_asking()):
-            self._past = past
-            self._unasked = _ANSWERS | {"enter", "escape"}
-            self._question[0].finish(PAST_ASKING)
+        self._end_question.look()
 
     def action_cancel_all(self) -> None:
         if (viewed := self.viewed) is None:

@@ -43,6 +43,12 @@ def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
     return " ".join(parts)
 
 
+FLIES = ", time "
+"""Of the word for simulated hosts, before how fast theirs passes: it goes where room is short."""
+LEAST_BESIDE = 20
+"""Columns for the campaign's name and what stands between."""
+
+
 def header_text(
     width: int,
     login: str,
@@ -71,6 +77,8 @@ def header_text(
         name = plain(campaign.name)
     text = Text(no_wrap=True, end="")
     text.append(" dlperf-tui", f"bold {ACCENT}")
+    if text.cell_len + cell_len(simulated) + cell_len(right) + LEAST_BESIDE > width:
+        simulated = simulated.replace(FLIES, " ")
     if simulated:
         text.append(" ").append(f" {simulated} ", f"reverse {WARN}")
     tail = Text(no_wrap=True, end="")

@@ -26,7 +26,7 @@ from tui.typed_ahead import paint_soon
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
-from tui.widgets.log_ranks import MOST_RANKS, number_of, rank_of
+from tui.widgets.log_ranks import MOST_RANKS, LogRanks
 from tui.widgets.log_search import ERRORS, Search, Sought, with_hits, words_sought
 from tui.widgets.log_tail import LogTail
 
@@ -76,9 +76,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._tail = tail
         self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._rows: list[Row] = []
-        self._ranks: frozenset[int] = frozenset()  # that lines here are of
-        self._bare = True  # "3: " before a line is a rank's
-        self._rank: int | None = None  # whose lines alone are shown; None: all
+        self._ranks = LogRanks(self._most_ranks)
         self._behind: int | None = None  # bytes behind the part that is shown; None: its end is
         self._waiting: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._unseen = 0
@@ -104,7 +102,7 @@ class LogPanel(ScrollView, can_focus=True):
         """Show a file; another one than before starts at its end, followed. What was shown stays
         until that has been read, so that the panel is painted once; but not for long."""
         self._named = title, empty
-        self._most_ranks = min(most_ranks, MOST_RANKS)
+        self._most_ranks = most_ranks
         if path != (self._opening or self).path:
             self._opening = tail = LogTail(path) if path is not None else None
             if tail is None or not self._lines:
@@ -169,18 +167,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._to_end()
 
     def _note_ranks(self, lines: Iterable[LogLine]) -> None:
-        if self._bare and any(number_of(line.text) >= self._most_ranks for line in lines):
-            # The run has no such rank: "1234: loss 3.2" begins with a step.
-            self._bare, self._ranks, lines = False, frozenset(), self._lines
-            if self._rank is not None and not any(map(self._is_shown, lines)):
-                self._rank = None
-        ranks = (rank_of(line.text, bare=self._bare) for line in lines)
-        found = {rank for rank in ranks if rank is not None and rank < MOST_RANKS}
-        if not found <= self._ranks:
-            self._ranks |= found
-
-    def _is_shown(self, line: LogLine) -> bool:
-        return self._rank is None or rank_of(line.text, bare=self._bare) == self._rank
+        self._ranks.note([line.text for line in lines], lambda: (one.text for one in self._lines))
 
     # Where its lines stand ---------------------------------------------------------------------
 
@@ -192,8 +179,8 @@ class LogPanel(ScrollView, can_focus=True):
     def _lay_out(self) -> None:
         width = max(1, self._width) if self._wrapped else None
         self._rows = list(rows_of(self._lines, width))
-        if self._rank is not None:
-            own = [self._is_shown(line) for line in self._lines]
+        if self._ranks.chosen is not None:
+            own = [self._ranks.shows(line.text) for line in self._lines]
             self._rows = [row for row in self._rows if own[row.line]]
         longest = max((len(row.text) for row in self._rows), default=0)
         size = Size(longest, len(self._rows))
@@ -228,7 +215,8 @@ class LogPanel(ScrollView, can_focus=True):
             state = (f"ended · {counted(len(self._lines), 'line')}", MUTED)
         else:
             state = ("following", GOOD)
-        title = self._title if self._rank is None else f"{self._title} · rank {self._rank}"
+        rank = self._ranks.chosen
+        title = self._title if rank is None else f"{self._title} · rank {rank}"
         set_frame(self, plain(title), join([state]) if self._lines else "")
         able = tuple(
             self.check_action(name, ()) for name in ("search", "again", "error", "wrap", "rank")
@@ -243,9 +231,9 @@ class LogPanel(ScrollView, can_focus=True):
         """Hold what is shown, or show what has come since and follow."""
         if not self.following and self._behind is not None:
             self._stop_searching()
-            of_ranks = self._ranks, self._bare, self._rank
+            ranks = self._ranks
             self._begin_with(LogTail(self.path) if self.path else None)
-            self._ranks, self._bare, self._rank = of_ranks
+            self._ranks = ranks
             self._lay_out()
             self._look(ended=False)
             return
@@ -305,11 +293,11 @@ class LogPanel(ScrollView, can_focus=True):
 
     def action_rank(self) -> None:
         """Ask whose lines are to be shown."""
-        self.post_message(self.RankAsked(self._ranks))
+        self.post_message(self.RankAsked(self._ranks.known))
 
     def show_rank(self, rank: int | None) -> None:
         """The lines of this rank alone, or all."""
-        self._rank = rank
+        self._ranks.chosen = rank
         self._lay_out()
         self._to_end()
         self._retitle()
@@ -335,7 +323,7 @@ class LogPanel(ScrollView, can_focus=True):
             missing = self._ended and self._nowhere == sought
             return bool(self._lines) and sought is not None and not missing
         if action == "rank":
-            return bool(self._ranks)
+            return bool(self._ranks.known)
         if action == "wrap":
             return self._wrapped or self.virtual_size.width > self._width > 0
         return super().check_action(action, parameters)
@@ -471,7 +459,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._retitle()
 
     def _scroll_to_line(self, line: int, rows_above: int) -> None:
-        if self._lines[line].start == self._match and not self._is_shown(self._lines[line]):
+        if self._lines[line].start == self._match and not self._ranks.shows(self._lines[line].text):
             self.show_rank(None)  # what is looked for is another's
         last = max(0, len(self._rows) - 1)
         row = next((n for n, row in enumerate(self._rows) if row.line >= line), last)
@@ -493,8 +481,8 @@ class LogPanel(ScrollView, can_focus=True):
         width = self._width
         base = self._base or self.rich_style
         if not self._rows:
-            none = f"nothing of rank {self._rank} here; r shows all" if self._lines else self._empty
-            words = none if y == 0 else ""
+            none = f"nothing of rank {self._ranks.chosen} here; r shows all"
+            words = (none if self._lines else self._empty) if y == 0 else ""
             text = Text(f" {plain(words)}" if words else "", MUTED, no_wrap=True, end="")
             strip = Strip(text.render(self.app.console), text.cell_len)
             return strip.crop_extend(0, width, base).apply_style(base)

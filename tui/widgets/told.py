@@ -29,15 +29,16 @@ class Told(Static):
         self.display = False
         self._over: Timer | None = None
 
-    def show(self, said: Notifications, room: int, lines: int) -> None:
-        """``room``: columns that are free there; ``lines``: for words that pass."""
+    def show(self, said: Notifications, room: int, lines: int) -> int:
+        """``room``: columns that are free there; ``lines``: for words that pass. Returns how many
+        lines it takes."""
         if self._over is not None:
             self._over.stop()
         shown = list(said)
         text = told_text(shown, room - EDGE, lines)
         self.display = bool(text)
         if not text:
-            return
+            return 0
         self._over = self.set_timer(
             max(0.0, min(one.time_left for one in shown)), self.app._refresh_notifications
         )
@@ -45,6 +46,7 @@ class Told(Static):
         self.styles.border_left = ("outer", _COLOURS[gravest])
         self.styles.max_width = room
         self.update(text)
+        return text.plain.count("\n") + 1
 
     def on_click(self) -> None:
         self.app.clear_notifications()

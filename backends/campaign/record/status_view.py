@@ -178,7 +178,8 @@ class CampaignSnapshot:
         """
         flies = " of simulated time" * (self.simulated and self.read_only)
         if self.blocked_by and self.after_that_s is not None:
-            hosts = fold_nodeset(self.blocked_by)
+            some = "enough of " * (len(self.blocked_by) > 1)  # several runs may need them, or one
+            hosts = f"{some}{fold_nodeset(self.blocked_by)}"
             return f"ETA {format_duration(self.after_that_s)}{flies} once {hosts} can be used"
         if self.eta_s is None:
             return f"no ETA: {self.no_eta}" if self.no_eta else ""

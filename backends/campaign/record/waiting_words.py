@@ -10,7 +10,8 @@ from profiles.durations import format_duration
 def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
     """Why a run waits, in words: "waiting for node3: held by bob". ``brief``: without what is the
     same for every run that waits for that."""
-    hosts = fold_nodeset(waiting.hosts)
+    some = f"{'one' if waiting.nodes == 1 else waiting.nodes} of " if waiting.nodes else ""
+    hosts = f"{some}{fold_nodeset(waiting.hosts)}"
     match waiting.kind:
         case WaitKind.UNUSABLE:
             return f"waiting for {hosts}" if brief else f"waiting for {hosts}: {waiting.detail}"
@@ -18,9 +19,8 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
             needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
             return f"needs {needs}, {waiting.known} can be used"
         case WaitKind.BUSY:
-            of = f"{'one' if waiting.nodes == 1 else waiting.nodes} of " if waiting.nodes else ""
             away = f" ({fold_nodeset(waiting.away)} out of reach)" if waiting.away else ""
-            return f"waiting for {of}{hosts}{'' if brief else away}"
+            return f"waiting for {hosts}{'' if brief else away}"
         case WaitKind.SETTLING:
             return "settling"
         case WaitKind.BEHIND:

@@ -111,8 +111,11 @@ def judge_stall(
     return Ended(reason=reason, category=Cause.STALLED, evidence=last_lines)
 
 
-def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
-    """How the end on one host ends the run; None when it went well there."""
+def judge_end(
+    host: str, status: RunStatus, timeout: str, *, simulated: bool = False
+) -> Ended | None:
+    """How the end on one host ends the run; None when it went well there. ``simulated``: hosts go
+    with the console that has them, and another one's know nothing of the run."""
     if status.phase is RunPhase.LOST:
         what = "its supervisor was killed" if status.same_boot else "the host rebooted"
         return Ended(
@@ -122,9 +125,10 @@ def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
             retry="later",
         )
     if status.phase is RunPhase.ABSENT:
-        return Ended(
-            reason=f"{host}: the run's directory is gone", category=Cause.KILLED, host=host
-        )
+        gone = "the run's directory is gone"
+        what = "went with the demo before" if simulated else gone
+        retry = "now" if simulated else "never"
+        return Ended(reason=f"{host}: {what}", category=Cause.KILLED, host=host, retry=retry)
     if status.timed_out:
         return Ended(reason=f"timed out after {timeout}", category=Cause.TIMEOUT, host=host)
     if status.exit_code and status.oom_kills:

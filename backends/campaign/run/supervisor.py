@@ -352,7 +352,8 @@ class RunSupervisor:
         if status.leftovers:
             left = f"{status.leftovers} processes outlived the command and were ended"
             self._warnings = (*self._warnings, f"{member.name}: {left}")
-        return judge_end(member.name, status, self._launch.timeout)
+        simulated = self._recorder.state.simulated
+        return judge_end(member.name, status, self._launch.timeout, simulated=simulated)
 
     def _failures(self) -> list[tuple[str, Sequence[Failure]]]:
         """Named failures of every host's whole log, rank 0 first."""

@@ -80,6 +80,10 @@ def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, r
         ({"eta_s": 60.0}, "ETA 1m00s{}"),
         ({"eta_s": 60.0, "paused": 1}, "ETA 1m00s{} of the others"),
         ({"after_that_s": 60.0, "blocked_by": ("n1",)}, "ETA 1m00s{} once n1 can be used"),
+        (
+            {"after_that_s": 60.0, "blocked_by": ("n1", "n2")},
+            "ETA 1m00s{} once enough of n[1-2] can be used",
+        ),
     ],
 )
 def test_an_eta_of_simulated_time_says_so_to_who_looks_from_outside(

@@ -112,9 +112,9 @@ def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     ends = [ev.RunCancelled(t=BEGUN, run_id="a"), assigned("b"), succeeded("b"), FINISHED]
     campaign("part", *runs, *ends, age_s=20)
     assert [[*row[:3], row[5]] for row in cli("status").rows] == [
-        ["open", "1 failed, unfinished", "1/1", ""],
+        ["open", "unfinished, 1 failed", "1/1", ""],
         ["done", "finished", "1/1", ""],
-        ["part", "1 skipped", "2/2", ""],
+        ["part", "finished, 1 skipped", "2/2", ""],
     ]
     document = json.loads(cli("status", "--json").out)
     assert [one["cancelled"] for one in document] == [0, 0, 1]
@@ -266,7 +266,7 @@ def test_what_failed_is_not_green_because_it_is_finished(
     campaign("done", *begun, *ends, FINISHED)
     shown = terminal("status")
     shown.end()
-    words = b"%d failed" % failures if failures else b"finished"
+    words = b"finished, %d failed" % failures if failures else b"finished"
     assert b"\x1b[" + colour + b"m" + words in shown.shown
 
 
@@ -374,7 +374,7 @@ def test_what_was_skipped_is_not_counted_as_cancelled(
     runs = (planned("a"), planned("b", 2), planned("c", 3))
     campaign("part", *runs, assigned("a"), launched, ended, *skipped, FINISHED)
     (row,) = cli("status").rows
-    assert "1 cancelled, 2 skipped" in row
+    assert "finished, 1 cancelled, 2 skipped" in row
     monkeypatch.setattr("tui.cli.shared.watching.time.sleep", _interrupted)
     assert "1 cancelled 2 skipped" in cli("status", "--watch", code=3).out
 

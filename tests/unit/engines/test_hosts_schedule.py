@@ -14,6 +14,7 @@ from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
 from backends.engines.hosts_schedule import MOST_PLAYED, ends_at, schedule_on, timeline
+from backends.inventory.nodesets import fold_nodeset
 from profiles.format.host_capacity import HostCapacity
 from tests.support.played_schedule import Played, lower_bound_s, play
 
@@ -54,6 +55,34 @@ def test_an_unreachable_host_holds_up_only_the_runs_that_need_it() -> None:
     found = schedule_on(offers, [Wanted("all", 4, 1), Wanted("one", 1, 1)], 0.0)
     assert found.waiting == {"all": Waiting(WaitKind.UNUSABLE, ("node4",), "connection refused")}
     assert found.starts == {"one": ("node1",)}
+
+
+@given(
+    st.lists(st.sampled_from(["", "no answer", "held by bob"]), min_size=1, max_size=8),
+    st.integers(1, 8),
+)
+def test_a_run_without_usable_hosts_names_all_that_would_do_and_why_none_does(
+    whys: list[str], nodes: int
+) -> None:
+    offers = [offer(f"node{n}", unusable=why) for n, why in enumerate(whys)]
+    blocked = {one.name: one.unusable for one in offers if one.unusable}
+    found = schedule_on(offers, [Wanted("r", nodes, 1)], 0.0)
+    lacks = nodes - (len(offers) - len(blocked))
+    if lacks <= 0 or not blocked:
+        return
+    why = found.waiting["r"]
+    assert why.kind is WaitKind.UNUSABLE
+    assert set(why.hosts) == set(blocked)
+    said = waiting_text(why, 0.0)
+    some = f"{'one' if lacks == 1 else lacks} of " if lacks < len(blocked) else ""
+    assert said.startswith(f"waiting for {some}{fold_nodeset(blocked)}: ")
+    reasons = said.partition(": ")[2]
+    if len(set(blocked.values())) == 1:
+        assert reasons == next(iter(blocked.values()))
+    else:
+        for reason in set(blocked.values()):
+            whose = fold_nodeset(name for name, one in blocked.items() if one == reason)
+            assert f"{reason} ({whose})" in reasons
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""Whether to end runs: a question that goes by itself when its answer would change nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.app import App
+
+from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from tui.messages import Said
+from tui.screens.dialogs import Choice
+from tui.screens.possible_changes import past_asking
+from tui.session import Session
+
+PAST_ASKING = "past"
+_ANSWERS = frozenset({"y", "n"})
+_ASKS = ("c", "C")
+
+
+class EndQuestion:
+    """The one that is asked now, if any. To skip a run is not to end one at work: where that is
+    what it has come to meanwhile, nothing is done."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._asked: tuple[Choice, Path, RunView | None] | None = None
+        self._unasked = frozenset[str]()  # keys that now would answer what is not asked any more
+        self._past = ""  # why it is not
+
+    def ask(
+        self,
+        app: App[str],
+        words: Callable[[CampaignSnapshot], Choice],
+        viewed: CampaignSnapshot,
+        run: RunView | None,
+        then: Callable[[], None],
+    ) -> None:
+        """``words``: the question, of the campaign as it is. ``run``: None: all of them. ``then``:
+        what is done after a yes that came in time."""
+        question = words(viewed)
+        question.renewed = lambda: words(self._as_asked(viewed))
+        self._asked = question, viewed.path, run
+
+        def answered(said: str | None) -> None:
+            past, self._asked = self._past_asking(), None
+            if said not in ("yes", PAST_ASKING):
+                return
+            if past:
+                app.post_message(Said(f"{past}; nothing was changed"))
+            else:
+                then()
+
+        app.push_screen(question, answered)
+
+    def _as_asked(self, before: CampaignSnapshot) -> CampaignSnapshot:
+        """The campaign as it is now, of which something was asked ``before``."""
+        now = self._session.viewed
+        return now if now is not None and now.path == before.path else before
+
+    def _past_asking(self) -> str:
+        viewed = self._session.viewed
+        if self._asked is None or viewed is None or viewed.path != self._asked[1]:
+            return ""
+        return past_asking(self._asked[2], viewed)
+
+    def look(self) -> None:
+        """Take it away where its answer would change nothing."""
+        if self._asked is not None and (past := self._past_asking()):
+            self._past = past
+            self._unasked = _ANSWERS | {"enter", "escape"}
+            self._asked[0].finish(PAST_ASKING)
+
+    def too_late(self, key: str) -> str:
+        """A key that was pressed on the page; what to say of it where it answers what is not asked
+        any more."""
+        said = f"{key}: {self._past}; nothing was changed" if key in self._unasked else ""
+        self._unasked = _ANSWERS if key in _ASKS else frozenset()
+        self._past = "nothing was asked"
+        return said
