@@ -93,7 +93,7 @@ SHORT = {
     Concern.RETRIED: "tried again",
 }
 
-MOST_IN_LITTLE_ROOM = (18, 28)
+MOST_IN_LITTLE_ROOM = (12, 28)
 """Columns that the names of cases have, whatever else there is: at least, and for long ones."""
 
 _GRADE_COLOURS: Mapping[Grade | None, str] = {
