@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from rich.text import Text
 
-from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, settled, shows, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_compare import NEW_DRIVER, measured, open_compare
 from tui.screens import compare_screen
@@ -74,6 +74,22 @@ async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
             assert in_sight(screen) == [name]
             await pilot.press("escape")
             assert app.screen is screen, "Esc leads back to the panels first"
+
+
+async def test_a_terminal_that_grew_while_a_panel_was_alone_has_all_of_the_title_then(
+    workspace: FakeWorkspace,
+) -> None:
+    await several(workspace, 2, MANY, "resnet50-after-the-driver-went-back-to-450.80")
+    async with console(workspace, SMALL) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        await pilot.press("z")
+        await pilot.resize_terminal(*HUGE)
+        await until(pilot, lambda: screen.query_one(Chart).size.width > SMALL[0])
+        await settled(app)
+        await pilot.press("z")
+        assert shows(
+            app, "Against 1 a-resnet50-after-the-driver-went-back-to-450.80 · 6 regressions"
+        )
 
 
 async def test_curves_alone_go_on_to_the_next_case(workspace: FakeWorkspace) -> None:

@@ -169,8 +169,6 @@ class Compare(Dialog[None]):
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
         panel.table.refill(rows, None if found is None else columns_of(found))
-        if found is not None:
-            panel.retitle(title_words(found, panel.size.width - CORNERS))
         panel.say_when_empty(self._why_empty())
         self._show_selected()
         self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
@@ -224,6 +222,8 @@ class Compare(Dialog[None]):
         self._panel.display = not self._alone
         self.set_class(bool(self._alone), "-zoomed")
         self._share_lines()
+        if width := self._panel.size.width:  # else it is out of sight
+            self._panel.retitle(title_words(found, width - CORNERS))
         if "campaigns" in shown:
             self.query_one("#campaigns", Details).show("Campaigns", self._said_of_campaigns)
         details = self.query_one("#verdict", Details)
