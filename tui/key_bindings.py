@@ -418,7 +418,7 @@ PANELS: Mapping[str, Panel] = {
                 "c",
                 "quantity",
                 "Curve",
-                "curves of speedup, efficiency or throughput per device",
+                "curves of speedup, efficiency or throughput per device; of all, which is first",
                 footer=4,
             ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=5),

@@ -231,15 +231,25 @@ def _without_middle(text: Text, begin: int, end: int, room: int, behind: int) ->
     return kept
 
 
+LEAST_PART = 6
+"""Columns of a part's beginning, with its ellipsis."""
+
+
 def whole_parts(text: Text, width: int) -> Text:
     """At most ``width`` columns of ``▲ one, two, three``: whole parts, and how many more there are:
-    ``▲ one +2``. A single part is left as it is."""
+    ``▲ one +2``; of the first a beginning where it has no room, ``▲ begin… +2``. A single part is
+    left as it is."""
     parts = text.plain.split(", ")
     if text.cell_len <= width or len(parts) == 1:
         return text
     sign = parts[0].partition(" ")[0]
     kept = [(", ".join(parts[:n]), len(parts) - n) for n in range(len(parts) - 1, 0, -1)]
     forms = [f"{words}{blank}+{more}" for words, more in kept for blank in (" ", "")]
+    least = cell_len(sign) + 1 + LEAST_PART
+    for blank in (" ", ""):
+        behind = f"{blank}+{len(parts) - 1}"
+        if (room := width - cell_len(behind)) >= least:
+            forms.append(shorten(parts[0], room) + behind)
     said = next((one for one in forms if cell_len(one) <= width), f"{sign} +{len(parts)}")
     return cell(said, str(text.style))
 

@@ -117,6 +117,7 @@ STATES = (
     State("campaigns, filter", "matrix", ("O", "/"), past=1, own=()),
     State("campaigns, marked", "matrix", MARKED, past=2, own=("compare",)),
     State("compare", "matrix", (*MARKED, "c"), past=2),
+    State("compare, zoomed", "matrix", (*MARKED, "c", "z"), past=2, own=("zoom", "view")),
     State("compare, filter", "matrix", (*MARKED, "c", "/"), past=2, own=()),
     State("threshold", "matrix", (*MARKED, "c", "t"), past=2),
     State("no runs", "runs"),

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.app import App, ComposeResult
 
 from backends.results.findings import Grade
 from backends.results.grade_words import found_lines
 from backends.results.run_result import RunResult
-from backends.results.summary import summarise
-from tui.screens.result_text import SHORT, case_text, flags
+from backends.results.summary import Group, summarise
+from tests.console.conftest import screen_text
+from tui.screens.result_text import (
+    LEAST_FLAGS,
+    SHORT,
+    case_text,
+    flags,
+    labels_of,
+    result_columns,
+    result_rows,
+)
 from tui.text import cell, whole_parts
 from tui.theme import WARN
+from tui.widgets.keyed_table import KeyedTable
 
+SCROLLBAR = "▁▂▃▄▅▆▇█"
 SPEEDS = st.lists(st.floats(50, 150), min_size=1, max_size=9)
 
 
@@ -65,11 +79,62 @@ def test_flags_are_whole_and_those_without_room_are_counted(told: list[str], wid
     assert shown.cell_len <= max(width, 4)
     assert shown.style == whole.style
     words, _, more = shown.plain.partition("+")
+    if "…" in words:  # of the first a beginning, where it is not whole
+        start = words.removeprefix("▲ ").rstrip().removesuffix("…")
+        assert told[0].startswith(start)
+        assert len(start) >= 5
+        assert int(more) == len(told) - 1
+        assert cell_len(f"▲ {told[0]}+{more}") > width
+        return
     kept = [word for word in words.removeprefix("▲").strip().split(", ") if word]
     assert kept == told[: len(kept)]
     assert len(kept) + int(more or 0) == len(told)
     if width >= whole.cell_len:
         assert shown == whole
+    elif not kept:
+        assert width < LEAST_FLAGS, "where the column has its least, the first says what it is"
     elif len(kept) < len(told) - 1:
         one_more = f"▲ {', '.join(told[: len(kept) + 1])}+{len(told) - len(kept) - 1}"
         assert cell_len(one_more) > width
+
+
+def drawn_groups(random: Random) -> tuple[Group, ...]:
+    """Of cases by names from short to longer than the table, with figures of any length."""
+    values = random.choice((("on", "off"), ("x" * random.randint(3, 40), "y" * 20)))
+    profiles = random.choice((("p",), ("torch-gpt-nanogpt-fsdp", "torch-gpt-nanogpt-ddp")))
+    found = []
+    for profile, value, nodes in product(profiles, values, (1, 4)):
+        one = RunResult("r", profile, "F", "M", f"{nodes}n8g", nodes, 8, {"compile": value}, 1)
+        speed = random.uniform(1, 10 ** random.randint(1, 7)) * nodes
+        for n in range(random.randint(1, 12)):
+            name = f"{profile}{value}{nodes}{n}"
+            found.append(replace(one, run_id=name, repeat=n + 1, throughput=speed * (1 + n / 50)))
+    return summarise(found)
+
+
+async def test_the_gravest_flag_is_on_its_row_at_80_columns_whatever_else_is() -> None:
+    class Results(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(result_columns((), labels_of(())))
+
+    random, app = Random(3), Results()
+    async with app.run_test(size=(78, 6)) as pilot:  # within the panel's frame, with a scrollbar
+        table = app.query_one(KeyedTable)
+        for _ in range(40):
+            groups = drawn_groups(random)
+            labels = labels_of(groups)
+            rows, told = [], {}
+            for row in result_rows(groups, labels):
+                words = random.sample(sorted(SHORT.values()), random.randint(1, 6))
+                told[row.key] = words[0]
+                flags_cell = cell(f"▲ {', '.join(words)}", WARN)
+                rows.append(replace(row, cells=(*row.cells[:-1], flags_cell)))
+            table.refill(rows, result_columns(groups, labels))
+            await pilot.pause()
+            lines = screen_text(app).splitlines()[1:5]
+            for key, line in zip(table.shown_keys, lines, strict=False):
+                flagged = line.partition("▲ ")[2].rstrip(f"{SCROLLBAR} ")
+                shown = flagged.partition("+")[0].rstrip(" …")
+                first = shown.partition(",")[0]
+                assert told[key].startswith(first), (told[key], lines)
+                assert len(first) >= min(5, len(told[key])), (told[key], lines)

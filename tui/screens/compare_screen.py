@@ -46,7 +46,7 @@ from tui.text import plain, problem_line
 from tui.threshold import parse_threshold
 from tui.typed_ahead import typed_ahead
 from tui.widgets.case_bars import case_bars, is_curve
-from tui.widgets.chart import AXIS_ROWS, Chart
+from tui.widgets.chart import AXIS_ROWS, MIN_HEIGHT, Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import CORNERS, TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable, current_key
@@ -65,6 +65,10 @@ READING = "reading the campaigns …"
 VIEWS = {"curves": "Curves", "verdict": "Verdict", "campaigns": "Campaigns"}
 BESIDE = {"-wide": ("curves",), "-huge": tuple(VIEWS)}
 """By width: what is always in sight."""
+FRAME, LEAST_ROWS = 2, 4
+CHART = 1 + 2 + MIN_HEIGHT
+"""Lines of the page's frame; of the rows with what stands above them, at least; and of a chart with
+its title and its legend."""
 
 
 class Compare(Dialog[None]):
@@ -99,6 +103,7 @@ class Compare(Dialog[None]):
         self._problem: DlperfError | None = None
         self._quantity = Quantity.SPEEDUP
         self._view = "curves"
+        self._alone = ""  # the view that has all of the page
         self._curved = True  # else bars, which have one quantity
 
     def compose(self) -> ComposeResult:
@@ -164,8 +169,6 @@ class Compare(Dialog[None]):
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
         panel.table.refill(rows, None if found is None else columns_of(found))
-        if found is not None:
-            panel.retitle(title_words(found, panel.size.width - CORNERS))
         panel.say_when_empty(self._why_empty())
         self._show_selected()
         self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
@@ -196,6 +199,9 @@ class Compare(Dialog[None]):
         if self._selected is None:
             yield "campaigns"
             return
+        if self._alone:
+            yield self._alone
+            return
         beside = next((BESIDE[name] for name in reversed(BESIDE) if self.has_class(name)), ())
         yield from beside
         if len(beside) < len(VIEWS):
@@ -212,7 +218,12 @@ class Compare(Dialog[None]):
             return
         below = below_rows(found, self._labels, None if "verdict" in shown else selected)
         self.query_one("#below-compared", Static).update(below)
-        self.query_one("#below-compared").display = bool(below)
+        self.query_one("#below-compared").display = bool(below) and not self._alone
+        self._panel.display = not self._alone
+        self.set_class(bool(self._alone), "-zoomed")
+        self._share_lines()
+        if width := self._panel.size.width:  # else it is out of sight
+            self._panel.retitle(title_words(found, width - CORNERS))
         if "campaigns" in shown:
             self.query_one("#campaigns", Details).show("Campaigns", self._said_of_campaigns)
         details = self.query_one("#verdict", Details)
@@ -224,6 +235,12 @@ class Compare(Dialog[None]):
             details.show(title, words)
         if "curves" in shown:
             self._show_curves(found, selected)
+
+    def _share_lines(self) -> None:
+        """The rows have nearly half of the lines, as far as a chart can be drawn below them."""
+        room = self.size.height - FRAME
+        said = self.query_one("#below-compared").outer_size.height
+        self._panel.styles.max_height = max(LEAST_ROWS, min(room * 45 // 100, room - said - CHART))
 
     def _show_curves(self, found: SideBySide, selected: tuple[int, ComparedCase] | None) -> None:
         chart = self.query_one("#curves", Chart)
@@ -276,10 +293,10 @@ class Compare(Dialog[None]):
         if action in ("filter", "across"):
             return bool(self._pairs if action == "filter" else self._varying)
         if action in ("view", "open"):
-            all_in_sight = action == "view" and self.has_class("-huge")
-            return self._selected is not None and not all_in_sight
-        if action == "quantity":
-            return "curves" in self._in_sight() and self._curved
+            return self._selected is not None and not (action == "view" and self._all_in_sight)
+        if action in ("move", "quantity"):
+            needed = self._alone if action == "move" else self._curved
+            return "curves" in self._in_sight() and bool(needed)
         return self._found is not None
 
     def never(self, action: str) -> str:
@@ -288,7 +305,7 @@ class Compare(Dialog[None]):
     def not_now(self, action: str) -> str:
         if action == "across":
             return "no parameter differs between these runs"
-        if action == "view" and self.has_class("-huge"):
+        if action == "view" and self._all_in_sight:
             return "all of it is in sight"
         if action in ("view", "open") and self._found is not None:
             return "no case is in the list"
@@ -299,16 +316,46 @@ class Compare(Dialog[None]):
         return "" if self._found is not None else "the campaigns are being read"
 
     @property
+    def _all_in_sight(self) -> bool:
+        return self.has_class("-huge") and not self._alone
+
+    @property
     def labels_now(self) -> Mapping[str, str]:
-        others = [v for v in VIEWS if not (self.has_class("-wide") and v == "curves")]
-        here = self._view if self._view in others else others[0]
+        beside = self.has_class("-wide") and not self._alone
+        others = [v for v in VIEWS if not (beside and v == "curves")]
+        here = self._alone or (self._view if self._view in others else others[0])
         view = others[(others.index(here) + 1) % len(others)]
         labels = {"view": VIEWS[view], "quantity": quantity_label(self._quantity.next)}
+        if self._alone:
+            return labels | {"zoom": "All panels", "leave": "Back"}
         return labels | ({"leave": "All"} if self._panel.filter_text else {})
 
     def action_view(self) -> None:
         label = self.labels_now["view"]
         self._view = next(view for view, said in VIEWS.items() if said == label)
+        if self._alone:
+            self._zoom(self._view)
+        else:
+            self._rearrange()
+
+    def action_zoom(self) -> None:
+        """The panel with the focus alone, from the list what is read below it; again: all."""
+        focused = self.focused.id if self.focused is not None else None
+        below = focused if focused in VIEWS else next(self._in_sight())
+        self._zoom("" if self._alone else str(below))
+
+    def action_move(self, step: int) -> None:
+        """The list, which has this key itself, is out of sight behind the curves."""
+        table = self.query_one(KeyedTable)
+        table.move_cursor(row=table.cursor_row + step)
+
+    def _zoom(self, view: str) -> None:
+        """``view``: has the page and the keys; empty: all panels, and the list has the keys."""
+        self._alone = view
+        self._rearrange()
+        self.set_focus(self.query_one(f"#{view}" if view else KeyedTable))
+
+    def _rearrange(self) -> None:
         self._show_selected()
         self.refresh_bindings()
         self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
@@ -407,8 +454,12 @@ class Compare(Dialog[None]):
         self.read(again=True)
 
     def action_filter(self) -> None:
+        if self._alone:
+            self._zoom("")
         self._panel.start_filter()
 
     def action_leave(self) -> None:
-        if not (self._panel.filter_text and self._panel.clear_filter()):
+        if self._alone:
+            self._zoom("")
+        elif not (self._panel.filter_text and self._panel.clear_filter()):
             super().action_leave()

@@ -40,9 +40,12 @@ from tui.widgets.keyed_table import Column, Row
 WIDE = 150
 """Columns from which a table has more than the most needed."""
 
+LEAST_FLAGS = 12
+"""Columns in which the gravest of several flags can be read: ``▲ steady… +2``."""
+
 _COLUMNS = (
     Column("case", "Case", 18, most=60, ends=True, first=True),
-    Column("gpus", "GPUs", 4, right=True),
+    Column("gpus", "GPUs", 4, right=True, gives_way=3),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("speedup", "Speedup", 7, right=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=18),
@@ -50,7 +53,7 @@ _COLUMNS = (
     Column("cv", "CV", 6, right=True, gives_way=1),
     Column("n", "n", 3, right=True, gives_way=2),
     Column("grade", "Gr", 2),
-    Column("flags", "Flags", None, parts=True),
+    Column("flags", "Flags", None, parts=True, least=LEAST_FLAGS),
 )
 
 SHORT = {
@@ -90,7 +93,7 @@ SHORT = {
     Concern.RETRIED: "tried again",
 }
 
-MOST_IN_LITTLE_ROOM = (18, 28)
+MOST_IN_LITTLE_ROOM = (12, 28)
 """Columns that the names of cases have, whatever else there is: at least, and for long ones."""
 
 _GRADE_COLOURS: Mapping[Grade | None, str] = {

@@ -35,13 +35,14 @@ from tui.session import Session
 from tui.text import plain
 from tui.widgets.busbw_plot import busbw_plot
 from tui.widgets.case_bars import case_bars, is_curve
-from tui.widgets.chart import AXIS_ROWS, Chart, rows_of
+from tui.widgets.chart import AXIS_ROWS, CURVE_ROWS, Chart, rows_of
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import (
     Published,
     Quantity,
+    curve_name,
     curve_title,
     curves_beside,
     measured,
@@ -63,6 +64,12 @@ LEAST_BELOW = 8
 """Lines from which they have one below a chart that needs no more of them."""
 FRAME = 2
 """Lines of a panel's."""
+TALL = 45
+"""Lines of a terminal, of at least :data:`THREE` columns, from which every quantity has a curve."""
+LEAST_HALF = 16
+"""Lines that the curves side by side have at least, and what is below them, too."""
+OTHERS = ("curve-second", "curve-third")
+"""Of the quantities that ``c`` did not choose."""
 
 
 def _beyond(groups: Sequence[Group]) -> dict[int, Beyond]:
@@ -90,6 +97,7 @@ class ResultsPage(Page):
         yield TablePanel(table, "Results", id="results-panel")
         with Horizontal(id="results-lower"):
             yield Chart(id="curve")
+            yield from (Chart(id=name) for name in OTHERS)
             yield Details("Case", id="case")
             yield Details("Repeats", id="repeats")
 
@@ -109,6 +117,9 @@ class ResultsPage(Page):
             else self._why_none(viewed)
         )
         self._show_selected()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_selected)
 
     def _why_none(self, viewed: CampaignSnapshot | None) -> str:
         if viewed is not None:
@@ -151,7 +162,13 @@ class ResultsPage(Page):
             chart.show(plot)
             set_frame(chart, f"{plain(group.unit)} of each case", marks)
             return
-        quantity = self._quantity
+        self._show_quantity(chart, group, case, self._quantity)
+        set_frame(chart, curve_title(self._quantity, group.unit, self._groups), marks)
+
+    def _show_quantity(
+        self, chart: Chart, group: Group, case: CaseResult, quantity: Quantity
+    ) -> None:
+        width = chart.content_size.width
         named = [(group_label(g, self._groups, self._labels), g) for g in self._groups]
         farther, theirs = self._beyond.get(id(group), (None, ()))
         points = farther.points if farther else ()
@@ -167,7 +184,20 @@ class ResultsPage(Page):
                 empty=why_no_curve(group, quantity),
             )
         )
-        set_frame(chart, curve_title(quantity, group.unit, self._groups), marks)
+
+    def _has_all_curves(self, group: Group) -> bool:
+        """Whether there is room for a curve of each quantity beside the others."""
+        large = self.size.width >= THREE and self.size.height >= TALL
+        return large and self._is_scaling(group) and self._room >= 2 * LEAST_HALF
+
+    def _show_all_curves(self, group: Group, case: CaseResult) -> None:
+        """The one that ``c`` chose, then the others."""
+        quantity = self._quantity
+        for name in ("curve", *OTHERS):
+            chart = self.query_one(f"#{name}", Chart)
+            self._show_quantity(chart, group, case, quantity)
+            set_frame(chart, curve_name(quantity, group.unit, self._groups))
+            quantity = quantity.next
 
     def _bars(self, unit: str) -> list[tuple[str, CaseResult, Published | None]]:
         """Every case in the unit, by the name that it has in the table."""
@@ -228,13 +258,21 @@ class ResultsPage(Page):
         if selected is None:
             return
         group, case = selected
-        stacked = False
-        if chart.display:
+        stacked, all_curves = False, self._has_all_curves(group)
+        for name in OTHERS:
+            self.query_one(f"#{name}").display = all_curves
+        if all_curves:
+            self._show_all_curves(group, case)
+            lower.styles.grid_rows = f"{min(CURVE_ROWS + FRAME, self._room // 2)} 1fr"
+        elif chart.display:
             self._show_curve(chart, group, case)
             needed = chart.rows_needed(self._room - FRAME) + FRAME
             stacked = self._room - needed >= LEAST_BELOW
             lower.styles.grid_rows = f"{needed} 1fr"
         lower.set_class(stacked, "-stacked")
+        if lower.has_class("-all-curves") is not all_curves:
+            lower.set_class(all_curves, "-all-curves")
+            self.call_after_refresh(self._show_selected)  # each knows its width then
         repeats.display = stacked or self.size.width >= THREE
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
@@ -280,7 +318,10 @@ class ResultsPage(Page):
     def _scales(self) -> bool:
         """What is selected has a curve of speedup, of efficiency and of a device's share."""
         group = selected[0] if (selected := self.selected) else None
-        return group is None or (group.scales and is_curve(self._groups, group.unit))
+        return group is None or self._is_scaling(group)
+
+    def _is_scaling(self, group: Group) -> bool:
+        return group.scales and is_curve(self._groups, group.unit)
 
     @property
     def labels_now(self) -> Mapping[str, str]:

@@ -73,14 +73,24 @@ def quantity_label(quantity: Quantity) -> str:
 
 def curve_title(quantity: Quantity, unit: str, groups: Sequence[Group]) -> Text:
     """Every quantity by name, the one that is shown set off. ``unit``: of the throughput."""
-    devices = devices_text(groups)
-    parts: list[Text | str | tuple[str, str]] = []
-    for one in Quantity:
-        name = quantity_label(one)
-        if one is Quantity.PER_DEVICE:
-            name = f"{plain(unit)} per {devices.removesuffix('s')}"
-        parts.append(f"▸ {name} over {devices}" if one is quantity else (name, MUTED))
+    parts: list[Text | str | tuple[str, str]] = [
+        f"▸ {curve_name(one, unit, groups)}"
+        if one is quantity
+        else (_figure_name(one, unit, groups), MUTED)
+        for one in Quantity
+    ]
     return join(parts, " · ")
+
+
+def curve_name(quantity: Quantity, unit: str, groups: Sequence[Group]) -> str:
+    """Of one beside those of the others."""
+    return f"{_figure_name(quantity, unit, groups)} over {devices_text(groups)}"
+
+
+def _figure_name(quantity: Quantity, unit: str, groups: Sequence[Group]) -> str:
+    if quantity is not Quantity.PER_DEVICE:
+        return quantity_label(quantity)
+    return f"{plain(unit)} per {devices_text(groups).removesuffix('s')}"
 
 
 @dataclass(frozen=True, slots=True)

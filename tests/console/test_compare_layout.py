@@ -1,0 +1,149 @@
+"""Who has how many lines in Compare, whatever the terminal's size, and each panel alone."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from rich.text import Text
+
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, settled, shows, until
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_compare import NEW_DRIVER, measured, open_compare
+from tui.screens import compare_screen
+from tui.screens.compare_screen import VIEWS, Compare
+from tui.widgets.chart import Chart
+from tui.widgets.keyed_table import KeyedTable
+
+FRAME, LEAST = 1, 3
+"""Lines: that above a panel, and those in it."""
+MANY = ("1n1g", "1n2g", "1n4g", "1n8g", "2n8g", "4n8g")
+TOO_SMALL = "too small for a chart"
+
+
+async def several(
+    workspace: FakeWorkspace, campaigns: int, tags: tuple[str, ...], name: str = "night"
+) -> None:
+    """The second is on another driver, which is told below the rows."""
+    for days in reversed(range(campaigns)):
+        await measured(
+            workspace,
+            f"{'abcdef'[days]}-{name}",
+            days=days,
+            tags=tags,
+            speed=1 - 0.03 * days,
+            **({"environment": NEW_DRIVER} if days == 1 else {}),
+        )
+    workspace.probed.clear()
+
+
+def in_sight(screen: Compare) -> list[str]:
+    panels = (screen.query_one(f"#{name}") for name in ("compared", *VIEWS))
+    return [str(panel.id) for panel in panels if panel.region.area]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+@pytest.mark.parametrize("back", ["z", "escape", "slash"])
+async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
+    workspace: FakeWorkspace, size: tuple[int, int], back: str
+) -> None:
+    await several(workspace, 3, MANY)
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 3)
+        before = in_sight(screen)
+        assert shows(app, "z Zoom")
+        await pilot.press("z")
+        assert in_sight(screen) == ["curves"], "from the list what is below it"
+        seen = []
+        for _ in VIEWS:
+            [view] = in_sight(screen)
+            seen.append(view)
+            panel = screen.query_one(f"#{view}")
+            assert panel.outer_size == (size[0] - 2, size[1] - 2)
+            assert panel.has_focus is panel.focusable
+            assert shows(app, "z All panels")
+            assert shows(app, "Esc Back")
+            await pilot.press("v")
+        assert seen == [*VIEWS]
+        await pilot.press(back)
+        assert in_sight(screen) == before
+        assert screen.query_one(KeyedTable).has_focus is (back != "slash")
+        await pilot.press(*(["escape"] if back == "slash" else []), "tab")
+        if screen.focused is not None and (name := screen.focused.id) in VIEWS:
+            await pilot.press("z")
+            assert in_sight(screen) == [name]
+            await pilot.press("escape")
+            assert app.screen is screen, "Esc leads back to the panels first"
+
+
+async def test_a_terminal_that_grew_while_a_panel_was_alone_has_all_of_the_title_then(
+    workspace: FakeWorkspace,
+) -> None:
+    await several(workspace, 2, MANY, "resnet50-after-the-driver-went-back-to-450.80")
+    async with console(workspace, SMALL) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        await pilot.press("z")
+        await pilot.resize_terminal(*HUGE)
+        await until(pilot, lambda: screen.query_one(Chart).size.width > SMALL[0])
+        await settled(app)
+        await pilot.press("z")
+        assert shows(
+            app, "Against 1 a-resnet50-after-the-driver-went-back-to-450.80 · 6 regressions"
+        )
+
+
+async def test_curves_alone_go_on_to_the_next_case(workspace: FakeWorkspace) -> None:
+    await several(workspace, 2, MANY)
+    async with console(workspace, SMALL) as (app, pilot):
+        await open_compare(app, pilot, 2)
+        await pilot.press("z")
+        assert shows(app, "◉ 1n1g")
+        for key, tag in (("j", "1n2g"), ("down", "1n4g"), ("k", "1n2g"), ("up", "1n1g")):
+            await pilot.press(key)
+            assert shows(app, f"◉ {tag}")
+
+
+def sizes(seed: int, many: int) -> list[tuple[int, int]]:
+    random = Random(seed)
+    drawn = [(random.randint(80, 220), random.randint(24, 70)) for _ in range(many)]
+    return [SMALL, LARGE, (160, 24), HUGE, *drawn]
+
+
+@pytest.mark.parametrize(
+    ("campaigns", "tags", "name"),
+    [
+        (2, ("2n8g",), "night"),
+        (4, ("2n8g",), "resnet50-after-the-driver-went-back-to-450.80"),
+        (4, MANY, "night"),
+        (6, MANY, "resnet50-after-the-driver-went-back-to-450.80"),
+    ],
+)
+async def test_every_panel_has_its_least_lines_and_a_chart_is_drawn_at_every_size(
+    workspace: FakeWorkspace,
+    monkeypatch: pytest.MonkeyPatch,
+    campaigns: int,
+    tags: tuple[str, ...],
+    name: str,
+) -> None:
+    random = Random(campaigns)
+    said = Text()
+    monkeypatch.setattr(compare_screen, "below_rows", lambda *_: said)
+    await several(workspace, campaigns, tags, name)
+    async with console(workspace, SMALL) as (app, pilot):
+        screen = await open_compare(app, pilot, campaigns)
+        table, chart = screen.query_one(KeyedTable), screen.query_one(Chart)
+        for size in sizes(campaigns * len(tags), 3):
+            said = Text("\n".join(["what is so of all rows"] * random.choice((1, 3, 6, 9))))
+            await pilot.resize_terminal(*size)
+            for key in ("", "c", "z", "z"):
+                await pilot.press(*key)
+                shown = in_sight(screen)
+                for panel in shown:
+                    lines = screen.query_one(f"#{panel}").outer_size.height - FRAME
+                    needed = table.row_total + 1 if panel == "compared" else LEAST
+                    assert lines >= min(LEAST, needed), (size, key, panel)
+                at = table.cursor_row - table.scroll_offset.y
+                assert "compared" not in shown or 0 <= at < table.size.height - 1
+                told = screen_text(app)
+                assert TOO_SMALL not in told, (size, key, told)
+                assert ("curves" in shown) is bool(chart.region.area)

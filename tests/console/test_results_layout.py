@@ -1,0 +1,98 @@
+"""Who has how many lines on Results, and when every quantity has a curve of its own in sight."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from backends.campaign.plan.selection import Selection
+from tests.console.conftest import HUGE, LARGE, ONEFLOW, SMALL, console, screen_text, until
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_results import open_results
+from tui.app import DlperfApp
+from tui.screens.results_page import OTHERS, ResultsPage
+from tui.widgets.keyed_table import KeyedTable
+
+FRAME, LEAST = 2, 3
+CURVES = ("curve", *OTHERS)
+NAMES = ("Speedup over GPUs", "Efficiency over GPUs", "images/s per GPU over GPUs")
+FEW, MANY = ("1n1g", "1n8g"), ("1n1g", "1n2g", "1n4g", "1n8g", "2n8g", "4n8g")
+TOO_SMALL = "too small for a chart"
+
+
+def begin_with(
+    app: DlperfApp, workspace: FakeWorkspace, tags: tuple[str, ...], batches: tuple[str, ...]
+) -> None:
+    values = {**ONEFLOW, "batch_size": batches}
+    plan = workspace.plan(Selection(("oneflow-resnet50",), tags, values, 2))
+    app.session.controller = workspace.controller(plan)
+
+
+def in_sight(page: ResultsPage) -> list[str]:
+    panels = (page.query_one("#results-panel"), *page.query_one("#results-lower").children)
+    return [str(panel.id) for panel in panels if panel.region.area]
+
+
+@pytest.mark.parametrize("size", [(160, 45), HUGE], ids=str)
+async def test_on_a_large_terminal_every_quantity_has_its_curve_and_c_says_which_is_first(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        for first in (0, 1, 2, 0):
+            titles = [str(page.query_one(f"#{curve}").border_title) for curve in CURVES]
+            assert [title.strip() for title in titles] == [*NAMES[first:], *NAMES[:first]]
+            assert {page.query_one(f"#{one}").region.y for one in CURVES} == {
+                page.query_one("#results-panel").region.bottom
+            }
+            assert {"case", "repeats"} < set(in_sight(page))
+            assert NAMES[0] in screen_text(app)
+            await pilot.press("c")
+        for smaller in ((size[0], 44), (159, size[1])):
+            await pilot.resize_terminal(*smaller)
+            await until(pilot, lambda: not {*OTHERS} & {*in_sight(page)})
+            assert "curve" in in_sight(page)
+            assert "▸ Efficiency" in screen_text(app)
+        await pilot.resize_terminal(*size)
+        await until(pilot, lambda: {*CURVES} < {*in_sight(page)})
+
+
+async def test_cases_of_one_size_have_bars_alone_on_a_large_terminal(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin_with(app, workspace, ("2n8g",), ("128", "160"))
+        page = await open_results(workspace, app, pilot)
+        assert [name for name in CURVES if name in in_sight(page)] == ["curve"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "batches"),
+    [(("2n8g",), ("128", "160")), (FEW, ("128",)), (MANY, ("128", "160"))],
+)
+async def test_every_panel_has_its_least_lines_and_a_chart_is_drawn_at_every_size(
+    workspace: FakeWorkspace, tags: tuple[str, ...], batches: tuple[str, ...]
+) -> None:
+    random = Random(len(tags) * len(batches))
+    drawn = [(random.randint(80, 220), random.randint(24, 70)) for _ in range(6)]
+    async with console(workspace, SMALL) as (app, pilot):
+        begin_with(app, workspace, tags, batches)
+        page = await open_results(workspace, app, pilot, 3000)
+        table, lower = page.query_one(KeyedTable), page.query_one("#results-lower")
+        for size in (SMALL, LARGE, (160, 45), (220, 45), HUGE, *drawn):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: page.size == size)  # noqa: B023 - awaited here
+            for key in ("", "c", "v"):
+                await pilot.press(*key)
+                await pilot.pause()
+                for panel in in_sight(page):
+                    lines = page.query_one(f"#{panel}").outer_size.height - FRAME
+                    assert lines >= LEAST, (size, key, panel)
+                at = table.cursor_row - table.scroll_offset.y
+                assert 0 <= at < table.size.height - 1
+                told = screen_text(app)
+                assert TOO_SMALL not in told, (size, key, told)
+                lowest = max(page.query_one(f"#{panel}").region.bottom for panel in in_sight(page))
+                assert lowest == lower.region.bottom, "no line is left over"
