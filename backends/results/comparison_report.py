@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 from backends import version
 from backends.hosts.fingerprint import apart, joined, not_known
 from backends.hosts.machines import machines_apart
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, value_text
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
@@ -112,7 +113,12 @@ def _other_machines(comparison: Comparison) -> list[str]:
     apart_there = machines_apart(ours, theirs) if ours and theirs else ""
     alike = not comparison.environments and not _not_known(comparison)
     besides = "; what is recorded of software and GPU settings is alike" * alike
-    return [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
+    said = [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
+    for side, machines in zip(_SIDES, comparison.machines, strict=True):
+        if machines and machines.by_names:
+            names = ", ".join(map(fold_nodeset, machines.by_names))
+            said.append(f"One machine has several names in the {side}, and counts once: {names}.")
+    return said
 
 
 def _not_known(comparison: Comparison) -> list[str]:

@@ -131,3 +131,12 @@ def test_a_trend_over_other_hosts_is_none_of_what_was_changed(runs_of: Runs):
 
     assert seen([HERE] * 10) == "regression"
     assert seen([HERE] * 5 + [THERE] * 5) == "slower, not judged: other hosts"
+
+
+def test_names_of_one_machine_are_named(runs_of: Runs):
+    runs = runs_of("1n1g", times(1))
+    one = replace(HERE, by_names=(("node1", "node2", "node3"),))
+    words = comparison_words(compare(runs, runs).on(one, HERE))[0]
+    said = "One machine has several names in the baseline, and counts once: node[1-3]."
+    assert said in words
+    assert not any("candidate, and counts once" in line for line in words)
