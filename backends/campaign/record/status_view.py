@@ -318,7 +318,8 @@ def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
     begun = state.created_at or 0.0
     without = [(begun, "info", state.begun_without)] if state.left_out else []
     damage = [(begun, "stop", state.damage)] if state.damage else []
-    return (*without, *state.notes, *damage)
+    told = sorted((*state.notes, *state.notes_of_outages), key=lambda note: note[0])
+    return (*without, *told, *damage)
 
 
 def _label(run: RunRecord) -> str:
