@@ -21,9 +21,13 @@ _BRANDS = ("NVIDIA ", "Tesla ")
 
 
 def state_words(summary: CampaignSummary) -> str:
-    """``finished``, ``2 failed`` of what is over; ``1 cancelled, live`` of what is not."""
-    lost = lost_words(summary)
-    return ", ".join(lost if lost and summary.state == "finished" else [*lost, summary.state])
+    """``finished``, ``2 failed, finished``; ``1 cancelled, live`` of what is not over."""
+    return ", ".join([*lost_words(summary), summary.state])
+
+
+def ended(summary: CampaignSummary) -> int:
+    """How many runs have ended: what was skipped is told apart."""
+    return summary.done - summary.skipped
 
 
 def lost_words(summary: CampaignSummary) -> list[str]:

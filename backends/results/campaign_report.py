@@ -121,6 +121,8 @@ def _banners(
     left = len(runs) - len(ended)
     if left and not all(run.imported for run in runs):
         banners.append(f"> {w.partial.format(left=left)}")
+    if skipped := sum(len(case.skipped_runs) for group in groups for case in group.cases):
+        banners.append(f"> {w.never_started.format(skipped=skipped)}")
     return banners + [md_text(note) for note in context.notes]
 
 

@@ -312,7 +312,7 @@ def _is_due(run: RunResult) -> bool:
 def _unfinished(runs: Sequence[RunResult]) -> tuple[int, int] | None:
     latest = latest_attempts(runs)
     due = sum(map(_is_due, latest))
-    return (len(latest) - due, len(latest)) if due else None
+    return (len(latest) - due - sum(run.skipped for run in latest), len(latest)) if due else None
 
 
 def _not_yet(case: ComparedCase, due: Collection[Key], across: Collection[str]) -> ComparedCase:

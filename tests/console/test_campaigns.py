@@ -192,7 +192,7 @@ def test_what_failed_or_was_cancelled_is_not_green_because_it_is_finished(
     (row,) = campaign_rows([lost], START)
     state = row.cells[1]
     told = [f"{failed} failed"] * bool(failed) + [f"{cancelled} cancelled"] * bool(cancelled)
-    assert str(state) == f"{symbol} {', '.join(told) or 'finished'}"
+    assert str(state) == f"{symbol} {', '.join([*told, 'finished'])}"
     assert str(state.style) == colour
     said = summary_words(lost, START).plain
     assert (f"{failed} failed" in said) is bool(failed)

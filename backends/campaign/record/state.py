@@ -145,7 +145,7 @@ class CampaignState:
         if self.finished or self.imported:
             return ""
         latest = self.latest_attempts()
-        ended = sum(run.state.ended for run in latest)
+        ended = sum(run.state.ended and not run.skipped for run in latest)
         return f"it has not finished: {ended} of {counted(len(latest), 'run')} ended"
 
     def found(self, *, frozen_damage: str, copy_of: Place | None) -> CampaignState:

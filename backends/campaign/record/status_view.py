@@ -152,8 +152,8 @@ class CampaignSnapshot:
 
     @property
     def summary(self) -> str:
-        """For the header: "9/24 runs · ETA 41m"."""
-        parts = [f"{self.done}/{self.total} runs"]
+        """For the header: "9/24 runs · ETA 41m"; what was skipped has not ended, and is told."""
+        parts = [f"{self.done - self.skipped}/{self.total} runs"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.cancelled > self.skipped:
