@@ -25,6 +25,11 @@ def state_words(summary: CampaignSummary) -> str:
     return ", ".join([summary.state, *lost_words(summary)])
 
 
+def ended(summary: CampaignSummary) -> int:
+    """How many runs have ended: what was skipped is told apart."""
+    return summary.done - summary.skipped
+
+
 def lost_words(summary: CampaignSummary) -> list[str]:
     """``2 failed``, ``1 cancelled``, and what was ``skipped`` before it had started."""
     counts = (

@@ -189,6 +189,7 @@ DIALOGS: Mapping[str, Panel] = {
         "Every campaign against one of them, the oldest at first, by the rules of "
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "improvement or regression where that excludes 1 and the change is beyond the threshold, "
+        "not judged where a figure is of grade D or of other hosts, "
         "same where all of it is within, inconclusive between these; insufficient where repeats "
         "are too few for one, and a case that is only in one of them. n: successful repeats of "
         "both sides, 6/7 where one failed or is to come. "

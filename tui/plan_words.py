@@ -53,8 +53,12 @@ def objections(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def plan_totals(plan: Plan) -> str:
-    """ "4 cases, 12 runs on any of node[1-4], ≈ 40m, about 12.5 GPU-hours, costs 31.25 to 50"."""
+    """ "4 cases, 12 runs on any of node[1-4], ≈ 40m by the profile's estimate, about 12.5
+    GPU-hours, costs 31.25 to 50"; what rests on measurements says that behind the price."""
     expected = f"≈ {format_duration(plan.expected_s)}" if plan.expected_s else UNKNOWN_TIME
+    if plan.expected_s and all(planned.measured_s is None for planned in plan.cases):
+        several = len({planned.profile.name for planned in plan.cases}) > 1
+        expected += " by the profiles' estimates" if several else " by the profile's estimate"
     cases, runs = counted(len(plan.cases), "case"), counted(plan.run_count, "run")
     profiled = f" + {len(plan.profiled)} profiled" if plan.profiled else ""
     most = max((planned.case.nodes for planned in plan.cases), default=0)
@@ -62,6 +66,18 @@ def plan_totals(plan: Plan) -> str:
     hosts = fold_nodeset(host.name for host in plan.hosts)
     totals = f", {expected}, {price_text(plan)}" if plan.cases else ""
     return f"{cases}, {runs}{profiled} on {any_of}{hosts}{totals}"
+
+
+def unjudged_gpus(plan: Plan) -> str:
+    """``preflight does not judge GPUs: cpu-smoke uses none``; empty where there are none, or where
+    a profile uses them."""
+    profiles = dict.fromkeys(one.profile.name for one in plan.cases)
+    if not any(host.gpus for host in plan.capacities) or not profiles:
+        return ""
+    if not all(one.profile.on_cpus for one in plan.cases):
+        return ""
+    use = "uses" if len(profiles) == 1 else "use"
+    return f"preflight does not judge GPUs: {', '.join(profiles)} {use} none"
 
 
 def stand_ins(runs: Iterable[DryRun]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from backends.hosts.host_facts import HostSnapshot
+from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 
 SAME_MEMORY = 0.01
@@ -21,7 +22,8 @@ SAME_MEMORY = 0.01
 class Machines:
     """The hosts together. ``uuids``: of the GPUs; of machines without GPUs ``names``, what they
     call themselves, ``ids``, the digests of their own ids, and ``models``, of their CPUs. Each is
-    empty where one of the hosts does not tell."""
+    empty where one of the hosts does not tell. ``boots``: of their kernels, as far as they tell.
+    ``by_names``: what those are called that have several names and count once."""
 
     hosts: int
     gpus: int
@@ -31,6 +33,8 @@ class Machines:
     names: frozenset[str] = frozenset()
     ids: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
+    boots: frozenset[str] = frozenset()
+    by_names: tuple[tuple[str, ...], ...] = ()
 
 
 Recorded = Mapping[tuple[str, str], Machines]
@@ -41,21 +45,33 @@ NOT_RECORDED: Recorded = MappingProxyType({})
 def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Machines | None:
     """Of those that ``took_part``, by their names; None where not all of these were recorded."""
     facts = {host.name: host.facts for host in hosts if host.facts is not None}
-    used = [facts[name] for name in {*took_part} & {*facts}]
-    if not used or {*took_part} - {*facts}:
+    named = {name: facts[name] for name in sorted({*took_part} & {*facts})}
+    if not named or {*took_part} - {*facts}:
         return None
-    gpus = [gpu for one in used for gpu in one.gpus]
+    used = [*named.values()]
+    boots: dict[str, list[str]] = {}
+    for name, one in named.items():
+        boots.setdefault(one.boot_id or f"of {name}", []).append(name)
+    machines = [[named[name] for name in names] for names in boots.values()]
+    gpus = {
+        gpu.uuid or f"{at} {gpu.index}": gpu
+        for at, own in enumerate(machines)
+        for one in own
+        for gpu in one.gpus
+    }
     without_gpus = [] if gpus else used
-    memory_mib = sum(one.memory_mib for one in used)
+    memory_mib = sum(max(one.memory_mib for one in own) for own in machines)
     return Machines(
-        hosts=len(used),
+        hosts=len(machines),
         gpus=len(gpus),
-        cpus=sum(one.cpus for one in used),
+        cpus=sum(max(one.cpus for one in own) for own in machines),
         memory_gib=round(memory_mib / 1024),
-        uuids=_all_told(gpu.uuid for gpu in gpus),
+        uuids=_all_told(gpu.uuid for gpu in gpus.values()),
         names=_all_told(one.hostname for one in without_gpus),
         ids=_all_told(one.machine for one in without_gpus),
         models=_all_told(one.cpu_model for one in without_gpus),
+        boots=frozenset(filter(None, (one.boot_id for one in used))),
+        by_names=tuple(tuple(names) for names in boots.values() if len(names) > 1),
     )
 
 
@@ -65,10 +81,20 @@ def _all_told(values: Iterable[str]) -> frozenset[str]:
 
 
 def machines_text(machines: Machines) -> str:
-    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``"""
+    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``; ``1 host (node[1-3] is one) …`` of several names."""
     gpus = [counted(machines.gpus, "GPU")] * bool(machines.gpus)
-    sizes = [counted(machines.hosts, "host"), *gpus, counted(machines.cpus, "CPU")]
+    names = ", ".join(names_of_one(machines))
+    sizes = [
+        counted(machines.hosts, "host") + (f" ({names})" if names else ""),
+        *gpus,
+        counted(machines.cpus, "CPU"),
+    ]
     return ", ".join([*sizes, f"{machines.memory_gib} GiB"])
+
+
+def names_of_one(machines: Machines) -> list[str]:
+    """``node[1-3] is one``, of each that has several names."""
+    return [f"{fold_nodeset(names)} is one" for names in machines.by_names]
 
 
 def machines_apart(ours: Machines, theirs: Machines) -> str:
@@ -109,12 +135,13 @@ def told_apart(machines: Iterable[Machines]) -> int:
         [m.ids for m in told],
         [m.models for m in told],
     )
-    return max(map(_without_common, ways))
+    return max(len(joined_sets(sets)) for sets in ways)
 
 
-def _without_common(sets: Iterable[frozenset[str]]) -> int:
+def joined_sets(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Those that have anything in common are one."""
     apart: list[frozenset[str]] = []
     for one in filter(None, sets):
         joined = one.union(*(other for other in apart if other & one))
         apart = [*(other for other in apart if not other & one), joined]
-    return len(apart)
+    return apart

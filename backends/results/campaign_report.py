@@ -24,6 +24,7 @@ from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.render import Column, Table, markdown_rows, render_markdown
+from backends.results.repeat_hosts import repeat_hosts_heading, repeat_hosts_lines
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.statistics import Spread
@@ -120,6 +121,8 @@ def _banners(
     left = len(runs) - len(ended)
     if left and not all(run.imported for run in runs):
         banners.append(f"> {w.partial.format(left=left)}")
+    if skipped := sum(len(case.skipped_runs) for group in groups for case in group.cases):
+        banners.append(f"> {w.never_started.format(skipped=skipped)}")
     return banners + [md_text(note) for note in context.notes]
 
 
@@ -193,6 +196,7 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
     blocks += _model_flop(groups, lang)
     blocks.append(render_markdown([statistics_table(groups, lang)]))
+    blocks += _repeat_hosts(groups, lang)
     blocks += _windows(groups, lang, w)
     stopped = [
         line
@@ -210,6 +214,12 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
         *_held(groups, lang, w),
         *_explained(groups, lang, w),
     ]
+
+
+def _repeat_hosts(groups: Sequence[Group], lang: Lang) -> list[str]:
+    told = repeat_hosts_lines(groups, lang)
+    lines = [f"- {md_text(whose)}: {md_text(what)}" for whose, what in told]
+    return [f"### {repeat_hosts_heading(lang)}", "\n".join(lines)] if lines else []
 
 
 def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:

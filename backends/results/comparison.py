@@ -45,6 +45,14 @@ from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.run_result import RunResult
 from backends.results.student import quantile
 from backends.results.summary import Group, parameters_text, summarise
+from backends.results.verdict_doubts import (
+    FASTER,
+    SLOWER,
+    Doubt,
+    doubted_words,
+    doubts_between,
+    in_order,
+)
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -64,6 +72,16 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
     INSUFFICIENT = "insufficient"
     DIFFERENT_MODEL = "different model"
+
+
+_CHANGES = {Verdict.REGRESSION: SLOWER, Verdict.IMPROVEMENT: FASTER}
+
+
+def verdict_words(verdict: Verdict, doubts: Sequence[Doubt], *, brief: bool = False) -> str:
+    """The verdict as it is shown: ``slower, not judged: grade D`` is no regression yet."""
+    if verdict not in _CHANGES or not doubts:
+        return str(verdict)
+    return doubted_words(_CHANGES[verdict], doubts, brief=brief)
 
 
 class Ground(StrEnum):
@@ -121,6 +139,19 @@ class ComparedCase:
         return self.evidence is not None and self.verdict is not Verdict.DIFFERENT_MODEL
 
     @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Why a regression or an improvement may be none of what was changed."""
+        if self.baseline is None or self.candidate is None or self.verdict not in _CHANGES:
+            return ()
+        hosts = [Doubt.HOSTS] * self.other_machines
+        return in_order((*hosts, *doubts_between(self.baseline, self.candidate)))
+
+    @property
+    def words(self) -> str:
+        """The verdict as it is shown."""
+        return verdict_words(self.verdict, self.doubts)
+
+    @property
     def models(self) -> tuple[str, str] | None:
         """What the two models are called, where they are not one."""
         if self.baseline is None or self.candidate is None:
@@ -145,7 +176,7 @@ class Comparison:
     ``names``: of the two campaigns, ``paths``: where they lie, empty and None where nobody says;
     ``settings``: which runs of either side these are, where not all of it is compared.
     ``same_runs``: on both sides.
-    ``machines``: of both sides, None where they are not recorded; no verdict rests on them.
+    ``machines``: of both sides, None where they are not recorded.
     ``unlike``: what the runs of common cases were not started alike from; ``recorded``: whether
     that is known of either side.
     ``unfinished``: of either side, how many of how many runs have ended; None: all."""
@@ -281,7 +312,7 @@ def _is_due(run: RunResult) -> bool:
 def _unfinished(runs: Sequence[RunResult]) -> tuple[int, int] | None:
     latest = latest_attempts(runs)
     due = sum(map(_is_due, latest))
-    return (len(latest) - due, len(latest)) if due else None
+    return (len(latest) - due - sum(run.skipped for run in latest), len(latest)) if due else None
 
 
 def _not_yet(case: ComparedCase, due: Collection[Key], across: Collection[str]) -> ComparedCase:

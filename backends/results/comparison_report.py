@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 from backends import version
 from backends.hosts.fingerprint import apart, joined, not_known
 from backends.hosts.machines import machines_apart
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, value_text
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
@@ -30,6 +31,7 @@ from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
+from backends.results.verdict_doubts import unjudged
 from profiles.counted import counted
 
 if TYPE_CHECKING:
@@ -111,7 +113,12 @@ def _other_machines(comparison: Comparison) -> list[str]:
     apart_there = machines_apart(ours, theirs) if ours and theirs else ""
     alike = not comparison.environments and not _not_known(comparison)
     besides = "; what is recorded of software and GPU settings is alike" * alike
-    return [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
+    said = [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
+    for side, machines in zip(_SIDES, comparison.machines, strict=True):
+        if machines and machines.by_names:
+            names = ", ".join(map(fold_nodeset, machines.by_names))
+            said.append(f"One machine has several names in the {side}, and counts once: {names}.")
+    return said
 
 
 def _not_known(comparison: Comparison) -> list[str]:
@@ -245,7 +252,7 @@ def _exit_lines(comparison: Comparison) -> list[str]:
     chance = [case for case in comparison.regressions if not case.decisive]
     if chance:
         lines.append(
-            f"A regression by itself, but among {n} cases one may look so by chance (Holm), and "
+            f"Slower by itself, but among {n} cases one may look so by chance (Holm), and "
             f"the exit code does not rest on it: {_names(chance, labels)}."
         )
     failed = [c for c in comparison.cases if c.ground is Ground.CANDIDATE_FAILED]
@@ -281,7 +288,7 @@ def comparison_table(comparison: Comparison) -> Table:
             ratio_cell(case),
             interval_cell(case),
             _grades(case),
-            str(case.verdict),
+            case.words,
             reason(case, comparison.threshold),
         )
         for case in comparison.cases
@@ -365,7 +372,7 @@ def _side(case: CaseResult | None) -> tuple[str, str]:
 
 
 def _grades(case: ComparedCase) -> str:
-    """``B → D``: a verdict says nothing of how far its figures can be trusted."""
+    """``B → D``"""
     sides = (case.baseline, case.candidate)
     return " → ".join(side.grade if side and side.grade else NOTHING for side in sides)
 
@@ -375,7 +382,12 @@ def _median(case: CaseResult | None) -> float | None:
 
 
 def _names(cases: Iterable[ComparedCase], labels: CaseLabels) -> str:
-    return ", ".join(f"{case.profile} {compared_label(case, labels)}" for case in cases)
+    told = []
+    for case in cases:
+        why = unjudged(case.doubts)
+        named = f"{case.profile} {compared_label(case, labels)}"
+        told.append(f"{named} (not judged: {why})" if why else named)
+    return ", ".join(told)
 
 
 def _name(case: ComparedCase) -> str:
@@ -426,6 +438,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "estimate": case.evidence.ratio if case.evidence else None,
                 "estimate_interval": low_high(case.evidence.interval() if case.evidence else None),
                 "verdict": str(_json_verdict(case)),
+                "doubts": [str(doubt) for doubt in case.doubts],
                 "reason": reason(case, comparison.threshold),
                 "repeats_needed": case.repeats_needed,
                 **_trust("baseline", case.baseline),
@@ -457,7 +470,7 @@ def _json_verdict(case: ComparedCase) -> Verdict:
 def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
     """A row per case with every digit, and of which two campaigns it is."""
     names = ("unit", "baseline", "candidate", "ratio")
-    last = ("verdict", "reason", "repeats_needed")
+    last = ("verdict", "doubts", "reason", "repeats_needed")
     headings = (
         *("baseline_campaign", "candidate_campaign", "profile", "case", "parameters", *names),
         *("ratio_low", "ratio_high", "ratio_method"),
@@ -513,7 +526,7 @@ def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
         test = ET.SubElement(
             suite, "testcase", classname=one_line(case.profile), name=one_line(name)
         )
-        said = one_line(f"{case.verdict}: {reason(case, comparison.threshold)}")
+        said = one_line(f"{case.words}: {reason(case, comparison.threshold)}")
         if case in failing:
             ET.SubElement(test, "failure", message=said, type=str(case.verdict)).text = said
         elif case in undecided:

@@ -16,10 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import apart, joined, several
-from backends.hosts.machines import Machines, machines_apart
+from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
 from backends.results.change_points import Change, change_points, last_against_level
-from backends.results.comparison import FAMILY_ALPHA, Verdict, check_threshold, judge, standing
+from backends.results.comparison import (
+    FAMILY_ALPHA,
+    Verdict,
+    check_threshold,
+    judge,
+    standing,
+    verdict_words,
+)
+from backends.results.findings import Concern, Grade
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
 from backends.results.ratios import Welch
 from backends.results.recipes import Recipe, Unlike, recipes_apart
@@ -27,6 +35,7 @@ from backends.results.run_result import RunResult
 from backends.results.statistics import Drift, drift
 from backends.results.student import quantile
 from backends.results.summary import summarise
+from backends.results.verdict_doubts import Doubt, environment_doubt, in_order
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -79,6 +88,7 @@ class Point:
     ----------
     environment: what differs, before and now.
     hosts: in words; empty where they did not change.
+    doubts: what of hosts, devices and environment makes it another figure than that before.
     unlike: what its runs were not started alike from, ``baseline`` being what was before.
     """
 
@@ -87,6 +97,7 @@ class Point:
     environment: tuple[str, str] | None = None
     hosts: str = ""
     unlike: tuple[Unlike, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def measured(self) -> bool:
@@ -96,11 +107,18 @@ class Point:
 @dataclass(frozen=True, slots=True)
 class LevelChange:
     """``point``: the first after it, in :attr:`CaseHistory.points`. ``change``: its statistics, the
-    ratio being after over before. ``verdict``: as of a comparison of both levels."""
+    ratio being after over before. ``verdict``: as of a comparison of both levels, and why that may
+    be none of what was changed."""
 
     point: int
     change: Change
     verdict: Verdict
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The verdict as it is shown."""
+        return verdict_words(self.verdict, self.doubts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +151,23 @@ class CaseHistory:
     @property
     def measured(self) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.measured)
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Why a regression or an improvement may be none of what was changed."""
+        if self.verdict not in _BEYOND:
+            return ()
+        if self.why is not Why.TREND:
+            return self.last_change.doubts if self.last_change else ()
+        last = self.last_change
+        since = [p for p in self.points[last.point if last else 0 :] if p.measured]
+        doubts = [doubt for point in since[1:] for doubt in point.doubts]
+        return in_order([*doubts, *_grade_doubt(since)])
+
+    @property
+    def words(self) -> str:
+        """The verdict as it is shown."""
+        return verdict_words(self.verdict, self.doubts)
 
     @property
     def last_change(self) -> LevelChange | None:
@@ -221,7 +256,7 @@ def _case_history(key: _Key, points: tuple[Point, ...], threshold: float) -> Cas
         LevelChange(places[change.at], change, judge(change.evidence, threshold)[0])
         for change in change_points(values, threshold)
     )
-    found = replace(found, changes=changes)
+    found = replace(found, changes=tuple(_with_doubts(points, changes)))
     last = found.last_change
     since = [at for at in places if last is None or at >= last.point]
     trend = drift([statistics.median(points[at].case.throughputs) for at in since])
@@ -231,6 +266,28 @@ def _case_history(key: _Key, points: tuple[Point, ...], threshold: float) -> Cas
         found = replace(found, last=against[0], would_see=sees)
     found = replace(found, trend=trend)
     return found if found.why is Why.FAILED else _judged(found, threshold)
+
+
+def _with_doubts(points: Sequence[Point], changes: Sequence[LevelChange]) -> Iterator[LevelChange]:
+    edges = [0, *(change.point for change in changes), len(points)]
+    for change, began, ends in zip(changes, edges, edges[2:], strict=False):
+        before, after = points[began : change.point], points[change.point : ends]
+        grades = (*_grade_doubt(before), *_grade_doubt(after))
+        yield replace(change, doubts=in_order((*grades, *points[change.point].doubts)))
+
+
+def _grade_doubt(points: Sequence[Point]) -> list[Doubt]:
+    """Where each figure of them is a number, no more: one that is better carries the level. That
+    it is of one repeat is no doubt: how these scatter is known from the campaigns."""
+    cases = [point.case for point in points if point.measured]
+    return [Doubt.GRADE] * (bool(cases) and all(map(_is_a_number_alone, cases)))
+
+
+def _is_a_number_alone(case: CaseResult) -> bool:
+    return any(
+        finding.ceiling is Grade.D and finding.concern is not Concern.FEW_REPEATS
+        for finding in case.findings
+    )
 
 
 def _judged(case: CaseHistory, threshold: float) -> CaseHistory:
@@ -261,6 +318,7 @@ def _would_see(last: Welch, places: int) -> float | None:
 
 def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -> Iterator[Point]:
     environment, machines, recipe = "", None, None
+    fingerprints: frozenset[str] = frozenset()
     for point in points:
         own = campaigns[point.campaign]
         now = joined(point.case.fingerprints) if point.case.fingerprints else ""
@@ -269,10 +327,21 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
             environment=_environments_apart(environment, now),
             hosts=machines_apart(machines, own.machines) if machines and own.machines else "",
             unlike=recipes_apart(recipe, own.recipe, [point.case.profile]),
+            doubts=in_order(_doubts(machines, own.machines, fingerprints, point.case.fingerprints)),
         )
         if point.measured:
+            fingerprints = point.case.fingerprints or fingerprints
             environment = now or environment
             machines, recipe = own.machines or machines, own.recipe or recipe
+
+
+def _doubts(
+    ours: Machines | None, theirs: Machines | None, before: frozenset[str], now: frozenset[str]
+) -> Iterator[Doubt]:
+    if ours and theirs and nothing_shared(ours, theirs):
+        yield Doubt.HOSTS
+    if other := environment_doubt(before, now):
+        yield other
 
 
 def _environments_apart(before: str, now: str) -> tuple[str, str] | None:

@@ -61,6 +61,7 @@ def _case_document(history: History, case: CaseHistory) -> dict[str, Any]:
                 "ratio_interval": low_high(change.change.evidence.interval()),
                 "p": change.change.p,
                 "verdict": str(change.verdict),
+                "doubts": [str(doubt) for doubt in change.doubts],
             }
             | _beside(case.points[change.point])
             for change in case.changes
@@ -69,6 +70,7 @@ def _case_document(history: History, case: CaseHistory) -> dict[str, Any]:
         if case.trend is None
         else {"change": case.trend.change, "tau": case.trend.tau, "p": case.trend.p},
         "verdict": str(case.verdict),
+        "doubts": [str(doubt) for doubt in case.doubts],
         "rests_on": str(case.why),
         "reason": rests_on(case),
         "would_see": case.would_see,

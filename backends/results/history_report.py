@@ -19,6 +19,7 @@ from backends.results.render import Column, Table
 from backends.results.sparkline import sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
+from backends.results.verdict_doubts import unjudged
 from profiles.counted import counted
 
 FEW = 8
@@ -44,11 +45,18 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
         for a in history.assumed
     ]
     decisive = [case for case in history.cases if case.decisive]
+    plain = [case for case in decisive if not unjudged(case.doubts)]
+    doubtful = [case for case in decisive if unjudged(case.doubts)]
     chance = [case for case in history.regressions if not case.decisive]
     failed = [case for case in history.cases if case.why is Why.FAILED]
-    if decisive:
-        after.append(f"Regression that stands among all cases: {_names(decisive)}.")
-    elif history.judged:
+    if plain:
+        after.append(f"Regression that stands among all cases: {_names(plain)}.")
+    if doubtful:
+        after.append(
+            f"Slower among all cases, so that the exit code is 1, whatever it is from: "
+            f"{_names(doubtful)}."
+        )
+    elif not plain and history.judged:
         after.append("No regression stands among all cases.")
     if chance:
         after.append(f"May be chance among so many: {_names(chance)}.")
@@ -113,7 +121,7 @@ def _case_row(history: History, case: CaseHistory, unit: str) -> tuple[str, ...]
         _change_cell(case),
         _change_range(change.change.evidence.interval()) if change else NOTHING,
         history.campaigns[case.points[change.point].campaign].name if change else NOTHING,
-        str(case.verdict),
+        case.words,
         rests_on(case),
     )
 
@@ -297,7 +305,12 @@ def _changed(change: LevelChange | None) -> str:
 
 
 def _names(cases: Iterable[CaseHistory]) -> str:
-    return ", ".join(map(case_name, cases))
+    return ", ".join(
+        f"{case_name(case)} (not judged: {why})"
+        if (why := unjudged(case.doubts))
+        else case_name(case)
+        for case in cases
+    )
 
 
 def case_name(case: CaseHistory) -> str:

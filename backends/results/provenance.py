@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from backends.hosts.fingerprint import devices_of, driver_of
-from backends.hosts.machines import NOT_RECORDED, Recorded, told_apart
+from backends.hosts.machines import NOT_RECORDED, Recorded, joined_sets, told_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.grade_words import grade_counts
@@ -84,8 +84,12 @@ def _days(runs: Iterable[RunResult]) -> str:
 def _machines(runs: Collection[RunResult], recorded: Recorded, lang: Lang) -> Iterator[str]:
     if hosts := {host for run in runs for host in run.hosts}:
         names, n = fold_nodeset(sorted(hosts)), _different(runs, recorded)
+        fewer = _one_and_the_same(runs, recorded)
         if len(names) > MOST:
-            yield pick(lang, f"{n} hosts", f"{n} 台主机")
+            yield pick(lang, f"{n - fewer} hosts", f"{n - fewer} 台主机")
+        elif fewer and n == len(hosts):
+            machines = "1 machine" if n - fewer == 1 else f"{n - fewer} machines"
+            yield names + pick(lang, f" ({machines})", f"（{n - fewer} 台机器）")
         else:
             said = f" (at least {n} different machines)", f"（至少 {n} 台不同的机器）"
             yield names + pick(lang, *said) * (n > len(hosts))
@@ -105,3 +109,14 @@ def _different(runs: Iterable[RunResult], recorded: Recorded) -> int:
         max(1, told_apart(recorded[one, host] for one in own if (one, host) in recorded))
         for host, own in named.items()
     )
+
+
+def _one_and_the_same(runs: Iterable[RunResult], recorded: Recorded) -> int:
+    """How many names too many there are, where one machine has several in a campaign."""
+    alike: dict[tuple[str, frozenset[str]], set[str]] = {}
+    for run in runs:
+        for host in run.hosts:
+            one = recorded.get((run.campaign, host))
+            if one is not None and one.boots:
+                alike.setdefault((run.campaign, one.boots), set()).add(host)
+    return sum(len(names) - 1 for names in joined_sets(map(frozenset, alike.values())))

@@ -215,6 +215,10 @@ class Words:
         "Imported: these runs were not executed by this campaign.",
         "导入数据：这些运行并非由本次测试执行。",
     )
+    never_started = Both(
+        "Skipped, and never started: {skipped} of the planned runs.",
+        "已跳过、从未启动：{skipped} 个计划中的运行。",
+    )
     partial = Both(
         "Not ended yet: {left} of the planned runs.", "尚有 {left} 个计划中的运行未结束。"
     )

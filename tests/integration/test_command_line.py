@@ -232,7 +232,7 @@ def test_plan_shows_exact_commands_and_starts_nothing(dlperf: CommandLine) -> No
     assert done.stdout.count("python3 cpu_smoke.py --nodes 1 --node-rank 0 --devices 1") == 2
     assert done.stdout.startswith("1/2  cpu-smoke 1n1g b32 #1\n")
     assert "\nRUN stands for the run's id, which it gets with its campaign\n" in done.stdout
-    assert ", ≈ 20s, about 20 device-seconds\n" in done.stderr
+    assert ", ≈ 20s by the profile's estimate, about 20 device-seconds\n" in done.stderr
     assert not (dlperf.home / ".local").exists()
 
 

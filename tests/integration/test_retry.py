@@ -74,7 +74,7 @@ async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> 
     await controller.detach()
     name = bench.campaign.name
     _out, err = call(bench, "cancel", name, "--run", "0002-a1")
-    assert err == f"{name}: 1 run cancelled\n"
+    assert err == f"{name}: 1 run skipped: never started\n"
     assert "1 run cancelled" in call(bench, "cancel", name, "--run", "0001-a1")[1]
     assert {run.state for run in state_of(bench).runs.values()} == {RunState.CANCELLED}
     assert "--run names a cancelled one" in complaint(bench, "retry", name)
@@ -90,7 +90,7 @@ async def test_a_console_that_is_at_work_is_asked_and_answers(bench: Bench) -> N
     [running, waiting] = controller.state.runs
     name = bench.campaign.name
     _out, err = await asyncio.to_thread(call, bench, "cancel", name, "--run", waiting)
-    assert err == f"{name}: 1 run cancelled\n"
+    assert err == f"{name}: 1 run skipped: never started\n"
     _out, err = await asyncio.to_thread(call, bench, "retry", name, "--run", waiting)
     assert err == f"{name}: 1 run again\n"
     assert [run_id for run_id in controller.state.runs if run_id not in (running, waiting)]

@@ -392,7 +392,7 @@ def test_a_cancellation_says_that_it_waits_for_the_controller(
     slurm.start_controller()
     _, err = cancelling.communicate(timeout=120)
     assert cancelling.returncode == 0, err
-    assert "1 run cancelled" in err
+    assert "1 run skipped: never started" in err
     assert "dlperf-" not in slurm.run("squeue", "-h", "--format=%j")
 
 

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from backends.campaign.cleanup_words import command_text, reason_text
+from backends.campaign.record.state import CampaignState
+from backends.results.run_result import SKIPPED
 from profiles.counted import counted
 from tui.cli.shared.chosen_runs import add_campaign_and_runs, campaign_and_runs
 from tui.cli.shared.exit_codes import FAILED, OK
@@ -46,16 +48,27 @@ async def _cancel(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_campaign(path, cancelled=outcome.cancelled, unverified=unverified)
     else:
-        _say(path.name, outcome.cancelled, unverified, finished=after.finished)
+        _say(path.name, _words(after, outcome.cancelled), unverified, finished=after.finished)
     if after.held is not None and after.finished:  # what is held for all runs did not go back
         say(after.notes[-1][2] if after.notes else "the job of all runs may still hold nodes")
         return FAILED
     return FAILED if unverified else OK
 
 
+def _words(after: CampaignState, run_ids: Sequence[str]) -> str:
+    """``2 runs cancelled, 1 skipped: never started``; empty where there are none."""
+    skipped = sum(after.runs[run_id].skipped for run_id in run_ids)
+    told = []
+    if cancelled := len(run_ids) - skipped:
+        told.append(f"{counted(cancelled, 'run')} cancelled")
+    if skipped:
+        told.append(f"{counted(skipped, 'run') if not told else skipped} {SKIPPED}")
+    return ", ".join(told)
+
+
 def _say(
     name: str,
-    cancelled: Sequence[str],
+    cancelled: str,
     unverified: Sequence[Mapping[str, str]],
     *,
     finished: bool,
@@ -64,7 +77,7 @@ def _say(
         say(f"unverified: {one['host']}: {one['reason']}")
         say(f"    look with: {one['command']}")
     if cancelled:
-        say(f"{name}: {counted(len(cancelled), 'run')} cancelled")
+        say(f"{name}: {cancelled}")
     elif not unverified:
         say(f"{name}: nothing to cancel")
     if unverified and not finished:

@@ -12,7 +12,6 @@ from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.folder.raw_logs import differing_logs, missing_logs
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
-from backends.hosts.machines import NOT_RECORDED
 from backends.results.campaign_junit import campaign_junit
 from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
@@ -113,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         decimals=arguments.decimals,
         arrangement=_arrangement(arguments),
     )
-    machines = recorded_each(zip(paths, together, strict=True)) if len(paths) > 1 else NOT_RECORDED
+    machines = recorded_each(zip(paths, together, strict=True))
     text = publish(
         " + ".join(names),
         runs,

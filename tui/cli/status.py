@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         runs = run_results(snapshot.state)
         shown = workspace.shown(path)
         told = document(snapshot.name, runs, summarise(runs), shown, precheck_document(path))
-        print_json(told | _left(snapshot))
+        notes = [{"t": t, "level": level, "text": text} for t, level, text in snapshot.notes]
+        print_json(told | _left(snapshot) | ({"notes": notes} if notes else {}))
     else:
         _print_status(snapshot)
         if snapshot.deserted and snapshot.simulated:

@@ -14,7 +14,7 @@ from backends.hosts.machines import Machines, machines_apart, machines_text, not
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, whole_label
-from backends.results.comparison import ComparedCase, Ground, Verdict
+from backends.results.comparison import ComparedCase, Ground, Verdict, verdict_words
 from backends.results.comparison_report import (
     cautions,
     comparison_words,
@@ -30,6 +30,7 @@ from backends.results.numbers import percent, scatter
 from backends.results.statistics import Spread
 from backends.results.summary import Group
 from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
+from backends.results.verdict_doubts import unjudged
 from backends.results.workload_figures import measurements
 from profiles.counted import counted
 from profiles.format.case import Case
@@ -162,12 +163,16 @@ def _counts(case: ComparedCase) -> str:
 
 def verdict_text(case: ComparedCase, place: int, found: SideBySide, *, brief: bool = False) -> Text:
     """``brief``: of a case on one side only which that is, without the verdict."""
-    symbol, colour = VERDICTS[case.verdict]
-    word = str(case.verdict)
+    symbol, colour = _sign(case)
+    word = verdict_words(case.verdict, case.doubts, brief=brief)
     if case.ground in ON_ONE_SIDE:
         where = _only_in(case, place, found)
         word = where if brief else f"{word}: {where}"
     return cell(f"{symbol} {word}", colour)
+
+
+def _sign(case: ComparedCase) -> tuple[str, str]:
+    return VERDICTS[Verdict.INCONCLUSIVE if unjudged(case.doubts) else case.verdict]
 
 
 def _only_in(case: ComparedCase, place: int, found: SideBySide) -> str:
@@ -179,10 +184,11 @@ def _reason(case: ComparedCase, found: SideBySide) -> str:
 
 
 def _whole_reason(place: int, case: ComparedCase, found: SideBySide) -> str:
-    """With the verdict where its row has no word of that."""
+    """With the verdict where its row has no word of that, or not why it is none."""
     if case.ground in ON_ONE_SIDE:
         return f"{case.verdict}: {_only_in(case, place, found)}"
-    return _reason(case, found)
+    reason_words = _reason(case, found)
+    return f"{case.words}: {reason_words}" if case.doubts else reason_words
 
 
 def title_words(found: SideBySide, room: int) -> str:
@@ -205,14 +211,13 @@ def title_words(found: SideBySide, room: int) -> str:
 def _tally(found: SideBySide) -> tuple[str, str]:
     """In words, and by symbols."""
     cases = [case for _, case in found.cases()]
-    counts = Counter(case.verdict for case in cases if case.ground not in ON_ONE_SIDE)
-    told = [(verdict, n) for verdict in Verdict if (n := counts[verdict])]
-    words = [
-        counted(n, word) if (word := str(verdict)) in COUNTED else f"{n} {word}"
-        for verdict, n in told
-    ]
-    signs = " ".join(f"{n} {VERDICTS[verdict][0]}" for verdict, n in told)
-    alone = len(cases) - counts.total()
+    both_sides = [case for case in cases if case.ground not in ON_ONE_SIDE]
+    both_sides.sort(key=lambda case: [*Verdict].index(case.verdict))
+    told = Counter(verdict_words(case.verdict, case.doubts, brief=True) for case in both_sides)
+    words = [counted(n, word) if word in COUNTED else f"{n} {word}" for word, n in told.items()]
+    symbols = Counter(_sign(case)[0] for case in both_sides)
+    signs = " ".join(f"{n} {symbol}" for symbol, n in symbols.items())
+    alone = len(cases) - len(both_sides)
     one_side = [f"{alone} on one side only"] if alone else []
     both = ([*words, *one_side], [*filter(None, [signs]), *one_side])
     in_words, by_signs = ("".join(f" · {part}" for part in parts) for parts in both)

@@ -113,6 +113,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         notes.append("It was forced: started in spite of what preflight stops.")
         notes += state.overridden
     notes += [f"{state.begun_without}."] if state.left_out else []
+    notes += [f"{text}." for _, _, text in state.notes_of_outages]
     said = read_about(path)
     return ReportContext(
         campaign=state.campaign or path.name,

@@ -26,6 +26,7 @@ from typing import Any
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.outages import NO_OUTAGES, Outages, outage_notes, outages_after
 from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs, planning, record_of
 from backends.campaign.record.run_record import NewReadings, RunRecord
 from backends.campaign.record.run_state import RunState
@@ -103,6 +104,7 @@ class CampaignState:
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     wishes: Mapping[str, Wish] = field(default_factory=dict)  # by the id of the request
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
+    outages: Outages = NO_OUTAGES  # of hosts, while runs were at work there
     told: Mapping[str, tuple[float, str, str]] = field(
         default_factory=dict
     )  # by key: t, kind, text
@@ -128,6 +130,11 @@ class CampaignState:
         return "; ".join(told)
 
     @property
+    def notes_of_outages(self) -> list[tuple[float, str, str]]:
+        """As :attr:`notes`, one of each outage of a host."""
+        return outage_notes(self.outages, self.runs)
+
+    @property
     def begun_without(self) -> str:
         """Which hosts its operator left out, and why; empty when none was."""
         return f"It began without {'; '.join(self.left_out)}" if self.left_out else ""
@@ -138,7 +145,7 @@ class CampaignState:
         if self.finished or self.imported:
             return ""
         latest = self.latest_attempts()
-        ended = sum(run.state.ended for run in latest)
+        ended = sum(run.state.ended and not run.skipped for run in latest)
         return f"it has not finished: {ended} of {counted(len(latest), 'run')} ended"
 
     def found(self, *, frozen_damage: str, copy_of: Place | None) -> CampaignState:
@@ -205,11 +212,14 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
             settle(run_id)
             if (run := runs.get(run_id)) is not None:
                 runs[run_id] = change(run, event)
+                state = _with_contact(state, run, runs[run_id], event.t)
             elif run_id not in state.strays:
                 state = replace(state, strays=state.strays | {run_id})
         elif type(event) is ev.RunPlanned:
             settle(event.retry_of)
             if changed := planned_runs(runs, event, imported=state.imported):
+                for before in (runs[run_id] for run_id in changed if run_id in runs):
+                    state = _with_contact(state, before, changed[before.run_id], event.t)
                 runs.update(changed)
                 state = replace(state, finished=False, cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
@@ -230,6 +240,8 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
         if not changed_runs:
             return state
         runs = {**state.runs, **changed_runs}
+        for before in (state.runs[run_id] for run_id in changed_runs if run_id in state.runs):
+            state = _with_contact(state, before, runs[before.run_id], event.t)
         return replace(state, runs=runs, finished=False, cancel_asked=False)
     change = RUN_CHANGES.get(type(event))
     if change is None:
@@ -240,7 +252,16 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
         stray = not isinstance(event, _READINGS)
         return replace(state, strays=state.strays | {run_id}) if stray else state
     changed = change(run, event)
+    state = _with_contact(state, run, changed, event.t)
     return state if changed is run else replace(state, runs={**state.runs, run_id: changed})
+
+
+def _with_contact(
+    state: CampaignState, before: RunRecord, after: RunRecord, t: float
+) -> CampaignState:
+    """With the outages of hosts that ``after`` tells, and ``before`` did not."""
+    outages = outages_after(state.outages, before, after, t)
+    return state if outages is state.outages else replace(state, outages=outages)
 
 
 # What happens to the campaign --------------------------------------------------------------------
@@ -370,7 +391,8 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
     )
     again = replace(record_of(planned), state=RunState.QUEUED, job_id=event.job_id or run.job_id)
     runs = {**state.runs, run.run_id: ended, again.run_id: again}
-    return replace(state, runs=runs, finished=False)
+    outages = outages_after(state.outages, run, ended, event.t)
+    return replace(state, runs=runs, finished=False, outages=outages)
 
 
 _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {

@@ -152,8 +152,8 @@ class CampaignSnapshot:
 
     @property
     def summary(self) -> str:
-        """For the header: "9/24 runs · ETA 41m"."""
-        parts = [f"{self.done}/{self.total} runs"]
+        """For the header: "9/24 runs · ETA 41m"; what was skipped has not ended, and is told."""
+        parts = [f"{self.done - self.skipped}/{self.total} runs"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.cancelled > self.skipped:
@@ -319,7 +319,8 @@ def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
     begun = state.created_at or 0.0
     without = [(begun, "info", state.begun_without)] if state.left_out else []
     damage = [(begun, "stop", state.damage)] if state.damage else []
-    return (*without, *state.notes, *damage)
+    told = sorted((*state.notes, *state.notes_of_outages), key=lambda note: note[0])
+    return (*without, *told, *damage)
 
 
 def _label(run: RunRecord) -> str:

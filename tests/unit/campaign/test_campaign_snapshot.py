@@ -576,7 +576,7 @@ def test_a_problem_that_no_journal_can_hold_is_shown_all_the_same() -> None:
 
 def test_runs_that_were_cancelled_are_counted_apart_from_those_that_are_done() -> None:
     state = fold([planned(A), planned(B), ev.RunCancelled(t=1.0, run_id=B)])
-    assert shown(state, 2.0).summary.startswith("1/2 runs · 1 skipped")
+    assert shown(state, 2.0).summary.startswith("0/2 runs · 1 skipped")
     begun = [planned(A), planned(B), assigned(B), ev.RunCancelled(t=1.0, run_id=B)]
     assert shown(fold(begun), 2.0).summary.startswith("1/2 runs · 1 cancelled")
     assert "cancelled" not in shown(fold([planned(A)]), 2.0).summary

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends.campaign.folder.artifacts import report_context
 from backends.campaign.folder.bundle import Bundle
+from backends.campaign.folder.index import summarise_campaign
 from backends.campaign.folder.whole_report import cite_of
 from backends.campaign.record import events as ev
+from backends.campaign.record import journal
+from backends.campaign.record.codec import encode
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.results.attempts import latest_attempts, tried_again
+from backends.results.campaign_report import render_report
+from backends.results.summary import summarise
 from tests.unit.campaign.strategies import planned
-from tui.cli.shared.campaign_rows import most_telling
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tui.campaign_words import lost_words, state_words
+from tui.cli.shared.campaign_rows import campaign_rows, most_telling
 from tui.kept_words import titled
 from tui.screens.run_text import RunRows, summary
 
@@ -62,3 +72,70 @@ def test_what_has_no_room_is_counted_in_runs(attempts: list[int], room: int) -> 
     told, more = most_telling(shown_of(attempts), room)
     last = {run.run_id for run in shown_of(attempts).state.latest_attempts()}
     assert len([run for run in told if run.run_id in last]) + more == len(attempts)
+
+
+OUTCOMES = ("succeeded", "failed", "cancelled", "skipped", "planned", "running")
+
+
+def with_outcomes(outcomes: list[str]) -> list[ev.Event]:
+    events: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", version="1")]
+    for repeat, outcome in enumerate(outcomes, 1):
+        run_id = f"r-000{repeat}-a1"
+        events.append(planned(run_id))
+        if outcome not in ("skipped", "planned"):
+            events += [assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+        if outcome == "succeeded":
+            events.append(succeeded(run_id))
+        elif outcome == "failed":
+            events.append(ev.RunFailed(t=9.0, run_id=run_id, reason="out of memory"))
+        elif outcome in ("cancelled", "skipped"):
+            events.append(ev.RunCancelled(t=9.0, run_id=run_id))
+    if not {"planned", "running"} & {*outcomes}:
+        events.append(ev.CampaignFinished(t=10.0))
+    return events
+
+
+def told_counts(text: str) -> dict[str, int]:
+    words = "succeeded|failed|cancelled|skipped"
+    return {word: int(n) for n, word in re.findall(rf"(\d+) ({words})\b", text)}
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=9))
+def test_every_place_has_the_same_counts_of_what_became_of_the_runs(outcomes: list[str]) -> None:
+    """``status``, its watch, the lists, the console and report.md."""
+    events = with_outcomes(outcomes)
+    state = fold(events)
+    shown = take(state, Path("c"), now=20.0)
+    counts = {name: n for name in OUTCOMES[:4] if (n := outcomes.count(name))}
+    lost = {name: n for name, n in counts.items() if name != "succeeded"}
+    over = sum(n for name, n in counts.items() if name != "skipped")
+    total = len(outcomes)
+    with TemporaryDirectory() as directory:
+        (Path(directory) / journal.FILE_NAME).write_bytes(b"".join(map(encode, events)))
+        listed = summarise_campaign(Path(directory), lambda: 20.0)
+        report = render_report(
+            report_context(state, Path(directory)),
+            run_results(state),
+            summarise(run_results(state)),
+        )
+    assert f"{over}/{total} runs" in titled(shown)
+    row = campaign_rows([listed]).rows[0]
+    assert str(row[2]) == f"{over}/{total}"
+    for told in (shown.summary, state_words(listed), " ".join(lost_words(listed))):
+        assert told_counts(told) == lost
+    assert ("finished" in state_words(listed).split(", ")) == shown.finished
+    assert shown.finished == shown.summary.endswith("finished")
+    assert f"{over} of {total} run" in state.unfinished or shown.finished
+    line = re.search(r"(\d+) of (\d+) repeats succeeded(?:, (\d+) skipped)?", report)
+    skipped = counts.get("skipped", 0)
+    assert (f"never started: {skipped} of the planned" in report) == (skipped > 0)
+    if "failed" in lost or "cancelled" in lost:
+        assert line is not None
+        assert int(line[1]) == counts.get("succeeded", 0)
+        assert int(line[2]) == over + counts.get("skipped", 0)
+        assert int(line[3] or 0) == counts.get("skipped", 0)
+        for name in ("failed", "cancelled"):
+            assert len(re.findall(rf"#\d: {name}", report)) == counts.get(name, 0)
+    left = outcomes.count("planned") + outcomes.count("running")
+    assert (f"Not ended yet: {left} of the planned" in report) == (left > 0)

@@ -60,6 +60,18 @@ def test_wide_has_more_columns_and_then_all_that_is_known(
     assert "links: one GPU; NIC0 next to GPU0" in answer.out
 
 
+def test_the_table_says_of_when_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    t = 1795846351.0  # 2026-11-28 06:12:31 UTC
+    for times, said in (
+        ([t], "06:12:31"),
+        ([t, t + 9, None], "06:12:31 to 06:12:40"),
+        ([None], ""),
+    ):
+        print_hosts([replace(READY, probed_at=one) for one in times], wide=False)
+        *_, last = capsys.readouterr().out.splitlines()
+        assert (last == f"as of {said} UTC") is bool(said), last
+
+
 @pytest.mark.parametrize("columns", [60, 80, 120, 160])
 def test_a_terminal_breaks_no_word_of_what_is_known_of_a_host(
     monkeypatch: pytest.MonkeyPatch, columns: int

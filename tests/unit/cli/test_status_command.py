@@ -114,7 +114,7 @@ def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     assert [[*row[:3], row[5]] for row in cli("status").rows] == [
         ["open", "unfinished, 1 failed", "1/1", ""],
         ["done", "finished", "1/1", ""],
-        ["part", "finished, 1 skipped", "2/2", ""],
+        ["part", "finished, 1 skipped", "1/2", ""],
     ]
     document = json.loads(cli("status", "--json").out)
     assert [one["cancelled"] for one in document] == [0, 0, 1]
@@ -220,7 +220,7 @@ def test_on_a_terminal_a_watch_is_redrawn_in_place_and_leaves_the_last_state(
     append(path, *(ev.RunCancelled(t=BEGUN + 4, run_id=f"r{n}") for n in range(1, 59)), FINISHED)
     assert watching.end() == 0
     assert b"\x1b[1A" in watching.shown, "it went up to draw over what it had drawn"
-    assert b"59/59 runs" in watching.shown
+    assert "1/59 runs · 58 skipped".encode() in watching.shown
     assert watching.shown.count(b"\x1b[?25l") == watching.shown.count(b"\x1b[?25h") == 1
 
 
@@ -387,7 +387,7 @@ def test_a_run_that_was_skipped_is_told_as_that_in_words_and_its_later_start_is_
     path = campaign("part", planned("a"), planned("b", 2), *skipped, again, assigned("a2"))
     append(path, succeeded("a2"), FINISHED)
     answer = cli("status", "part")
-    assert answer.out.startswith("part: 2/2 runs · 1 skipped · finished\n")
+    assert answer.out.startswith("part: 1/2 runs · 1 skipped · finished\n")
     assert [(row[3], row[6]) for row in answer.rows] == [
         ("skipped", "never started"),
         ("skipped", "never started"),

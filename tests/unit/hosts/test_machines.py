@@ -19,6 +19,7 @@ from backends.hosts.machines import (
     nothing_shared,
     told_apart,
 )
+from backends.inventory.nodesets import fold_nodeset
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
@@ -120,3 +121,33 @@ def test_a_host_of_which_nothing_is_known_is_no_further_machine(
     other, unknown = replace(one, uuids=theirs), replace(one, uuids=frozenset())
     assert told_apart([unknown, one, other, unknown]) == told_apart([one, other])
     assert told_apart([unknown, unknown]) == 0
+
+
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+@given(st.lists(st.sampled_from(["", "1", "2", "3"]), min_size=1, max_size=5), st.data())
+def test_a_machine_of_several_names_counts_once(boots: list[str], data: st.DataObject) -> None:
+    """One kernel has one boot id, whatever containers or addresses call it."""
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    seen = {}
+    for name, boot in zip(NAMES, boots, strict=False):
+        gpus = tuple(replace(gpu, uuid=f"{boot or name} {gpu.index}") for gpu in vm.facts.gpus)
+        facts = replace(vm.facts, boot_id=boot, gpus=gpus)
+        seen[name] = replace(vm, name=name, facts=facts)
+    used = data.draw(st.sets(st.sampled_from([*seen]), min_size=1))
+    found = machines_of(seen.values(), used)
+    assert found is not None
+    own: dict[str, list[str]] = {}
+    for name in sorted(used):
+        own.setdefault(boots[NAMES.index(name)] or name, []).append(name)
+    one = machines_of([vm], {"vm"})
+    assert one is not None
+    sizes = (found.hosts, found.gpus, found.cpus)
+    assert sizes == tuple(len(own) * size for size in (1, one.gpus, one.cpus))
+    assert found.memory_gib == pytest.approx(len(own) * one.memory_gib, abs=len(own))
+    several = [tuple(names) for names in own.values() if len(names) > 1]
+    assert [*found.by_names] == several
+    for names in several:
+        assert f"{fold_nodeset(names)} is one" in machines_text(found)

@@ -267,3 +267,36 @@ def test_csv_says_in_columns_what_the_caption_says_once(
     else:
         assert {row[heading.index("batch_size")] for row in rows} == {"8"}
     assert "SIMULATED" not in text
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from("abcde"), st.sampled_from("123"), min_size=1),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_machines_of_several_names_are_counted_once(campaigns: list[dict[str, str]]) -> None:
+    """In each campaign the machines have been started again."""
+    recorded, cases = {}, []
+    for number, hosts in enumerate(campaigns):
+        run = RunResult(
+            *(f"{number}", "p", "F", "M", "1n1g", 1, 1, {}, 1),
+            throughput=1.0,
+            campaign=f"c{number}",
+            hosts=tuple(hosts),
+        )
+        cases += [case for group in summarise([run]) for case in group.cases]
+        recorded |= {
+            (f"c{number}", host): Machines(1, 0, 8, 64, boots=frozenset({f"{number} {boot}"}))
+            for host, boot in hosts.items()
+        }
+    groups = {name: {name} for hosts in campaigns for name in hosts}
+    for hosts in campaigns:
+        for one, other in combinations(hosts, 2):
+            if hosts[one] == hosts[other]:
+                both = groups[one] | groups[other]
+                groups |= dict.fromkeys(both, both)
+    n = len({frozenset(group) for group in groups.values()})
+    said = f"({n} machine{'s' * (n > 1)})"
+    assert (said in provenance(cases, "1", machines=recorded)) == (n < len(groups))

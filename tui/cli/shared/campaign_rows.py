@@ -12,7 +12,7 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import PastResult
 from backends.results.render import Column
-from tui.campaign_words import FIGURES, figure_words, state_words
+from tui.campaign_words import FIGURES, ended, figure_words, state_words
 from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -67,7 +67,7 @@ def campaign_rows(
         row: list[str | Said] = [
             Said(campaign.called, Tone.NAME, below=_directory(campaign)),
             Said(state_words(campaign), _campaign_tone(campaign)),
-            f"{campaign.done}/{campaign.total}",
+            f"{ended(campaign)}/{campaign.total}",
             *(() if figures is None else figure_words(figures[number])),
             _begun(campaign),
             campaign.measures,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from backends.hosts.first_inventory import devices_text
 from backends.hosts.host_facts import AWAY, Gpu, HostFacts, HostSnapshot, HostState
@@ -64,6 +65,8 @@ def host_rows(snapshots: Sequence[HostSnapshot], *, wide: bool = False) -> Rows:
 def print_hosts(snapshots: Sequence[HostSnapshot], *, wide: bool) -> None:
     """On stdout."""
     print_rows(host_rows(snapshots, wide=wide))
+    if said := as_of(snapshots):
+        print(f"\n{said}")
     if not wide:
         return
     terminal = sys.stdout.isatty()
@@ -71,6 +74,16 @@ def print_hosts(snapshots: Sequence[HostSnapshot], *, wide: bool) -> None:
         if snapshot.facts is not None:
             print()
             _print_host(snapshot, snapshot.facts, terminal=terminal)
+
+
+def as_of(snapshots: Sequence[HostSnapshot]) -> str:
+    """``as of 06:12:31 UTC``, ``as of 06:12:31 to 06:12:40 UTC``: when they were looked at; empty
+    where none was."""
+    times = [snapshot.probed_at for snapshot in snapshots if snapshot.probed_at]
+    if not times:
+        return ""
+    clock = [f"{datetime.fromtimestamp(t, UTC):%H:%M:%S}" for t in (min(times), max(times))]
+    return f"as of {' to '.join(dict.fromkeys(clock))} UTC"
 
 
 def _row(snapshot: HostSnapshot, *, queue: bool, wide: bool) -> list[str | Said]:

@@ -15,7 +15,7 @@ from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.selection_options import asked
-from tui.plan_words import plan_totals
+from tui.plan_words import plan_totals, unjudged_gpus
 
 
 async def make_plan(
@@ -96,5 +96,5 @@ def say_left_out(made: Plan) -> None:
 
 def say_summary(made: Plan) -> None:
     say_folded(plan_totals(made))
-    for remark in plan_remarks(made):
+    for remark in filter(None, (*plan_remarks(made), unjudged_gpus(made))):
         say_folded(f"note: {remark}")

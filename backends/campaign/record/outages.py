@@ -1,0 +1,126 @@
+"""When hosts were out of reach of the runs on them, and what became of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
+from backends.transports.transport import Problem
+from profiles.counted import counted
+from profiles.durations import format_duration
+
+MOST_KEPT = 20
+"""The latest; of those before their number alone is known."""
+MOST_NAMED = 3
+"""Runs of an outage that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """``lost``: runs that have lost the host and not found it again; ``runs``: all that had. Times
+    are in seconds since the epoch; ``until``: None while it lasts. ``back``: the host was, by
+    ``until``; else all its runs had ended, and nobody knows."""
+
+    host: str
+    since: float
+    reason: str
+    runs: tuple[str, ...]
+    lost: frozenset[str]
+    until: float | None = None
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outages:
+    """``earlier``: how many there were before those that are kept."""
+
+    kept: tuple[Outage, ...] = ()
+    earlier: int = 0
+
+
+NO_OUTAGES = Outages()
+
+
+def outages_after(outages: Outages, before: RunRecord, after: RunRecord, t: float) -> Outages:
+    """With what became of a run's contact to its hosts, ``t`` in seconds since the epoch."""
+    if before.lost_hosts == after.lost_hosts:
+        return outages
+    run_id, kept = after.run_id, [*outages.kept]
+    for host in {*before.lost_hosts} - {*after.lost_hosts}:
+        if (at := _open(kept, host)) is not None:
+            kept[at] = _found_again(kept[at], run_id, t, back=after.state.active)
+    for host in {*after.lost_hosts} - {*before.lost_hosts}:
+        since, reason = after.lost_hosts[host]
+        if reason == Problem.JOB_ENDS:
+            continue
+        if (at := _open(kept, host)) is None:
+            kept.append(Outage(host, since, reason, (run_id,), frozenset({run_id})))
+        else:
+            runs = tuple(dict.fromkeys((*kept[at].runs, run_id)))
+            kept[at] = replace(kept[at], runs=runs, lost=kept[at].lost | {run_id})
+    return Outages(tuple(kept[-MOST_KEPT:]), outages.earlier + max(0, len(kept) - MOST_KEPT))
+
+
+def _open(outages: Sequence[Outage], host: str) -> int | None:
+    return next((n for n, o in enumerate(outages) if o.host == host and o.until is None), None)
+
+
+def _found_again(outage: Outage, run_id: str, t: float, *, back: bool) -> Outage:
+    if run_id not in outage.lost:
+        return outage
+    lost, back = outage.lost - {run_id}, outage.back or back
+    return replace(outage, lost=lost, back=back, until=None if lost else t)
+
+
+def outage_notes(outages: Outages, runs: Mapping[str, RunRecord]) -> list[tuple[float, str, str]]:
+    """(When it was over or began, level, text) of each, the oldest first."""
+    notes = [(o.until or o.since, _level(o, runs), outage_text(o, runs)) for o in outages.kept]
+    if outages.earlier:
+        first = outages.kept[0].since
+        said = f"{counted(outages.earlier, 'outage')} of hosts before that, which are not listed"
+        notes.insert(0, (first, "warn", said))
+    return sorted(notes, key=lambda note: note[0])
+
+
+def _level(outage: Outage, runs: Mapping[str, RunRecord]) -> str:
+    failed = any(runs[run].state is RunState.FAILED for run in outage.runs if run in runs)
+    return "info" if outage.back and not failed else "warn"
+
+
+def outage_text(outage: Outage, runs: Mapping[str, RunRecord]) -> str:
+    """``node2 was out of reach from 2026-11-28 06:12:31 to 06:14:02 UTC (1m31s; refused): cpu-smoke
+    1n2g #1 went on, and succeeded``"""
+    reason = f"; {outage.reason}" if outage.reason else ""
+    if outage.until is None:
+        when = f"is out of reach since {_clock(outage.since)} UTC{reason}"
+    else:
+        lasted = format_duration(max(0.0, outage.until - outage.since))
+        ends = "to" if outage.back else "until its runs had ended,"
+        until = _clock(outage.until)
+        if until[:10] == _clock(outage.since)[:10]:
+            until = until[11:]
+        when = f"was out of reach from {_clock(outage.since)} {ends} {until} UTC"
+        when += f" ({lasted}{reason})"
+    known = [runs[run_id] for run_id in outage.runs if run_id in runs]
+    told = [_became(run, outage) for run in known[:MOST_NAMED]]
+    if more := len(known) - len(told):
+        told.append(f"{counted(more, 'more run')} at work there")
+    return f"{outage.host} {when}: {'; '.join(told)}" if told else f"{outage.host} {when}"
+
+
+def _clock(t: float) -> str:
+    return f"{datetime.fromtimestamp(t, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _became(run: RunRecord, outage: Outage) -> str:
+    named = f"{run.profile} {run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
+    if run.attempt > 1:
+        named += f" attempt {run.attempt}"
+    if not run.state.ended:
+        return f"{named} goes on" if outage.back else f"{named} is at work there"
+    if run.state is RunState.FAILED:
+        return f"{named} failed: {run.reason}" if run.reason else f"{named} failed"
+    return f"{named} {'went on, and ' * outage.back}{run.state}"

@@ -1,0 +1,67 @@
+"""Why a change of figures is not that of what was changed: such a verdict has another word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import product
+
+from backends.hosts.fingerprint import devices_of, is_unknown, several
+from backends.results.case_result import CaseResult
+from backends.results.findings import Grade
+
+FASTER, SLOWER = "faster", "slower"
+
+
+class Doubt(StrEnum):
+    """What else may be why one figure is faster than the other."""
+
+    GRADE = "grade"  # one of them is a number, no more
+    HOSTS = "hosts"  # none of one side was on the other
+    DEVICES = "devices"  # of another model
+    ENVIRONMENT = "environment"  # the same hosts and devices, as far as that is known
+
+
+_UNJUDGED = {
+    Doubt.GRADE: "grade D",
+    Doubt.HOSTS: "other hosts",
+    Doubt.DEVICES: "other devices",
+}
+
+
+def doubts_between(ours: CaseResult, theirs: CaseResult) -> Iterable[Doubt]:
+    """What their environments and grades give; who knows of the hosts adds these."""
+    if Grade.D in (ours.grade, theirs.grade):
+        yield Doubt.GRADE
+    if other := environment_doubt(ours.fingerprints, theirs.fingerprints):
+        yield other
+
+
+def environment_doubt(ours: frozenset[str], theirs: frozenset[str]) -> Doubt | None:
+    """Whether devices, or else anything of the environments, are known to differ."""
+    if ours == theirs:
+        return None
+    pairs = [pair for pair in product(ours, theirs) if several(pair)]
+    devices = (tuple(map(devices_of, pair)) for pair in pairs)
+    if any(one != other and not (is_unknown(one) or is_unknown(other)) for one, other in devices):
+        return Doubt.DEVICES
+    return Doubt.ENVIRONMENT if pairs else None
+
+
+def in_order(doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:
+    found = {*doubts}
+    return tuple(doubt for doubt in Doubt if doubt in found)
+
+
+def unjudged(doubts: Iterable[Doubt]) -> str:
+    """``grade D, other hosts``: why the figures do not judge the change; empty where they do."""
+    return ", ".join(_UNJUDGED[doubt] for doubt in doubts if doubt in _UNJUDGED)
+
+
+def doubted_words(change: str, doubts: Iterable[Doubt], *, brief: bool = False) -> str:
+    """``faster, not judged: grade D``, or ``slower, in another environment``. ``brief``, where the
+    rest stands elsewhere: ``not judged``, ``slower``."""
+    why = unjudged(doubts)
+    if brief:
+        return "not judged" if why else change
+    return f"{change}, not judged: {why}" if why else f"{change}, in another environment"

@@ -1,0 +1,126 @@
+"""An outage of a host is told of its campaign, with what became of the runs there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.folder.artifacts import report_context
+from backends.campaign.record import events as ev
+from backends.campaign.record import journal
+from backends.campaign.record.codec import encode
+from backends.campaign.record.outages import MOST_KEPT
+from backends.campaign.record.state import CampaignState, fold
+from backends.campaign.record.status_view import take
+from tests.unit.campaign.strategies import HOSTS, journals, planned
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tui.cli import main
+
+A, B = "r-0001-a1", "r-0002-a1"
+NODE = HOSTS[0]
+T0 = 1795845600.0  # 2026-11-28 06:00:00 UTC
+
+
+def contact(run_id: str, t: float, *, lost: bool, host: str = NODE) -> ev.ContactChanged:
+    return ev.ContactChanged(t=T0 + t, run_id=run_id, host=host, lost=lost, reason="refused" * lost)
+
+
+def begun(*runs: str) -> list[ev.Event]:
+    events: list[ev.Event] = [ev.CampaignCreated(t=T0, campaign="c")]
+    for run_id in runs:
+        events += [
+            replace(planned(run_id), t=T0),
+            replace(assigned(run_id), t=T0),
+            ev.RunLaunched(t=T0, run_id=run_id),
+        ]
+    return events
+
+
+def failed(run_id: str, t: float) -> ev.RunFailed:
+    return ev.RunFailed(t=T0 + t, run_id=run_id, reason=f"{NODE} is out of reach")
+
+
+def told(state: CampaignState) -> list[str]:
+    return [text for _, _, text in state.notes_of_outages]
+
+
+def test_it_says_which_host_from_when_to_when_and_what_became_of_its_runs():
+    events = [
+        *begun(A, B),
+        contact(A, 10, lost=True),
+        contact(B, 12, lost=True),
+        contact(A, 100, lost=False),
+        contact(B, 101, lost=False),
+        replace(succeeded(A), t=T0 + 200),
+        failed(B, 210),
+    ]
+    assert told(fold(events)) == [
+        f"{NODE} was out of reach from 2026-11-28 06:00:10 to 06:01:41 UTC (1m31s; refused): "
+        "p 2n1g b32 amp xla=true #1 went on, and succeeded; "
+        f"p 2n1g b32 amp xla=true #2 failed: {NODE} is out of reach"
+    ]
+    (open_one,) = told(fold(events[:-4]))
+    assert open_one.startswith(f"{NODE} is out of reach since 2026-11-28 06:00:10 UTC; refused: ")
+
+
+def test_whether_it_came_back_is_not_claimed_of_a_host_whose_runs_had_ended():
+    events = [*begun(A), contact(A, 10, lost=True), failed(A, 70)]
+    (said,) = told(fold(events))
+    assert "until its runs had ended, 06:01:10 UTC (1m00s; refused): " in said
+    assert "went on" not in said
+
+
+@given(st.integers(0, 70), st.sampled_from([1, 2]))
+def test_each_has_one_note_and_of_hundreds_the_latest_are_told(times: int, hosts: int):
+    events = begun(A)
+    for n in range(times):
+        for host in HOSTS[:hosts]:
+            events += [contact(A, 10 * n, lost=True, host=host)]
+            events += [contact(A, 10 * n + 5, lost=False, host=host)]
+    state = fold(events)
+    n = times * hosts
+    notes = state.notes_of_outages
+    assert len(notes) == (n if n <= MOST_KEPT else MOST_KEPT + 1)
+    assert [t for t, _, _ in notes] == sorted(t for t, _, _ in notes)
+    if n > MOST_KEPT:
+        assert notes[0][2].startswith(f"{n - MOST_KEPT} outage")
+
+
+@given(journals)
+def test_no_journal_breaks_them_and_open_ones_are_those_of_its_runs(events):
+    state = fold(events)
+    lost = {(run.run_id, host) for run in state.runs.values() for host in run.lost_hosts}
+    there = {
+        (run, outage.host)
+        for outage in state.outages.kept
+        if outage.until is None
+        for run in outage.lost
+    }
+    assert there == lost
+    assert len(told(state)) >= len(state.outages.kept)
+
+
+@pytest.mark.parametrize("how", ["report", "notes", "json"])
+def test_it_is_in_report_on_n_and_in_json(
+    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+):
+    events = [*begun(A), contact(A, 10, lost=True), contact(A, 100, lost=False)]
+    events += [replace(succeeded(A), t=T0 + 200), ev.CampaignFinished(t=T0 + 201)]
+    campaign = tmp_path / "c"
+    campaign.mkdir()
+    (campaign / journal.FILE_NAME).write_bytes(b"".join(map(encode, events)))
+    (said,) = told(state := fold(events))
+    if how == "report":
+        assert f"{said}." in report_context(state, campaign).notes
+    elif how == "notes":
+        snapshot = take(state, campaign, now=T0 + 300)
+        assert said in [text for _, _, text in snapshot.notes]
+    else:
+        assert main(["status", str(campaign), "--json"]) == 0
+        notes = json.loads(capsys.readouterr().out)["notes"]
+        assert notes == [{"t": T0 + 100, "level": "info", "text": said}]
