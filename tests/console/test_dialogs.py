@@ -13,6 +13,7 @@ from tests.console.fakes import FakeFinding, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.screens.dialogs import Pages, Reading
+from tui.screens.dry_run import Commands
 
 SIZES = [(80, 24), (120, 40), (200, 60), (44, 12)]
 
@@ -60,3 +61,21 @@ async def test_help_over_a_start_that_is_stopped_says_which_keys_do_nothing_now(
         assert "start the campaign · not now: preflight says stop" in helped
         assert "start without the stopped hosts · not now" in helped
         assert "start although preflight says stop · not now" not in helped
+
+
+@pytest.mark.parametrize("size", SIZES[:3])
+async def test_a_dry_run_says_how_many_lines_are_below(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("d")
+        await settled(app)
+        area = app.screen.query_one(Commands)
+        for key in ("j", "pagedown", "G", "g"):
+            await pilot.press(key)
+            await settled(app)
+            seen = area.scroll_offset.y + area.size.height
+            assert below(app) == area.wrapped_document.height - seen
+            if key == "G":
+                assert below(app) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -16,6 +16,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.geometry import Size
 from textual.notifications import Notifications
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -123,8 +124,8 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         """The title, and how much of the text is below what is seen of it."""
         heading = self.heading
         title = heading.copy() if isinstance(heading, Text) else Text(plain(heading))
-        pages = self.query_one_optional(Pages)
-        hint = out_of_sight(pages, "Tab") if pages is not None else ""
+        long = next((one for one in self.walk_children(Widget) if isinstance(one, Long)), None)
+        hint = out_of_sight(long, "Tab") if long is not None else ""
         if not hint:
             return title
         title.truncate(max(LEAST_TITLE, width - cell_len(BETWEEN + hint)), overflow="ellipsis")
@@ -344,8 +345,14 @@ class Prompt(Dialog[str]):
         self.finish(value)
 
 
-class Pages(VerticalScroll):
-    """Text longer than the box."""
+if TYPE_CHECKING:
+    _Scrolled = Widget
+else:
+    _Scrolled = object  # beside a widget's own class: a widget has the style of its first base
+
+
+class Long(_Scrolled):
+    """What may be longer than the box, whose frame says so."""
 
     PANEL = "scroll"
     BINDINGS = bindings("scroll")
@@ -361,6 +368,10 @@ class Pages(VerticalScroll):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         self.screen.refresh_bindings()
+
+
+class Pages(Long, VerticalScroll):
+    """Text longer than the box."""
 
 
 class Reading(Dialog[None]):

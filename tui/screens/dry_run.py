@@ -17,7 +17,7 @@ from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
 from tui.plan_words import plan_totals, stand_in_lines
-from tui.screens.dialogs import WIDEST, Dialog, Prompt
+from tui.screens.dialogs import WIDEST, Dialog, Long, Prompt
 from tui.text import plain
 from tui.timeline_text import timeline_lines
 
@@ -54,10 +54,9 @@ def dry_run_text(
     return "\n".join(lines).rstrip() + "\n"
 
 
-class Commands(TextArea, inherit_bindings=False):
+class Commands(Long, TextArea, inherit_bindings=False):
     """Text to scroll; marked with the mouse, copied as a whole."""
 
-    PANEL = "scroll"
     BINDINGS = bindings("scroll")
 
 
