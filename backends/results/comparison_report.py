@@ -1,13 +1,10 @@
-"""A comparison in words: a table, markdown, JSON, and JUnit XML for continuous integration."""
+"""A comparison in words: a table and markdown; for programs: :mod:`.comparison_files`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING
 
 from backends import version
 from backends.hosts.fingerprint import apart, joined, not_known
@@ -16,19 +13,17 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, value_text
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
-from backends.results.escaping import md_text, one_line
+from backends.results.escaping import md_text
 from backends.results.findings import Concern
 from backends.results.grade import rules_of
 from backends.results.grade_words import rules_text
-from backends.results.junit_document import junit_document
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
 from backends.results.provenance import provenance
 from backends.results.ratios import Method
 from backends.results.recipes import not_recorded, recipe_words
-from backends.results.render import Column, Table, render_csv, render_markdown
-from backends.results.statistics import low_high
+from backends.results.render import Column, Table, render_markdown
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
 from backends.results.verdict_doubts import unjudged
@@ -38,7 +33,7 @@ if TYPE_CHECKING:
     from profiles.format.case_labels import CaseLabels
 
 
-_SIDES = ("baseline", "candidate")
+SIDES = ("baseline", "candidate")
 _WELCH = (
     "ratio: of the two medians; w: Welch's interval, of the ratio of the geometric means, which "
     "'why' tells as a change, and which need not lie around the ratio; that of the medians has an "
@@ -78,7 +73,7 @@ def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
                 side[key] = own
     return tuple(
         f"{side.capitalize()}: {provenance(cases.values(), version(), name=name)}"
-        for side, name, cases in zip(_SIDES, comparison.called, sides, strict=True)
+        for side, name, cases in zip(SIDES, comparison.called, sides, strict=True)
     )
 
 
@@ -114,7 +109,7 @@ def _other_machines(comparison: Comparison) -> list[str]:
     alike = not comparison.environments and not _not_known(comparison)
     besides = "; what is recorded of software and GPU settings is alike" * alike
     said = [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
-    for side, machines in zip(_SIDES, comparison.machines, strict=True):
+    for side, machines in zip(SIDES, comparison.machines, strict=True):
         if machines and machines.by_names:
             names = ", ".join(map(fold_nodeset, machines.by_names))
             said.append(f"One machine has several names in the {side}, and counts once: {names}.")
@@ -134,7 +129,7 @@ def _not_known(comparison: Comparison) -> list[str]:
     some = "Not known of the {side}'s environment: {keys}."
     return [
         (some if text else whole).format(side=side, keys=", ".join(keys))
-        for side, text, keys in zip(_SIDES, texts, not_known(texts), strict=True)
+        for side, text, keys in zip(SIDES, texts, not_known(texts), strict=True)
         if keys
     ]
 
@@ -143,7 +138,7 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
     """What else than the environments may show in the ratios."""
     before = [
         f"The {side} is unfinished: {told[0]} of {counted(told[1], 'run')} ended."
-        for side, told in zip(_SIDES, comparison.unfinished, strict=True)
+        for side, told in zip(SIDES, comparison.unfinished, strict=True)
         if told is not None
     ]
     if n := comparison.same_runs:
@@ -153,7 +148,7 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
             f"Not the same cases are compared: {differing_words(found)}. "
             "All other parameters are the same."
         )
-    if _simulated(comparison):
+    if is_simulated(comparison):
         before.append(EN.simulated)
     before += [*recipe_words(comparison.unlike), *_no_recipe(comparison), *_other_rules(comparison)]
     both = [case for case in comparison.cases if case.baseline and case.candidate]
@@ -168,7 +163,7 @@ def _no_recipe(comparison: Comparison) -> list[str]:
     """Of runs that this program started; an import says by itself what it is."""
     lacking = [
         f"the {side}"
-        for side, known in zip(_SIDES, comparison.recorded, strict=True)
+        for side, known in zip(SIDES, comparison.recorded, strict=True)
         if not known and any(_ran_here(getattr(case, side)) for case in comparison.cases)
     ]
     return not_recorded(lacking)
@@ -226,7 +221,7 @@ def _of_all(comparison: Comparison) -> str:
 def _assumed(comparison: Comparison) -> list[str]:
     """Whose profile did not have which parameters yet."""
     return [
-        f"{_SIDES[assumed.campaign].capitalize()}: {assumed.profile} had no such parameter yet, "
+        f"{SIDES[assumed.campaign].capitalize()}: {assumed.profile} had no such parameter yet, "
         f"so its default is taken: {parameters_text(dict(assumed.parameters))}."
         for assumed in comparison.assumed
     ]
@@ -353,7 +348,7 @@ def _by_medians(case: ComparedCase) -> str:
     return f"; the interval of the ratio of medians ({low} to {high}) would say: {case.by_medians}"
 
 
-def _simulated(comparison: Comparison) -> bool:
+def is_simulated(comparison: Comparison) -> bool:
     return any(side.simulated for case in comparison.cases for side in _sides(case))
 
 
@@ -368,7 +363,7 @@ def _sides(case: ComparedCase) -> Iterable[CaseResult]:
 def _side(case: CaseResult | None) -> tuple[str, str]:
     if case is None:
         return NOTHING, NOTHING
-    return fixed(_median(case)), count_cell(case)
+    return fixed(median_of(case)), count_cell(case)
 
 
 def _grades(case: ComparedCase) -> str:
@@ -377,7 +372,7 @@ def _grades(case: ComparedCase) -> str:
     return " → ".join(side.grade if side and side.grade else NOTHING for side in sides)
 
 
-def _median(case: CaseResult | None) -> float | None:
+def median_of(case: CaseResult | None) -> float | None:
     return case.spread.median if case and case.spread else None
 
 
@@ -388,150 +383,3 @@ def _names(cases: Iterable[ComparedCase], labels: CaseLabels) -> str:
         named = f"{case.profile} {compared_label(case, labels)}"
         told.append(f"{named} (not judged: {why})" if why else named)
     return ", ".join(told)
-
-
-def _name(case: ComparedCase) -> str:
-    """For programs: the same whatever else is compared."""
-    return " ".join(filter(None, [case.profile, case.case, parameters_compared(case)]))
-
-
-def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
-    """The keys are a contract with other programs: docs/reports.md lists them."""
-    return {
-        "threshold": comparison.threshold,
-        "baseline_campaign": comparison.names[0] or None,
-        "candidate_campaign": comparison.names[1] or None,
-        "baseline_path": _path(comparison.paths[0]),
-        "candidate_path": _path(comparison.paths[1]),
-        "baseline_settings": [dict(one) for one in comparison.settings[0]],
-        "candidate_settings": [dict(one) for one in comparison.settings[1]],
-        "across": list(comparison.across),
-        "simulated": _simulated(comparison),
-        "regressions": len(comparison.regressions),
-        "inconclusive": len(comparison.of(Verdict.INCONCLUSIVE)),
-        "decisive": [_name(case) for case in comparison.decisive],
-        "environments": [
-            {"baseline": ours, "candidate": theirs} for ours, theirs in comparison.environments
-        ],
-        "notes": list(comparison_words(comparison)[0]),
-        "unlike": [asdict(unlike) for unlike in comparison.unlike],
-        "assumed": [
-            {
-                "side": _SIDES[assumed.campaign],
-                "profile": assumed.profile,
-                "parameters": dict(assumed.parameters),
-            }
-            for assumed in comparison.assumed
-        ],
-        "cases": [
-            {
-                "profile": case.profile,
-                "case": case.case,
-                "parameters": dict(case.parameters),
-                "differs": dict(case.differs),
-                "unit": case.unit,
-                "baseline": _median(case.baseline),
-                "candidate": _median(case.candidate),
-                "ratio": case.ratio,
-                "ratio_interval": low_high(case.interval),
-                "ratio_method": str(case.interval.method) if case.interval else None,
-                "estimate": case.evidence.ratio if case.evidence else None,
-                "estimate_interval": low_high(case.evidence.interval() if case.evidence else None),
-                "verdict": str(_json_verdict(case)),
-                "doubts": [str(doubt) for doubt in case.doubts],
-                "reason": reason(case, comparison.threshold),
-                "repeats_needed": case.repeats_needed,
-                **_trust("baseline", case.baseline),
-                **_trust("candidate", case.candidate),
-            }
-            for case in comparison.cases
-        ],
-    }
-
-
-def _trust(name: str, side: CaseResult | None) -> dict[str, Any]:  # JSON
-    """How far a side's figure can be trusted; null and nothing where it has none."""
-    return {
-        f"{name}_grade": str(side.grade) if side and side.grade else None,
-        f"{name}_flags": [str(concern) for concern in side.concerns] if side else [],
-    }
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())
-
-
-def _json_verdict(case: ComparedCase) -> Verdict:
-    """One of the five that programs know; which two models they are is in the reason."""
-    other = case.verdict is Verdict.DIFFERENT_MODEL
-    return Verdict.INSUFFICIENT if other else case.verdict
-
-
-def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
-    """A row per case with every digit, and of which two campaigns it is."""
-    names = ("unit", "baseline", "candidate", "ratio")
-    last = ("verdict", "doubts", "reason", "repeats_needed")
-    headings = (
-        *("baseline_campaign", "candidate_campaign", "profile", "case", "parameters", *names),
-        *("ratio_low", "ratio_high", "ratio_method"),
-        *("estimate", "estimate_low", "estimate_high", *last),
-        *(f"{side}_{name}" for side in _SIDES for name in ("grade", "flags")),
-    )
-    rows = []
-    for comparison in comparisons:
-        documents = comparison_document(comparison)["cases"]
-        for case, told in zip(comparison.cases, documents, strict=True):
-            values = (
-                *(told[name] for name in names),
-                *(told["ratio_interval"] or (None, None)),
-                told["ratio_method"],
-                told["estimate"],
-                *(told["estimate_interval"] or (None, None)),
-                *(told[name] for name in last),
-                *(told[name] for side in _SIDES for name in (f"{side}_grade", f"{side}_flags")),
-            )
-            first = (*comparison.names, case.profile, case.case, parameters_compared(case))
-            rows.append((*first, *map(_csv_text, values)))
-    return render_csv([Table("", tuple(map(Column, headings)), tuple(rows))])
-
-
-def _csv_text(value: object) -> str:
-    if isinstance(value, list):
-        return ";".join(value)
-    return "" if value is None else str(value)
-
-
-def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
-    """JUnit XML as CI servers read it: a test per case, failed where the exit code rests on it.
-
-    What is not decided, and a regression that may be chance among so many cases, is skipped with
-    its reason: it must not turn a pipeline red that ``compare`` leaves green.
-    """
-    failing = comparison.fails(strict=strict)
-    undecided = [
-        case
-        for case in comparison.cases
-        if case not in failing and case.verdict not in (Verdict.SAME, Verdict.IMPROVEMENT)
-    ]
-    suite = ET.Element(
-        "testsuite",
-        name="dlperf-tui compare" + " SIMULATED" * _simulated(comparison),
-        tests=str(len(comparison.cases)),
-        failures=str(len(failing)),
-        errors="0",
-        skipped=str(len(undecided)),
-    )
-    for case in comparison.cases:
-        name = " ".join(filter(None, [case.case, parameters_compared(case)]))
-        test = ET.SubElement(
-            suite, "testcase", classname=one_line(case.profile), name=one_line(name)
-        )
-        said = one_line(f"{case.words}: {reason(case, comparison.threshold)}")
-        if case in failing:
-            ET.SubElement(test, "failure", message=said, type=str(case.verdict)).text = said
-        elif case in undecided:
-            ET.SubElement(test, "skipped", message=said)
-        else:
-            ET.SubElement(test, "system-out").text = said
-    before, after = comparison_words(comparison)
-    return junit_document(suite, (*before, *after))

@@ -24,7 +24,8 @@ from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
 from backends.hosts.fingerprint import fingerprint_text
 from backends.results.comparison import Verdict, compare
-from backends.results.comparison_report import comparison_document, comparison_markdown, reason
+from backends.results.comparison_files import comparison_document
+from backends.results.comparison_report import comparison_markdown, reason
 from profiles.errors import DlperfError
 from tests.console.conftest import (
     HUGE,

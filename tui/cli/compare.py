@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 from backends.results.comparison import Comparison
+from backends.results.comparison_files import comparison_document, comparison_junit
 from backends.results.comparison_report import (
-    comparison_document,
     comparison_footer,
-    comparison_junit,
     comparison_markdown,
     comparison_table,
     comparison_words,

@@ -7,11 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from backends.results.comparison import Comparison
-from backends.results.comparison_report import (
-    comparison_document,
-    comparison_markdown,
-    comparisons_csv,
-)
+from backends.results.comparison_files import comparison_document, comparisons_csv
+from backends.results.comparison_report import comparison_markdown
 from tui.screens.named_file import format_of
 from tui.side_by_side import Against, SideBySide
 

@@ -13,11 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.results.comparison import compare
-from backends.results.comparison_report import (
-    comparison_document,
-    comparison_footer,
-    comparison_markdown,
-)
+from backends.results.comparison_files import comparison_document
+from backends.results.comparison_report import comparison_footer, comparison_markdown
 from backends.results.paired_cases import (
     Key,
     NoCommonCaseError,

@@ -7,11 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from backends.results.comparison import compare
-from backends.results.comparison_report import (
-    comparison_document,
-    comparison_table,
-    comparison_words,
-)
+from backends.results.comparison_files import comparison_document
+from backends.results.comparison_report import comparison_table, comparison_words
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from tui.screens.result_text import labels_of

@@ -14,7 +14,7 @@ from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.run_results import run_results
 from backends.results.case_result import CaseResult
 from backends.results.comparison import compare
-from backends.results.comparison_report import comparison_document, comparisons_csv
+from backends.results.comparison_files import comparison_document, comparisons_csv
 from backends.results.findings import Concern, Finding, Grade, gravest_first
 from backends.results.grade_words import found_lines, grade_reasons
 from backends.results.summary import Group, summarise

@@ -13,7 +13,7 @@ from backends.hangs.diagnosis import Diagnosis, Finding, Lacking, Suspect
 from backends.hangs.slow_rank import SlowRank
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile
 from backends.results.comparison import Verdict, compare
-from backends.results.comparison_report import comparison_document
+from backends.results.comparison_files import comparison_document
 from backends.results.entered_figures import import_figures
 from backends.results.findings import Concern, Grade
 from backends.results.grade import (

@@ -23,9 +23,8 @@ from backends.results.comparison import (
     p_slower,
     repeats_needed,
 )
+from backends.results.comparison_files import comparison_document, comparison_junit
 from backends.results.comparison_report import (
-    comparison_document,
-    comparison_junit,
     comparison_markdown,
     comparison_table,
     comparison_words,

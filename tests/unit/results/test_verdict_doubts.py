@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 
 from backends.hosts.machines import Machines
 from backends.results.comparison import compare
-from backends.results.comparison_report import (
-    comparison_document,
-    comparison_junit,
-    comparison_table,
-    comparison_words,
-    comparisons_csv,
-)
+from backends.results.comparison_files import comparison_document, comparison_junit, comparisons_csv
+from backends.results.comparison_report import comparison_table, comparison_words
 from backends.results.history import history
 from backends.results.history_json import history_document
 from backends.results.history_report import history_tables, history_words
