@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from rich.text import Text
 
-from tests.console.conftest import console, screen_text, settled
+from tests.console.conftest import console, screen_text, settled, until
 from tests.console.fakes import FakeFinding, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
@@ -79,3 +79,22 @@ async def test_a_dry_run_says_how_many_lines_are_below(
             assert below(app) == area.wrapped_document.height - seen
             if key == "G":
                 assert below(app) == 0
+
+
+@pytest.mark.parametrize("keys", ["G", "gGG", "jjG"])
+@pytest.mark.parametrize("leave", ["escape", "q"])
+async def test_a_dialog_that_is_closed_while_it_scrolls_takes_nothing_with_it(
+    workspace: FakeWorkspace, keys: str, leave: str
+) -> None:
+    async with console(workspace, (80, 24)) as (app, pilot):
+        for page in "1234":
+            await pilot.press(page, "question_mark")
+            await settled(app)
+            pages = app.screen.query_one(Pages)
+            for key in keys:
+                await pilot.press(key)
+            await pilot.press(leave)
+            await until(pilot, lambda: not pages.is_attached)  # noqa: B023
+            pages.scroll_y = 1  # as the animation of the scroll does once more
+            await settled(app)
+            assert app.is_running

@@ -362,12 +362,16 @@ class Long(_Scrolled):
     ) -> bool:
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         if changed:  # how much is out of sight is known then
-            self.screen.call_next(self.screen.refresh_bindings)
+            self.call_next(self._tell_frame)
         return changed
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self.screen.refresh_bindings()
+        self._tell_frame()
+
+    def _tell_frame(self) -> None:
+        if self.is_attached:  # a scroll that goes on outlives its dialog
+            self.screen.refresh_bindings()
 
 
 class Pages(Long, VerticalScroll):
