@@ -457,6 +457,15 @@ class DlperfApp(App[str]):
 
         self.run_worker(leave_unseen(self.session, self._leave), exclusive=True, group="campaigns")
 
+    @property
+    def fault(self) -> Exception | None:
+        """The error that nobody dealt with, by which it ended."""
+        return self._exception
+
+    def _fatal_error(self) -> None:
+        """Without a traceback over the terminal: it quotes variables, and what was typed."""
+        self._close_messages_no_wait()
+
     async def _leave(self, message: str) -> None:
         await self.session.close()
         self.exit(message)

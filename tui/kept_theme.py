@@ -6,11 +6,15 @@ import contextlib
 from pathlib import Path
 
 
-def default_file() -> Path:
-    """``$XDG_STATE_HOME/dlperf-tui/theme``, by default below ``~/.local/state``."""
+def state_dir() -> Path:
+    """``$XDG_STATE_HOME/dlperf-tui``, by default below ``~/.local/state``."""
     from platformdirs.unix import Unix  # noqa: PLC0415 (the XDG rule on every system)
 
-    return Unix("dlperf-tui").user_state_path / "theme"
+    return Unix("dlperf-tui").user_state_path
+
+
+def default_file() -> Path:
+    return state_dir() / "theme"
 
 
 def kept_theme(file: Path | None) -> str:

@@ -50,6 +50,7 @@ def open_console(
     check_terminal(instead)
     with imports_left_out():
         from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
+        from tui.console_fault import run_to_end  # noqa: PLC0415
         from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415
 
     async def sit() -> str | None:
@@ -60,7 +61,7 @@ def open_console(
             prompter=prompter,
             theme_file=default_file(),
         )
-        return await app.run_async()
+        return await run_to_end(app)
 
     if told := asyncio.run(sit()):
         print(told)

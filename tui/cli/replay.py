@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import shlex
 
 from profiles.cleantext import clean_text
@@ -43,9 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
         with imports_left_out():
             # As the app: Textual takes a quarter of a second.
             from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415
+            from tui.console_fault import run_to_end  # noqa: PLC0415
             from tui.replaying import ReplayApp  # noqa: PLC0415
 
         replayed = ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir)
         app = ReplayApp(replayed, default_file())
-    app.run()
+    asyncio.run(run_to_end(app))
     return OK
