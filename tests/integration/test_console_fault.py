@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,11 @@ class Console:
         self.look()
         return self.process.wait(1)
 
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._fd)
+
     @property
     def left(self) -> str:
         """What stands on the normal screen when the console has gone."""
@@ -97,8 +103,16 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_the_exit_code_and_one_line_say_so_and_a_file_has_the_rest(home: Path) -> None:
-    console = Console(home, "--campaigns", str(home / "campaigns"))
+@pytest.fixture
+def console(home: Path) -> Iterator[Console]:
+    opened = Console(home, "--campaigns", str(home / "campaigns"))
+    yield opened
+    opened.close()
+
+
+def test_the_exit_code_and_one_line_say_so_and_a_file_has_the_rest(
+    console: Console, home: Path
+) -> None:
     console.shows(b"Hosts")
     assert console.breaks() == 1
     [line] = [line for line in console.left.splitlines() if "fault of its own" in line]
@@ -113,9 +127,8 @@ def test_the_exit_code_and_one_line_say_so_and_a_file_has_the_rest(home: Path) -
     assert "in broken" in report.read_text()
 
 
-def test_a_keeper_goes_on_with_what_was_at_work(home: Path) -> None:
+def test_a_keeper_goes_on_with_what_was_at_work(console: Console, home: Path) -> None:
     campaigns = home / "campaigns"
-    console = Console(home, "--campaigns", str(campaigns))
     console.shows(b"Hosts")
     console.type("2")
     console.shows(b"cpu-smoke")
