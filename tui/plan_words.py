@@ -172,11 +172,19 @@ def host_states(
     return {name: state for name, (state, _) in _standing(plan, snapshots, findings).items()}
 
 
+OF_NOW_S = 30.0
+"""What a host said before that it said some time ago."""
+
+
 def unfit_lines(
-    plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None = None
+    plan: Plan,
+    snapshots: Iterable[HostSnapshot],
+    findings: Sequence[Finding] | None = None,
+    now: float | None = None,
 ) -> list[str]:
     """Which hosts of the plan no run can go to now, and why, though it has runs there; and which
-    cases need more than the others. As :func:`host_states`; a queue knows better of its own."""
+    cases need more than the others. As :func:`host_states`; a queue knows better of its own.
+    ``now``: by which it is told how old that is; None: it was asked for this."""
     probed = [host for host in snapshots if not host.partitions and host.state not in _UNASKED]
     standing = _standing(plan, probed, findings)
     unfit: dict[str, list[str]] = {}
@@ -185,7 +193,13 @@ def unfit_lines(
             unfit.setdefault(why, []).append(name)
     if not unfit:
         return []
-    lines = [f"{fold_nodeset(names)} cannot be used now: {why}" for why, names in unfit.items()]
+    asked = {host.name: host.probed_at for host in probed}
+    lines = []
+    for why, names in unfit.items():
+        told = [at for name in names if (at := asked.get(name)) is not None]
+        age = now - min(told) if now is not None and told else 0.0
+        when = "now" if age < OF_NOW_S else f"as of {format_duration(age)} ago"
+        lines.append(f"{fold_nodeset(names)} cannot be used {when}: {why}")
     left = len(plan.hosts) - sum(map(len, unfit.values()))
     for nodes in sorted({case.case.nodes for case in plan.cases if case.case.nodes > left}):
         tags = dict.fromkeys(one.case.tag for one in plan.cases if one.case.nodes == nodes)

@@ -352,6 +352,16 @@ def test_a_plan_says_which_of_its_hosts_cannot_be_used_and_what_that_leaves_wait
     assert unfit_lines(plan, everywhere) == []
 
 
+@given(st.floats(0, 1e5), st.floats(0, 1e5))
+def test_a_plan_says_how_old_it_is_that_a_host_cannot_be_used(away_s: float, well_s: float) -> None:
+    plan = _plan(["node1", "node2"], "gpu")
+    well = replace(_host("node1", "well"), probed_at=1e6 - well_s)
+    away = replace(_host("node2", "away"), reason="connection refused", probed_at=1e6 - away_s)
+    (line, *_) = unfit_lines(plan, (well, away), now=1e6)
+    when = "now" if away_s < 30 else f"as of {format_duration(away_s)} ago"
+    assert line == f"node2 cannot be used {when}: connection refused"
+
+
 _BROKEN = "nvidia-smi says nothing"
 
 

@@ -67,7 +67,8 @@ class Starting:
             self._page.post_message(Problem(error))
             return
         answered = partial(self._after_dry_run, plan.selection)
-        unfit = unfit_lines(plan, self._session.hosts)
+        now = self._session.workspace.cluster.now()
+        unfit = unfit_lines(plan, self._session.hosts, now=now)
         self._page.app.push_screen(DryRunView(plan, runs, unfit), answered)
 
     def _after_dry_run(self, read: Selection, answer: str | None) -> None:
