@@ -87,6 +87,7 @@ class DlperfApp(App[str]):
         theme_file: Path | None = None,
     ) -> None:
         super().__init__(driver_class=Terminal)
+        self.animation_level = "none"  # each step of a scroll is a repaint over ssh
         if prompter is not None:
             prompter.attach(self)
         self.session = Session(workspace, readonly=readonly)

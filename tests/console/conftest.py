@@ -73,7 +73,6 @@ async def console(
 ) -> AsyncIterator[tuple[DlperfApp, Pilot[str]]]:
     """The app; on a fake cluster once the hosts have answered."""
     app = DlperfApp(workspace, readonly=readonly, prompter=prompter)
-    app.animation_level = "none"
     async with app.run_test(size=size, notifications=True):
         pilot = Operator(app)
         if isinstance(workspace, FakeWorkspace):

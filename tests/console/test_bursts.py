@@ -240,7 +240,6 @@ def focus_in_sight(app: DlperfApp) -> bool:
 
 async def open_console(workspace: WatchedWorkspace, *, campaign: bool) -> DlperfApp:
     app = DlperfApp(workspace)
-    app.animation_level = "none"
     workspace.app = app
     if campaign:
         controller = begin(app, workspace)

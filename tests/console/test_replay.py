@@ -54,7 +54,6 @@ async def replay(
     watch = Stopwatch()
     workspace = ReplayWorkspace(recorded, speed, monotonic=watch)
     app = ReplayApp(workspace)
-    app.animation_level = "none"
     async with app.run_test(size=size, notifications=True):
         pilot = Operator(app)
         await until(pilot, lambda: app.session.opened is not None and app.current_mode == "runs")

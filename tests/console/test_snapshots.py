@@ -60,7 +60,6 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeWorkspace:
 def console_of(workspace: FakeWorkspace, colours: str) -> DlperfApp:
     app = DlperfApp(workspace)
     app.theme = {"dark": DARK, "light": LIGHT}[colours].name
-    app.animation_level = "none"
     return app
 
 
