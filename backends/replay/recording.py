@@ -26,6 +26,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import FILE_NAME as LOCK
 from backends.campaign.record.state import RunRecord
+from backends.replay.unmerged import unmerged
 from profiles.errors import DlperfError
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
@@ -126,6 +127,8 @@ def read_recording(source: Path) -> Recording:
         for event in journal.read_events(source / journal.FILE_NAME)
         if _plays(event)
     ]
+    if state.simulated:
+        events = list(unmerged(events))
     lines, points, now, size = [], [], 0.0, 0
     for event in events:
         line = encode(event)
