@@ -106,6 +106,14 @@ async def test_the_degraded_host_is_shown_with_its_remedy(tmp_path: Path) -> Non
         assert "two NVLink quads" in shown  # of the report's matrix
 
 
+async def test_facts_of_a_host_are_as_old_as_its_runs_have_lived_meanwhile(tmp_path: Path) -> None:
+    async with demo(tmp_path, HUGE) as (app, pilot):
+        await pilot.press("1")
+        began = time.monotonic()
+        await until(app, lambda: shows(app, "as of 2m00s ago"))
+        assert time.monotonic() - began < 15.0, "of the hosts' time"
+
+
 async def test_a_campaign_goes_from_the_matrix_to_its_results_by_keys(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await pilot.press("2")
