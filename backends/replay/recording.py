@@ -86,6 +86,7 @@ class Recording:
     others: its other files, of which nobody knows when they came.
     turns: when runs began or ended, in order; seconds since the epoch.
     simulated: nothing in it was measured.
+    found: what preflight stopped or warned of, and it was started all the same.
     """
 
     source: Path
@@ -95,6 +96,7 @@ class Recording:
     others: tuple[str, ...]
     turns: tuple[float, ...]
     simulated: bool
+    found: tuple[str, ...] = ()
 
     @property
     def begin(self) -> float:
@@ -160,7 +162,8 @@ def read_recording(source: Path) -> Recording:
     begun = journal.beginning(source / journal.FILE_NAME)
     host = begun.host if begun is not None else ""
     turned = tuple(sorted(turns))
-    return Recording(source, host, b"".join(lines), tracks, others, turned, state.simulated)
+    found = (*state.overridden, *(text for text, _ in state.warned))
+    return Recording(source, host, b"".join(lines), tracks, others, turned, state.simulated, found)
 
 
 def _plays(event: ev.Event) -> bool:
