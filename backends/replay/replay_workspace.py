@@ -122,9 +122,7 @@ class ReplayWorkspace(Workspace):
         )
         host = clean_text(self._recording.host)
         self.cluster = RecordedCluster(
-            [
-                with_findings(one, self._recording.found) for one in recorded_hosts(source, begin)
-            ],
+            [with_findings(one, self._recording.found) for one in recorded_hosts(source, begin)],
             source / ENVIRONMENT,
             host,
             lambda: self.moment,
