@@ -166,8 +166,6 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
         reason=reason,
         facts=facts,
         # Of one that was recorded more is known than its facts tell.
-        concerns=host.concerns
-        if host.recorded
-        else concerns(judged, ours=ours, our_gpus=our_gpus),
+        concerns=host.concerns if host.recorded else concerns(judged, ours=ours, our_gpus=our_gpus),
         outdated=outdated,
     )
