@@ -145,7 +145,8 @@ PANELS: Mapping[str, Panel] = {
         "Hosts",
         "Each host of the inventory: whether it answers, what it has, and who uses it. The panel "
         "below shows the host under the cursor: what is wrong and how to mend it, its GPUs, how "
-        "they are linked, and what they do now. Hosts are asked again every minute.",
+        "they are linked, and what they do now. Hosts are asked again every minute. A host is "
+        "leased to one run at a time, so that two do not share it; no lease: no run has it.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),

@@ -19,19 +19,22 @@ from tui.messages import Said
 
 SSH_FAILED = 255
 """What ssh ends with where it could not log in, or lost the connection."""
+LEADS_BACK = "DLPERF_TUI_LEADS_BACK"
+"""In the environment of a console that was opened from another one."""
 MOST_SAID = 600
 """Bytes."""
 _STDOUT = 1
 
 
 async def lend_terminal(
-    app: App[Any], command: Sequence[str], *, overhear: bool = True
+    app: App[Any], command: Sequence[str], *, overhear: bool = True, leads_back: bool = False
 ) -> tuple[int, str]:
     """Run a command in the console's place; its exit status, and what it last said on stderr,
     which the console covers when it is back. The event loop goes on, and nothing is drawn until it
     is the console's terminal again.
 
     ``overhear``: False leaves stderr the terminal, as a shell needs it that is to show its prompt.
+    ``leads_back``: it is a console, whose end is said to lead back to this one.
 
     Raises
     ------
@@ -39,19 +42,24 @@ async def lend_terminal(
     """
     with app.batch_update(), app.suspend(), _interrupts_are_theirs(), _Overheard() as overheard:
         stderr = overheard.stderr if overhear else None
-        process = await asyncio.create_subprocess_exec(*command, stderr=stderr)
+        env = os.environ | {LEADS_BACK: "1"} if leads_back else None
+        process = await asyncio.create_subprocess_exec(*command, stderr=stderr, env=env)
         status = await process.wait()
     app.refresh(layout=True)
     return status, overheard.last_lines()
 
 
 async def lend_from(
-    screen: Screen[Any], command: Sequence[str], *, overhear: bool = True
+    screen: Screen[Any],
+    command: Sequence[str],
+    *,
+    overhear: bool = True,
+    leads_back: bool = False,
 ) -> tuple[int, str] | None:
     """As :func:`lend_terminal`, on behalf of a screen, which is told why where it was not done:
     None."""
     try:
-        return await lend_terminal(screen.app, command, overhear=overhear)
+        return await lend_terminal(screen.app, command, overhear=overhear, leads_back=leads_back)
     except SuspendNotSupported:
         screen.post_message(Said(f"this terminal cannot be lent; type: {shlex.join(command)}"))
     except OSError as error:

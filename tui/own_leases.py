@@ -165,6 +165,7 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
         state=state,
         reason=reason,
         facts=facts,
-        concerns=concerns(judged, ours=ours, our_gpus=our_gpus),
+        # Of one that was recorded more is known than its facts tell.
+        concerns=host.concerns if host.recorded else concerns(judged, ours=ours, our_gpus=our_gpus),
         outdated=outdated,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.app import DlperfApp
 from tui.key_bindings import NOT_IN_A_REPLAY, PANELS, bindings
+from tui.lent_terminal import LEADS_BACK
 from tui.screens.page import Page
 from tui.widgets.telemetry_panel import TelemetryPanel
 
@@ -24,6 +26,7 @@ LOOK_S = 0.25
 class ReplayApp(DlperfApp, inherit_bindings=False):
     """Plays the workspace's campaign from its beginning."""
 
+    DEFAULT_MODE = "runs"  # on Hosts nothing happens
     PANEL = "replay"
     BINDINGS = bindings("replay")
 
@@ -80,7 +83,8 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     def labels_now(self) -> Mapping[str, str]:
         """For the footer."""
         clock = self._replay.replay_clock
-        return {"play": "Again" if clock.over else "Pause" if clock.plays else "Play"}
+        play = {"play": "Again" if clock.over else "Pause" if clock.plays else "Play"}
+        return play | ({"quit": "Back"} if LEADS_BACK in os.environ else {})
 
     def action_play(self) -> None:
         """At the end there is only the beginning to go on with."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from backends.hangs.diagnosis import Confidence, Diagnosis, Finding, Lacking, Sign, Suspect
+from backends.hangs.diagnosis import Confidence, Diagnosis, Finding, Lacking, Sign, Source, Suspect
+from backends.hangs.evidence import Lack
 from backends.inventory.nodesets import fold_nodeset
 from profiles.cleantext import clean_text
 
@@ -122,7 +123,7 @@ _STATES = {
     Sign.HOST_SILENT: "does not answer",
     Sign.NO_DUMP: "gives no flight recorder's dump",
     Sign.STACK_DIFFERS: "does not wait",
-    Sign.IDLE_GPU: "has an idle GPU, those of the others are busy",
+    Sign.IDLE_GPU: "has an idle GPU, those of the other ranks are busy",
     Sign.NVLINK: "has trouble with an NVLink",
     Sign.PCIE: "has PCIe errors",
     Sign.HUNG_TASK: "is reported as hung by the kernel",
@@ -149,6 +150,7 @@ _ASIDES = {
     Sign.RAS_MISSING: "NCCL's RAS misses it",
     Sign.RAS_DEAD: "NCCL's RAS says it is dead",
     Sign.GPU_LOST: "its GPU is lost",
+    Sign.IDLE_GPU: "its GPU is idle, those of the other ranks are busy",
 }
 
 
@@ -171,4 +173,10 @@ def evidence_lines(found: Diagnosis) -> list[str]:
 
 def lacking_lines(lacking: Sequence[Lacking]) -> list[str]:
     """``py-spy: not installed on node[1-4]``"""
-    return [f"{one.source}: {one.why} on {fold_nodeset(one.hosts)}" for one in lacking]
+    return [f"{_missed(one)} on {fold_nodeset(one.hosts)}" for one in lacking]
+
+
+def _missed(one: Lacking) -> str:
+    if one.source is Source.RAS and one.why is Lack.NOT_THERE:
+        return "NCCL's own report (RAS, from NCCL 2.24 on): none"
+    return f"{one.source}: {one.why}"

@@ -26,6 +26,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import FILE_NAME as LOCK
 from backends.campaign.record.state import RunRecord
+from backends.replay.unmerged import unmerged
 from profiles.errors import DlperfError
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
@@ -85,6 +86,7 @@ class Recording:
     others: its other files, of which nobody knows when they came.
     turns: when runs began or ended, in order; seconds since the epoch.
     simulated: nothing in it was measured.
+    found: what preflight stopped or warned of, and it was started all the same.
     """
 
     source: Path
@@ -94,6 +96,7 @@ class Recording:
     others: tuple[str, ...]
     turns: tuple[float, ...]
     simulated: bool
+    found: tuple[str, ...] = ()
 
     @property
     def begin(self) -> float:
@@ -126,6 +129,8 @@ def read_recording(source: Path) -> Recording:
         for event in journal.read_events(source / journal.FILE_NAME)
         if _plays(event)
     ]
+    if state.simulated:
+        events = list(unmerged(events))
     lines, points, now, size = [], [], 0.0, 0
     for event in events:
         line = encode(event)
@@ -157,7 +162,8 @@ def read_recording(source: Path) -> Recording:
     begun = journal.beginning(source / journal.FILE_NAME)
     host = begun.host if begun is not None else ""
     turned = tuple(sorted(turns))
-    return Recording(source, host, b"".join(lines), tracks, others, turned, state.simulated)
+    found = (*state.overridden, *(text for text, _ in state.warned))
+    return Recording(source, host, b"".join(lines), tracks, others, turned, state.simulated, found)
 
 
 def _plays(event: ev.Event) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.folder.artifacts import ENVIRONMENT
-from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.campaign.folder.recorded_hosts import recorded_hosts, with_findings
 from backends.campaign.record.lock import Holder, Role
 from backends.cluster import Cluster
 from backends.hosts.host_facts import HostSnapshot
@@ -122,7 +122,7 @@ class ReplayWorkspace(Workspace):
         )
         host = clean_text(self._recording.host)
         self.cluster = RecordedCluster(
-            recorded_hosts(source, begin),
+            [with_findings(one, self._recording.found) for one in recorded_hosts(source, begin)],
             source / ENVIRONMENT,
             host,
             lambda: self.moment,

@@ -477,8 +477,11 @@ async def test_a_campaign_is_replayed_in_the_consoles_place_and_the_list_comes_b
         (summary.path / name).write_bytes((recorded / name).read_bytes())
     lent: list[list[str]] = []
 
-    async def lend(_app: object, command: list[str], *, overhear: bool) -> tuple[int, str]:
+    async def lend(
+        _app: object, command: list[str], *, overhear: bool, leads_back: bool
+    ) -> tuple[int, str]:
         assert overhear, "what it says of a problem is not covered by the console"
+        assert leads_back, "and says so"
         lent.append(command)
         return (2, "dlperf-tui: error: its log is gone") if len(lent) > 1 else (0, "")
 

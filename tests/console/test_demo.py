@@ -106,6 +106,14 @@ async def test_the_degraded_host_is_shown_with_its_remedy(tmp_path: Path) -> Non
         assert "two NVLink quads" in shown  # of the report's matrix
 
 
+async def test_facts_of_a_host_are_as_old_as_its_runs_have_lived_meanwhile(tmp_path: Path) -> None:
+    async with demo(tmp_path, HUGE) as (app, pilot):
+        await pilot.press("1")
+        began = time.monotonic()
+        await until(app, lambda: shows(app, "as of 2m00s ago"))
+        assert time.monotonic() - began < 15.0, "of the hosts' time"
+
+
 async def test_a_campaign_goes_from_the_matrix_to_its_results_by_keys(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await pilot.press("2")
@@ -153,18 +161,22 @@ async def test_runs_are_paused_cancelled_and_tried_again(tmp_path: Path) -> None
 
 
 async def test_what_went_with_the_console_of_a_demo_says_so_and_is_begun_anew(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with demo(tmp_path, speed=3.0) as (app, _):
         await start(app, "4n8g")
         await until(app, lambda: RunState.RUNNING in states(app))
     [path] = tmp_path.iterdir()
+    seen = max(event.t for event in read_events(path / "events.jsonl"))
+    monkeypatch.setattr("backends.demo._moments", lambda *_: [seen + 3600.0])
     async with demo(tmp_path, speed=30.0) as (app, _):
         await app.session.resume(path)
         await until(app, lambda: any(run.attempt == 2 for run in runs(app)))
         first, *_ = runs(app)
         assert first.state is RunState.FAILED
         assert first.reason.endswith(": went with the demo before")
+        assert first.launched_at is not None
+        assert first.ended_at == pytest.approx(max(seen, first.launched_at), abs=0.01)
         await until(app, lambda: finished(app))
         live = app.session.live
         assert live is not None

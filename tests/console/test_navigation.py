@@ -136,7 +136,7 @@ async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspac
     async with console(workspace) as (app, _):
         shown = begin(app, workspace).snapshot()
     for active, said, other in (
-        (2, "quit: 2 runs at work will have failed", "wait for"),
+        (2, "quit: a later demo begins 2 runs at work anew", "failed"),
         (0, "quit: 8 runs wait for a later demo", "failed"),
     ):
         question = quit_question(replace(shown, active=active), {}, simulated=True)

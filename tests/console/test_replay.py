@@ -26,6 +26,7 @@ from tests.console.test_keys import drawn
 from tests.support.console_terminal import Terminal
 from tui.cli.program import main
 from tui.command_palette import Palette
+from tui.lent_terminal import LEADS_BACK
 from tui.replaying import ReplayApp
 from tui.screens.help import focused_panels, help_text
 from tui.screens.runs_page import RunsPage
@@ -80,6 +81,33 @@ async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
             watch.now += 1000.0
             await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
             assert "read-only" not in screen_text(app)
+
+
+@pytest.mark.parametrize("lent", [False, True])
+async def test_it_opens_on_runs_and_q_says_whether_it_leads_back(
+    lent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ReplayApp.DEFAULT_MODE == "runs", "from its first paint on"
+    monkeypatch.delenv(LEADS_BACK, raising=False)
+    if lent:
+        monkeypatch.setenv(LEADS_BACK, "1")
+    async with replay() as (app, pilot, _):
+        await until(pilot, lambda: ("q Back" if lent else "q Quit") in screen_text(app))
+        assert ("q Quit" in screen_text(app)) != lent
+
+
+async def test_what_was_found_of_a_host_stays_while_our_run_is_there(tmp_path: Path) -> None:
+    source = tmp_path / RECORDED.name
+    shutil.copytree(RECORDED, source)
+    journal = source / "events.jsonl"
+    text = journal.read_text().replace('"warned":[]', '"warned":["vm: GPU1 is hot: 88 °C"]', 1)
+    journal.write_text(text)
+    async with replay(recorded=source) as (app, pilot, _):
+        await pilot.press("full_stop", "1")
+        await until(pilot, lambda: "▲ GPU1 is hot: 88 °C" in screen_text(app))
+        await pilot.press("right_curly_bracket")
+        await until(pilot, lambda: "our run" in screen_text(app))
+        assert "▲ GPU1 is hot: 88 °C" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])

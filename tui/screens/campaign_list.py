@@ -277,7 +277,7 @@ class CampaignList(Dialog[str]):
 
         if (chosen := self._chosen()) is None:
             return
-        lent = await lend_from(self, self._session.replay_command(chosen.path))
+        lent = await lend_from(self, self._session.replay_command(chosen.path), leads_back=True)
         if lent is not None and lent[0]:
             self.post_message(Problem(DlperfError(lent[1] or f"the replay ended with {lent[0]}")))
 

@@ -133,17 +133,22 @@ class HostRows:
         self._made: dict[str, tuple[HostSnapshot, tuple[str, bool], Row]] = {}
 
     def of(
-        self, hosts: Iterable[HostSnapshot], own: Mapping[str, str], now: float | None
+        self,
+        hosts: Iterable[HostSnapshot],
+        own: Mapping[str, str],
+        now: float | None,
+        stale_s: float = STALE_S,
     ) -> list[Row]:
-        """``own``: see :func:`note`. ``now``: seconds since the epoch."""
+        """``own``: see :func:`note`. ``now``: seconds since the epoch. ``stale_s``: by that clock,
+        which flies in a demo."""
         if own != self._own:
             self._made, self._own = {}, own
-        return [self._row(host, now) for host in hosts]
+        return [self._row(host, now, stale_s) for host in hosts]
 
-    def _row(self, host: HostSnapshot, now: float | None) -> Row:
+    def _row(self, host: HostSnapshot, now: float | None, stale_s: float) -> Row:
         old = age(host, now)
         asked = now if host.probed_at is None or host.recorded else host.probed_at
-        stale = now is not None and asked is not None and now - asked >= STALE_S
+        stale = now is not None and asked is not None and now - asked >= stale_s
         seen, was_old, row = self._made.get(host.name, (None, ("", False), None))
         if row is None or (seen is not host and seen != host) or was_old[1] != stale:
             known = _cells(host, self._own)
@@ -226,11 +231,11 @@ class HostsPage(Page):
 
     def pull(self) -> None:
         now = self.session.workspace.cluster.now()
-        known = self._leases.of(self.session.hosts, self._live, now)
-        hosts = self._hosts = tuple(map(self._in_own_time, known))
+        hosts = self._hosts = self._leases.of(self.session.hosts, self._live, now)
         self._own = self._known_runs()
         panel = self.main_panel()
-        rows = self._rows.of(hosts, self._own, self.session.now)
+        speed = self.session.workspace.cluster.simulated_speed or 1.0
+        rows = self._rows.of(hosts, self._own, now, STALE_S * speed)
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
             queue = self.session.workspace.cluster.inventory.login is not None
@@ -243,11 +248,6 @@ class HostsPage(Page):
             else problem or self._why_none()
         )
         self._show_detail()
-
-    def _in_own_time(self, host: HostSnapshot) -> HostSnapshot:
-        if host.probed_at is None or not self.session.simulated:
-            return host
-        return replace(host, probed_at=self.session.own_time(host.probed_at))
 
     def _why_none(self) -> str:
         inventory = self.session.workspace.cluster.inventory
@@ -273,7 +273,7 @@ class HostsPage(Page):
         host = next((h for h in self._hosts if h.name == key), None)
         self.query_one(HostDetail).show(
             host,
-            now=self.session.now,
+            now=self.session.workspace.cluster.now(),
             own=self._own,
             live=self._meters.get(key or ""),
             of_now=key is not None and self._is_of_now(key),

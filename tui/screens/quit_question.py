@@ -68,10 +68,10 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
     left = counted(live.total - live.done, "run")
     if live.active:
         words = (
-            f"{left} still to end. The simulated hosts go with this console: what is at work there "
-            "then has failed. A later demo goes on with the others."
+            f"{left} still to end. The simulated hosts go with this console, and what is at work "
+            "there. A later demo begins that anew, and goes on with the others."
         )
-        what = f"{counted(live.active, 'run')} at work will have failed"
+        what = f"a later demo begins {counted(live.active, 'run')} at work anew"
     else:
         words = f"{left} still to end, and none is at work. A later demo goes on with them."
         what = f"{left} wait for a later demo"

@@ -152,7 +152,9 @@ class HostDetail(ScrollableContainer, can_focus=True):
 
             told = self._live if self._of_now else None
             host = self._host if told is None else with_live(self._host, told)
-            known = host_text(host, width=width, now=self._now, own=self._own)
+            known = host_text(
+                host, width=width, now=self._now, own=self._own, metered=told is not None
+            )
             live = live_text(self._host, self._live, width)
             lines = enumerate(known.plain.split("\n"))
             begins = (at for at, line in lines if line.startswith((TOPOLOGY, LINKS)))

@@ -34,6 +34,7 @@ def host_text(
     width: int = 76,
     now: float | None = None,
     own: Mapping[str, str] | None = None,
+    metered: bool = False,
 ) -> Text:
     """The detail panel's content at ``width`` columns; wider where what it shows is.
 
@@ -41,10 +42,11 @@ def host_text(
     ----------
     now: seconds since the epoch, for how old it all is.
     own: what to call runs of ours, by run id.
+    metered: what its GPUs do was seen a moment ago, whenever it was asked for the rest.
     """
     own = own or {}
     text = Text(no_wrap=True, end="")
-    text.append_text(_headline(host, now, own, width)).append("\n")
+    text.append_text(_headline(host, now, own, width, metered=metered)).append("\n")
     if host.facts is None:
         text.append_text(_without_facts(host, width))
         return text.append("\n").append_text(seen) if (seen := _seen(host, now, width)) else text
@@ -71,7 +73,14 @@ def host_text(
     return text
 
 
-def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str], width: int) -> Text:
+def _headline(
+    host: HostSnapshot,
+    now: float | None,
+    own: Mapping[str, str],
+    width: int,
+    *,
+    metered: bool,
+) -> Text:
     """State, address, age, lease; who holds a host may have a lot to say, on lines of its own."""
     parts: list[Text | str | tuple[str, str]] = [
         host_state(host),
@@ -82,7 +91,10 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str], wid
         parts.append(("its facts as of the campaign's begin", MUTED))
     elif old != "–":
         when = "asked just now" if old == "now" else f"as of {old} ago"
-        parts.append((f"{when}, {host.outdated}" if host.outdated else when, MUTED))
+        when += f", {host.outdated}" * bool(host.outdated)
+        if metered and old != "now":
+            when = f"facts {when}; GPUs as of now"
+        parts.append((when, MUTED))
     if host.facts is None or host.partitions or (host.recorded and not host.lease):
         return join(parts, " · ")
     words, style = _lease(host, own)

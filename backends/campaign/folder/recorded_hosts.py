@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,10 +16,11 @@ from pydantic import TypeAdapter, ValidationError
 from backends.campaign.folder.artifacts import ENVIRONMENT
 from backends.campaign.folder.regular_file import open_to_read
 from backends.hosts.host_condition import concerns, state_of
-from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState, Topology
+from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState, Topology
 
 MOST_ENVIRONMENT = 16 << 20
 MOST_DIGITS = 15
+AS_BEGUN = "so preflight said when the campaign was started"
 _NOW_UNKNOWN = {
     "memory_available_mib": 0,
     "load1": math.nan,
@@ -49,6 +50,16 @@ def recorded_hosts(source: Path, began: float) -> tuple[HostSnapshot, ...]:
             return ()
     when = _recorded_at(document, began)
     return tuple(_snapshot(one, when) for one in listed)
+
+
+def with_findings(host: HostSnapshot, told: Iterable[str]) -> HostSnapshot:
+    """``told``: what preflight found before the campaign began, as the journal has it, "node3: in
+    use"; that of this host are its concerns."""
+    mine = (text.partition(": ") for text in told)
+    found = [what for name, _, what in mine if name == host.name and what]
+    known = {concern.what for concern in host.concerns}
+    more = (Concern(what, AS_BEGUN) for what in dict.fromkeys(found) if what not in known)
+    return replace(host, concerns=(*host.concerns, *more))
 
 
 def _small(digits: str) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backends import debug
 from backends.campaign.record import events as ev
-from backends.campaign.record.journal import FILE_NAME, Journal
+from backends.campaign.record.journal import FILE_NAME, Journal, last_time
 from backends.campaign.record.state import CampaignState, apply
 from backends.engines.engine import Held
 
@@ -51,6 +51,8 @@ class Recorder:
         self.result_due = asyncio.Event()  # set when a run has ended
         self._asked = asyncio.Event()
         self._path = directory / FILE_NAME
+        self.left_at = last_time(self._path)
+        """When the last happened that was written before; None where nothing was."""
         self._owned = owned
         self._journal = Journal(self._path, owned=owned)
 

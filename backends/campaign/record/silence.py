@@ -13,17 +13,13 @@ LONGER_TIMES = 1.5
 """A run is silent when no reading came for this long, for so many times what one usually takes, and
 for so many times the longest time that passed between two of them: an evaluation, a checkpoint."""
 FEWEST_TIMES = 3
-SILENT_IN_DEMO_S = 120.0
-"""A demo whose time flies is told of readings a few times in a second of ours, which is a minute of
-its own: whoever replays it slower sees no run as silent between two such times."""
 
 
-def silent_s(run: RunRecord, now: float, least_s: float = SILENT_S) -> float | None:
-    """For how long no reading came, where that is clearly longer than they took to come so far, and
-    than ``least_s``."""
+def silent_s(run: RunRecord, now: float) -> float | None:
+    """For how long no reading came, where that is clearly longer than they took to come so far."""
     last, times = run.last_reading_at, run.series.times
     going = run.state is RunState.RUNNING and not run.collecting and not run.lost_hosts
-    if not going or last is None or now - last <= least_s or len(times) < FEWEST_TIMES:
+    if not going or last is None or now - last <= SILENT_S or len(times) < FEWEST_TIMES:
         return None
     usual_s = (times[-1] - times[0]) / ((len(times) - 1) * run.series.stride)
     longest_s = max(later - earlier for earlier, later in pairwise(times))

@@ -18,7 +18,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.run_estimates import Estimates, Remaining
 from backends.campaign.record.run_record import Series
-from backends.campaign.record.silence import SILENT_IN_DEMO_S, SILENT_S, silent_s
+from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
@@ -221,7 +221,6 @@ def take(
     durations = kept.estimates.of(state.runs.values())
     watched = not read_only or kept_by is not None
     estimated = watched and not _is_replay(kept_by)  # whose end is known
-    silent_from_s = SILENT_IN_DEMO_S if state.simulated and _is_replay(kept_by) else SILENT_S
     views = []
     for run in state.runs.values():
         what_for = waiting.get(run.run_id)
@@ -229,7 +228,7 @@ def take(
         if view is None:
             expected = durations.of(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
-            view = _view(run, path, now, expected, what_for, start, silent_from_s, watched=watched)
+            view = _view(run, path, now, expected, what_for, start, watched=watched)
             view = view if estimated else replace(view, eta_s=None)
             kept.keep(run, what_for, view)
         views.append(view)
@@ -335,7 +334,6 @@ def _view(
     expected: float | None,
     waiting: Waiting | None,
     start: str,
-    silent_from_s: float,
     *,
     watched: bool,
 ) -> RunView:
@@ -345,7 +343,7 @@ def _view(
     if run.started_at is not None:
         until = run.ended_at or run.over_at or (now if watched else _last_seen(run))
         elapsed = max(0.0, until - run.started_at)
-    quiet_s = silent_s(run, now, silent_from_s) if watched else None
+    quiet_s = silent_s(run, now) if watched else None
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None

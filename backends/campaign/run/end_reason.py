@@ -41,6 +41,7 @@ class Ended:
     exit_status: int | None = None
     retry: str = "never"
     cancelled: bool = False
+    gone: bool = False  # with its hosts, when the console before went
     cleanup: Cleanup = UNKNOWN
 
     @property
@@ -128,7 +129,13 @@ def judge_end(
         gone = "the run's directory is gone"
         what = "went with the demo before" if simulated else gone
         retry = "now" if simulated else "never"
-        return Ended(reason=f"{host}: {what}", category=Cause.KILLED, host=host, retry=retry)
+        return Ended(
+            reason=f"{host}: {what}",
+            category=Cause.KILLED,
+            host=host,
+            retry=retry,
+            gone=simulated,
+        )
     if status.timed_out:
         return Ended(reason=f"timed out after {timeout}", category=Cause.TIMEOUT, host=host)
     if status.exit_code and status.oom_kills:

@@ -52,6 +52,8 @@ TEAR_DOWN_GRACE_S = 2.0
 START_SETTLES_S = 15.0
 """How long a cancellation waits for a start that is on its way, so that nothing starts after it."""
 LAST_BYTES_S = 2.0
+LEAST_S = 0.001
+"""0 says that nobody knows how long it took."""
 
 
 class RunSupervisor:
@@ -391,6 +393,9 @@ class RunSupervisor:
             run_s = self._clock() - (self.run.started_at or self._clock())
             ended = await explained_by_host(ended, member, run_s)
         took, now = ran_s(self._ends), self._clock()
+        if ended.gone:  # it lived as long as that console wrote
+            lived = (self._recorder.left_at or now) - (self.run.launched_at or now)
+            took = max(LEAST_S, lived)
         await self._recorder.record(failed(self.run, ended, now, took, self._fingerprint))
 
     async def _finish_measured(self, ended: Ended) -> None:

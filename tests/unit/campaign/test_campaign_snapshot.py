@@ -606,24 +606,6 @@ def test_nobody_knows_what_share_of_a_cancellation_is_done() -> None:
     assert (run.progress, run.eta_s) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("simulated", "role", "silent_s"),
-    [(True, Role.REPLAY, 121.0), (False, Role.REPLAY, 21.0), (True, Role.KEEPER, 21.0)],
-)
-def test_in_the_replay_of_a_demo_silence_takes_longer_than_its_readings_took_to_be_journaled(
-    simulated: bool, role: Role, silent_s: float
-) -> None:
-    points = tuple((i, 100.0, 10.0 + i) for i in range(9))
-    told = ev.ReadingsArrived(t=20.0, run_id=A, first=0, readings=points)
-    state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A), told])
-    state = replace(state, simulated=simulated)
-    by = Holder("u", "h", 1, 1, "n", role)
-    last = points[-1][2]
-    for quiet_s in (21.0, 50.0, 121.0):
-        run = view(shown(state, last + quiet_s, read_only=True, kept_by=by), A)
-        assert (run.silent_s is not None) == (quiet_s >= silent_s)
-
-
 @given(every=st.floats(0.1, 300.0), count=st.integers(3, 200), quiet=st.floats(0.0, 5000.0))
 def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
     every: float, count: int, quiet: float

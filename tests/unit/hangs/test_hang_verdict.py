@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import decode, encode
-from backends.hangs.diagnosis import Confidence, Diagnosis, Finding, Sign, Suspect
+from backends.hangs.diagnosis import Confidence, Diagnosis, Finding, Lacking, Sign, Source, Suspect
 from backends.hangs.evidence import (
     Collective,
     Gpu,
@@ -27,7 +27,7 @@ from backends.hangs.evidence import (
     Stack,
 )
 from backends.hangs.verdict import diagnose
-from backends.hangs.verdict_words import evidence_lines, verdict_line
+from backends.hangs.verdict_words import evidence_lines, lacking_lines, verdict_line
 from profiles.cleantext import clean_text
 
 NOW = 1_795_400_000.0
@@ -367,3 +367,19 @@ def test_a_line_with_what_cannot_be_a_diagnosis_is_a_damaged_one(value: object) 
         "diagnosis": value,
     }
     assert decode(json.dumps(line).encode()) is None
+
+
+def test_words_for_what_a_newcomer_does_not_know() -> None:
+    """What RAS is where there is none, which is no fault, and whose GPU is idle."""
+    lacking = [
+        Lacking(Source.RAS, Lack.NOT_THERE, ("sim2",)),
+        Lacking(Source.RAS, Lack.SILENT, ("sim3",)),
+    ]
+    assert lacking_lines(lacking) == [
+        "NCCL's own report (RAS, from NCCL 2.24 on): none on sim2",
+        "NCCL RAS: did not answer in time on sim3",
+    ]
+    stopped, idle = Finding(Sign.STOPPED), Finding(Sign.IDLE_GPU)
+    suspect = Suspect(rank=5, host="sim2", device=5, findings=(stopped, idle))
+    line = verdict_line(replace(verdict(cluster(1, 2)), suspects=(suspect,)))
+    assert line.endswith("sim2 GPU5; its GPU is idle, those of the other ranks are busy")

@@ -650,6 +650,25 @@ def test_hosts_are_as_they_were_recorded():
     assert host.probed_at == pytest.approx(1795376493, abs=2)
 
 
+async def test_what_preflight_found_of_a_host_is_its_concern_in_a_replay(tmp_path: Path):
+    source = tmp_path / "recorded"
+    shutil.copytree(RECORDED, source)
+    (host,) = (host.name for host in recorded_hosts(RECORDED, 0.0))
+    said = f'"warned":["{host}: GPU1 is hot: 88 °C","of all hosts","other: in use"]'
+    journal = source / "events.jsonl"
+    first, rest = journal.read_text().split("\n", 1)
+    assert '"warned":[]' in first
+    stopped = f'"overridden":["{host}: someone uses it"]'
+    first = first.replace('"warned":[]', said).replace('"overridden":[]', stopped)
+    journal.write_text(f"{first}\n{rest}")
+    workspace = ReplayWorkspace(source, 10.0)
+    (shown,) = workspace.cluster.snapshots()
+    found = [concern.what for concern in shown.concerns]
+    assert found == ["someone uses it", "GPU1 is hot: 88 °C"]
+    assert "▲ GPU1 is hot: 88 °C" in host_text(shown).plain
+    await workspace.close()
+
+
 odd = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text() | st.integers() | st.just(10**4000),
     lambda inner: (
