@@ -232,7 +232,7 @@ async def test_a_host_that_a_run_of_ours_has_lost_says_so_before_anybody_asks_it
         tick(app)
         assert "connection lost" not in detail(app)
         assert "1 unreachable" not in screen_text(app)
-        assert "out of reach" not in screen_text(app)
+        assert "(node1 out of reach)" not in screen_text(app)
 
 
 async def test_a_host_that_our_run_has_left_is_asked_again_at_once(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -91,24 +91,27 @@ def _level(outage: Outage, runs: Mapping[str, RunRecord]) -> str:
 
 
 def outage_text(outage: Outage, runs: Mapping[str, RunRecord]) -> str:
-    """``node2 was out of reach from 2026-11-28 06:12:31 to 06:14:02 UTC (1m31s; refused): cpu-smoke
-    1n2g #1 went on, and succeeded``"""
-    reason = f"; {outage.reason}" if outage.reason else ""
+    """``node2 was out of reach for 1m31s (refused): cpu-smoke 1n2g #1 went on, and succeeded;
+    2026-11-28 06:12:31 to 06:14:02 UTC``"""
+    told = "; ".join(_told(outage, runs))
+    became = f": {told}" if told else ""
+    since, reason = _clock(outage.since), f" ({outage.reason})" if outage.reason else ""
     if outage.until is None:
-        when = f"is out of reach since {_clock(outage.since)} UTC{reason}"
-    else:
-        lasted = format_duration(max(0.0, outage.until - outage.since))
-        ends = "to" if outage.back else "until its runs had ended,"
-        until = _clock(outage.until)
-        if until[:10] == _clock(outage.since)[:10]:
-            until = until[11:]
-        when = f"was out of reach from {_clock(outage.since)} {ends} {until} UTC"
-        when += f" ({lasted}{reason})"
+        return f"{outage.host} is out of reach{reason}{became}; since {since} UTC"
+    until = _clock(outage.until)
+    until = until[11:] if until[:10] == since[:10] else until
+    if not outage.back:
+        ends = f"until its runs had ended, {until} UTC"
+        return f"{outage.host} was out of reach{reason}{became}; {since} {ends}"
+    lasted = format_duration(max(0.0, outage.until - outage.since))
+    return f"{outage.host} was out of reach for {lasted}{reason}{became}; {since} to {until} UTC"
+
+
+def _told(outage: Outage, runs: Mapping[str, RunRecord]) -> Iterator[str]:
     known = [runs[run_id] for run_id in outage.runs if run_id in runs]
-    told = [_became(run, outage) for run in known[:MOST_NAMED]]
-    if more := len(known) - len(told):
-        told.append(f"{counted(more, 'more run')} at work there")
-    return f"{outage.host} {when}: {'; '.join(told)}" if told else f"{outage.host} {when}"
+    yield from (_became(run, outage) for run in known[:MOST_NAMED])
+    if more := len(known) - MOST_NAMED:
+        yield from [f"{counted(more, 'more run')} at work there"] * (more > 0)
 
 
 def _clock(t: float) -> str:
