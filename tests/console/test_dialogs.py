@@ -34,12 +34,18 @@ async def test_a_text_that_is_longer_than_its_dialog_says_by_how_much(
     async with console(workspace, size) as (app, pilot):
         app.push_screen(Reading("Title" * random.randint(1, 20), Text("\n".join(lines))))
         await settled(app)
+        at = 0
         for key in [*random.choices(("j", "k", "pagedown", "pageup", "G", "g"), k=8), "G", "g"]:
             await pilot.press(key)
             await settled(app)
             seen = [line for line in lines if line in screen_text(app)]
             assert seen
             assert below(app) == len(lines) - 1 - lines.index(seen[-1])
+            first = lines.index(seen[0])
+            moved = {"j": 1, "k": -1}.get(key, 0)
+            if moved and (0 <= at + moved <= len(lines) - len(seen)):
+                assert first == at + moved
+            at = first
         await pilot.resize_terminal(size[0], size[1] + 5)
         await settled(app)
         seen = [line for line in lines if line in screen_text(app)]

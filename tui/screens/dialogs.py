@@ -354,9 +354,6 @@ else:
 class Long(_Scrolled):
     """What may be longer than the box, whose frame says so."""
 
-    PANEL = "scroll"
-    BINDINGS = bindings("scroll")
-
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
@@ -376,6 +373,9 @@ class Long(_Scrolled):
 
 class Pages(Long, VerticalScroll):
     """Text longer than the box."""
+
+    PANEL = "scroll"
+    BINDINGS = bindings("scroll")
 
 
 class Reading(Dialog[None]):

@@ -57,6 +57,7 @@ def dry_run_text(
 class Commands(Long, TextArea, inherit_bindings=False):
     """Text to scroll; marked with the mouse, copied as a whole."""
 
+    PANEL = "scroll"
     BINDINGS = bindings("scroll")
 
 
