@@ -183,6 +183,7 @@ def _case(runs: Sequence[RunResult], center: Center) -> CaseResult:
         throughput=throughput,
         profiled_runs=tuple(run for run in runs if run.profiled),
         stopped=_stopped(repeats) if repeats else None,
+        unended_runs=tuple(run for run in repeats if not run.ended),
         planned=len({run.repeat for run in repeats if not run.imported}),
     )
 
