@@ -216,7 +216,8 @@ DIALOGS: Mapping[str, Panel] = {
                 "a",
                 "across",
                 "Across",
-                "parameters in which the cases of a pair may differ, such as compile or precision",
+                "parameters in which the cases of a pair may differ, such as precision; set "
+                "already where no case is common without",
                 footer=4,
             ),
             Key("t", "threshold", "Threshold", "the change that counts, 2% at first", footer=6),

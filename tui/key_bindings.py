@@ -406,14 +406,15 @@ PANELS: Mapping[str, Panel] = {
         "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
         "number, no more; the panel of the case says why. "
         "n: successful repeats, 6/7 where one failed or is to come. CV: their standard deviation "
-        "over their mean. Flags: what to distrust, what sets the grade first. w: the interval is "
+        "over their mean. Flags: what to distrust, what sets the grade first; D↓: what all share "
+        "sets it, which the line below the list says. w: the interval is "
         "Welch's, of the ratio of geometric means, which three to five repeats have, and need not "
         "lie around the speedup, which is of medians; of these there is one from six on. "
         "Of a case: rule, which readings of a run make its figure; steady, whether these have no "
         "drift, step or stall; lost to, what takes the rest of the efficiency.",
         (
             Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
-            Key("enter", "open", "Repeats", "every repeat of the case", footer=2),
+            Key("enter", "open", "Repeats", "every repeat of the case and its state", footer=2),
             Key("v", "view", "Curve", "the curve, or all about the case", footer=3),
             Key(
                 "c",

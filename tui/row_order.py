@@ -11,16 +11,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RowOrder(Generic[T]):
-    """``sorts``: by name, what is compared of each; None: they stay as they come."""
+    """``sorts``: by name, what is compared of each; None: they stay as they come. ``figures``:
+    those of which the largest comes first, until they are reversed."""
 
     sorts: Mapping[str, Callable[[T], Any] | None]  # Any: what can be put in order
     by: str
     descending: bool = False
+    figures: frozenset[str] = frozenset()
 
     @property
     def next(self) -> RowOrder[T]:
         names = list(self.sorts)
-        return replace(self, by=names[(names.index(self.by) + 1) % len(names)])
+        by = names[(names.index(self.by) + 1) % len(names)]
+        return replace(self, by=by, descending=by in self.figures)
 
     @property
     def reversed(self) -> RowOrder[T]:

@@ -42,6 +42,8 @@ class Session:
         self.precheck: PrecheckAtWork | None = None
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
+        self.marked: dict[Path, None] = {}
+        """Campaigns that are to be compared."""
         self._leaving: asyncio.Task[Begun] | None = None
         self._loading = threading.Lock()
 

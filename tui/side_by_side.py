@@ -84,13 +84,15 @@ class Against:
 @dataclass(frozen=True, slots=True)
 class SideBySide:
     """``baseline``: the place of the one that all others are held against. ``across``: parameters
-    that may differ between the cases of a pair."""
+    that may differ between the cases of a pair; ``by_itself``: not asked for, but what it takes to
+    have a case in common."""
 
     sides: tuple[Side, ...]
     baseline: int
     threshold: float
     others: tuple[Against, ...]
     across: tuple[str, ...] = ()
+    by_itself: bool = False
 
     def cases(self) -> tuple[tuple[int, ComparedCase], ...]:
         """Each with the place of its candidate; those of one case follow one another."""
@@ -169,7 +171,8 @@ def held_against(
         else:
             others.append(Against(place, found))
             used.update(dict.fromkeys(found.across))
-    return SideBySide(sides, baseline, threshold, tuple(others), tuple(used))
+    by_itself = across is None and len(read) > 1 and bool(used)
+    return SideBySide(sides, baseline, threshold, tuple(others), tuple(used), by_itself)
 
 
 def _compare(

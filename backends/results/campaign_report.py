@@ -375,7 +375,7 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 continue
             lines.append(
                 "- "
-                + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.repeats)
+                + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.wanted)
             )
             if skipped := len(case.skipped_runs):
                 lines[-1] += w.of_which_skipped.format(skipped=skipped)

@@ -26,6 +26,7 @@ class CaseResult:
     to the group's base and are None without one; their intervals are None for the base itself too,
     whose speedup is 1 by definition. ``profiled_runs`` are none of the repeats.
     ``planned``: repeats that there are to be, as far as is known; some may not have ended.
+    ``unended_runs``: those that wait, are paused or at work, in order; also what is tried again.
     ``stopped``: why there are no further repeats, a value of
     :class:`backends.results.auto_repeats.Stop`; None while there may be.
     ``findings``: what there is to distrust, the gravest first.
@@ -51,6 +52,7 @@ class CaseResult:
     findings: tuple[Finding, ...] = ()
     stopped: str | None = None
     planned: int = 0
+    unended_runs: tuple[RunResult, ...] = ()
 
     @property
     def as_case(self) -> Case:
@@ -129,6 +131,11 @@ class CaseResult:
     def unended(self) -> int:
         """Repeats that are planned and have not ended."""
         return max(0, self.planned - self.repeats)
+
+    @property
+    def wanted(self) -> int:
+        """Repeats that have ended or are planned: the n of "k/n"."""
+        return self.repeats + self.unended
 
     @property
     def failed_runs(self) -> tuple[RunResult, ...]:

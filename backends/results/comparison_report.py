@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backends import version
@@ -85,9 +86,14 @@ def comparison_words(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str
         f"Baseline: {ours}. Candidate: {theirs}."
         for ours, theirs in apart_there
     ]
-    after = (*_assumed(comparison), *_exit_lines(comparison))
+    after = tuple(_after(comparison, AT_ITS_END))
     before += _other_machines(comparison)
     return (*before, *cautions(comparison), *_not_known(comparison)), after
+
+
+def words_in_console(comparison: Comparison) -> list[str]:
+    """What is said after the table where no program exits: what ``dlperf-tui compare`` would."""
+    return _after(comparison, BEFORE_IT)
 
 
 def what_differs(comparison: Comparison) -> tuple[str, ...]:
@@ -227,7 +233,25 @@ def _assumed(comparison: Comparison) -> list[str]:
     ]
 
 
-def _exit_lines(comparison: Comparison) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Exit:
+    """How it is told that there is a regression, and that something is none."""
+
+    with_1: str
+    not_for_it: str
+
+
+AT_ITS_END = _Exit("the exit code is 1", "the exit code does not rest on it")
+BEFORE_IT = _Exit(
+    "dlperf-tui compare would exit with 1", "dlperf-tui compare would not exit with 1 for it"
+)
+
+
+def _after(comparison: Comparison, exits: _Exit) -> list[str]:
+    return [*_assumed(comparison), *_exit_lines(comparison, exits)]
+
+
+def _exit_lines(comparison: Comparison, exits: _Exit) -> list[str]:
     """Which of the regressions in the table the exit code rests on."""
     n, decisive = comparison.judged, comparison.decisive
     labels = compared_labels(comparison.cases)
@@ -235,25 +259,24 @@ def _exit_lines(comparison: Comparison) -> list[str]:
     lines = []
     if decisive:
         cases = _names(decisive, labels)
-        lines.append(f"Slower{among}, so that the exit code is 1: {cases}.")
+        lines.append(f"Slower{among}, so that {exits.with_1}: {cases}.")
     elif n:
         beyond = f"by more than {comparison.threshold * 100:g}%"
         lines.append(f"No case is slower {beyond} and beyond what chance does{among}.")
     if others := comparison.of(Verdict.DIFFERENT_MODEL):
         lines.append(
-            f"No verdict on another model, and the exit code does not rest on it: "
-            f"{_names(others, labels)}."
+            f"No verdict on another model, and {exits.not_for_it}: {_names(others, labels)}."
         )
     chance = [case for case in comparison.regressions if not case.decisive]
     if chance:
         lines.append(
             f"Slower by itself, but among {n} cases one may look so by chance (Holm), and "
-            f"the exit code does not rest on it: {_names(chance, labels)}."
+            f"{exits.not_for_it}: {_names(chance, labels)}."
         )
     failed = [c for c in comparison.cases if c.ground is Ground.CANDIDATE_FAILED]
     if failed:
         lines.append(
-            "Succeeded in the baseline and never in the candidate; the exit code is 1: "
+            f"Succeeded in the baseline and never in the candidate; {exits.with_1}: "
             f"{_names(failed, labels)}."
         )
     return lines

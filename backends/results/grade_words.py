@@ -325,7 +325,7 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
     if concern is Concern.SIMULATED:
         return "SIMULATED: no hardware was measured", "模拟数据(SIMULATED)：并非真实硬件测得"
     if concern is Concern.FAILED_RUNS:
-        failed, n = len(case.failed_runs), case.repeats
+        failed, n = len(case.failed_runs), case.wanted
         begun = case.skipped_runs != case.failed_runs
         never = "was never started" if failed == 1 else "were never started"
         what, what_zh = ("did not succeed", "未成功") if begun else (never, "从未启动")

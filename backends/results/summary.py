@@ -116,6 +116,28 @@ def _parameter_key(parameters: Mapping[str, Scalar]) -> tuple[tuple[str, int, fl
     return tuple(key)
 
 
+def held_to(group: Group, base: str) -> Group:
+    """The same with speedups and efficiencies that refer to another of its cases; what there is to
+    distrust stays as it was found.
+
+    Raises
+    ------
+    StopIteration: it has no such case.
+    """
+    held = next(case for case in group.cases if case.case == base)
+    cases = tuple(_scaled(case, held, group.center) for case in group.cases)
+    return replace(group, base=base, cases=cases)
+
+
+def common_base(groups: Iterable[Group]) -> str | None:
+    """The smallest case with a result in each group that has one at all; None: there is none."""
+    measured = [group.measured_cases for group in groups if group.measured_cases]
+    if not measured:
+        return None
+    everywhere = set.intersection(*({case.case for case in cases} for cases in measured))
+    return next((case.case for case in measured[0] if case.case in everywhere), None)
+
+
 def _group(runs: Sequence[RunResult], center: Center) -> Group:
     by_case: dict[tuple[int, int, int], list[RunResult]] = {}
     for run in runs:
@@ -161,6 +183,7 @@ def _case(runs: Sequence[RunResult], center: Center) -> CaseResult:
         throughput=throughput,
         profiled_runs=tuple(run for run in runs if run.profiled),
         stopped=_stopped(repeats) if repeats else None,
+        unended_runs=tuple(run for run in repeats if not run.ended),
         planned=len({run.repeat for run in repeats if not run.imported}),
     )
 

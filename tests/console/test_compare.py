@@ -610,6 +610,7 @@ async def test_two_without_a_common_case_are_compared_across_what_differs_and_it
     async with console(workspace, HUGE) as (app, pilot):
         screen = await open_compare(app, pilot, 2)
         assert shows(app, "across batch_size")
+        assert shows(app, "across batch_size: nothing else is common; a changes it")
         assert shows(app, "1n8g b128→160")
         assert shows(app, "batch_size is 128 in the")
         assert shows(app, "not the same case on both sides: batch_size")
@@ -622,6 +623,7 @@ async def test_two_without_a_common_case_are_compared_across_what_differs_and_it
         assert not screen._found.cases()
         await pilot.press("a", "a", "enter")
         await until(pilot, partial(shows, app, "1n8g b128→160"))
+        assert not shows(app, "nothing else is common"), "it was asked for"
 
 
 async def test_each_that_is_refused_has_a_line_of_its_own(workspace: FakeWorkspace) -> None:
@@ -780,6 +782,7 @@ async def test_what_is_said_of_a_pair_names_it_where_there_are_several(
     async with console(workspace, HUGE) as (app, pilot):
         screen = await open_compare(app, pilot, marks)
         said = screen._said_of_campaigns.plain
+        assert "exit code" not in said, "no program has exited"
         lines = [line for line in said.splitlines() if "beyond what chance does" in line]
         assert lines
         assert all(line.startswith("No case") == (marks == 2) for line in lines)
@@ -814,6 +817,52 @@ async def test_what_is_typed_in_one_go_is_written_against_the_baseline_asked_for
             against = [line for line in lines if line.startswith("Baseline: dlperf-tui")]
             assert against
             assert all(f" {second} " in line for line in against)
+
+
+@pytest.mark.parametrize("name", ["mine", "mine.txt", "mine.d", "v1.2"])
+async def test_a_name_without_a_format_is_refused_in_a_line(
+    workspace: FakeWorkspace, tmp_path: Path, name: str
+) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_compare(app, pilot, 3)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = str(tmp_path / name)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "the name says no format"))
+        assert isinstance(app.screen, Prompt)
+        assert not (tmp_path / name).exists()
+
+
+async def test_a_regression_says_what_the_command_would_exit_with(
+    workspace: FakeWorkspace,
+) -> None:
+    for days, (name, speed) in enumerate((("a-before", 1.0), ("b-after", 0.5))):
+        await measured(workspace, name, speed=speed, days=days)
+    workspace.summaries.reverse()
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        said = screen._said_of_campaigns.plain
+        assert "so that dlperf-tui compare would exit with 1" in said
+        assert "exit code" not in said
+
+
+async def test_marks_are_kept_for_the_sitting(workspace: FakeWorkspace) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("space", "j", "space")
+        assert shows(app, "2 marked")
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CampaignList))
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await until(pilot, partial(shows, app, "2 marked"))
+        await pilot.press("c")
+        await until(pilot, partial(shows, app, "Compare · 2 campaigns"))
 
 
 @pytest.mark.parametrize("suffix", [".md", ".csv", ".json"])

@@ -12,8 +12,9 @@ from tests.console.fakes import FakeWorkspace
 from tests.console.test_compare import NEW_DRIVER, measured, open_compare
 from tui.screens import compare_screen
 from tui.screens.compare_screen import VIEWS, Compare
+from tui.text import cell
 from tui.widgets.chart import Chart
-from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.keyed_table import KeyedTable, Row
 
 FRAME, LEAST = 1, 3
 """Lines: that above a panel, and those in it."""
@@ -147,3 +148,27 @@ async def test_every_panel_has_its_least_lines_and_a_chart_is_drawn_at_every_siz
                 told = screen_text(app)
                 assert TOO_SMALL not in told, (size, key, told)
                 assert ("curves" in shown) is bool(chart.region.area)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+@pytest.mark.parametrize("marks", [2, 3])
+async def test_the_interval_stands_in_every_row_however_long_the_names_of_cases_are(
+    workspace: FakeWorkspace, marks: int, width: int
+) -> None:
+    """It is what the screen is for: names are cut before it, as far as they can be read."""
+    await several(workspace, marks, ("1n1g", "1n8g"))
+    async with console(workspace, (width, 40)) as (app, pilot):
+        screen = await open_compare(app, pilot, marks)
+        label = "1n8g adam compile=max-autotune batch_size=b128→256 x"
+        figures = ["12,345.6", "12,345.7", "12/14, 11/14", "0.998", "0.945…0.985"]
+        said = [label, *["2"] * (marks > 2), *figures, "= same"]
+        table = screen.query_one(KeyedTable)
+        table.refill([Row("a", tuple(map(cell, said)))])
+        await pilot.pause()
+        row = next(line for line in screen_text(app).splitlines() if "0.998" in line)
+        assert "0.945…0.985" in row
+        assert " = same " in row
+        shown = {column.key: width for column, width in table._shown}
+        assert shown["case"] >= 24
+        assert "95% interval" in screen_text(app)
+        assert "candidate" not in shown or "12,345.7 " in row

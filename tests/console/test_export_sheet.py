@@ -22,9 +22,11 @@ from textual.widgets import Input
 
 from backends.campaign.folder.export_report import Export
 from backends.campaign.plan.selection import Selection
+from backends.results.publish import LAYOUTS
 from backends.results.render import Column, Table
 from tests.console.conftest import (
     DEADLINE_S,
+    HUGE,
     LARGE,
     ONEFLOW,
     SMALL,
@@ -485,7 +487,7 @@ async def test_the_table_is_there_once_and_every_key_that_chooses_stands_before_
         assert not shows(app, "written as md")
 
 
-async def test_a_line_names_no_key_that_is_refused_and_no_tables_stand_over_what_has_none(
+async def test_a_line_names_no_key_that_is_refused_and_what_is_for_programs_says_so(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, SMALL) as (app, pilot):
@@ -498,13 +500,28 @@ async def test_a_line_names_no_key_that_is_refused_and_no_tables_stand_over_what
                 arranges = layout not in OWN and format != "json"
                 assert ("s S p " in words(sheet.query_one("#choices"))) == arranges
                 if layout == "speedup":
-                    assert shows(app, "a table per profile") == (format == "table")
+                    assert shows(app, "for programs: ") == (format != "table")
         await pilot.press("s")
         await until(pilot, partial(shows, app, "s Sort: only a table can be put in another order"))
 
 
 OWN = {"dlperf-json": "json", "report": "md"}
 """What layouts without tables are shown as."""
+
+
+@pytest.mark.parametrize("layout", ["airank", "speedup"])
+async def test_what_a_layout_is_for_is_told_in_every_format(
+    workspace: FakeWorkspace, layout: str
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        for format in ("table", "md", "csv", "json"):
+            await choose(sheet, pilot, layout, format)
+            await until(pilot, partial(shows, app, LAYOUTS[layout].help))
+            assert shows(app, "for programs: ") is (format in ("csv", "json"))
+    assert "AI-Rank" in LAYOUTS["airank"].help
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, until, words
+from backends.results.layouts.cells import count_cell
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    until,
+    words,
+)
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import open_results
 from tui.screens.repeats import Repeats
@@ -39,3 +49,25 @@ async def test_repeats_are_in_order_and_the_whole_note_of_one_stands_below(
             assert ("replaced by a later attempt" in below) is (runs[key].attempt == 1)
             await pilot.press("j")
         assert app.screen.query_one(".dialog").outer_size.width > size[0] * 0.96 - 4
+
+
+async def test_every_planned_repeat_is_listed_with_its_state_and_counted_as_in_the_list(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g",), repeats=12)
+        controller.pause(controller.snapshot().runs[-1].run_id)
+        await open_results(workspace, app, pilot, seconds=60)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Repeats))
+        assert isinstance(app.screen, Repeats)
+        case, table = app.screen._case, app.screen.query_one(KeyedTable)
+        assert 0 < case.repeats < 12
+        shown = {run.run_id: run for run in controller.snapshot().runs}
+        assert set(table.shown_keys) == set(shown)
+        states = {row.key: row.cells[1].plain for row in table._rows}
+        for key, run in shown.items():
+            assert states[key].endswith("paused" if run.paused else str(run.state))
+        assert "‖ paused" in states.values()
+        assert f"{case.succeeded} of 12 repeats succeeded" in screen_text(app)
+        assert count_cell(case) == f"{case.succeeded}/12"

@@ -24,6 +24,7 @@ from tui.screens.result_text import (
     labels_of,
     result_columns,
     result_rows,
+    shared_reasons,
 )
 from tui.text import cell, whole_parts
 from tui.theme import WARN
@@ -58,6 +59,25 @@ def test_what_sets_the_grade_stands_first(speeds: list[float], failed: int) -> N
     assert ("→ more repeats" in panel) == bool(sets & {"few repeats", "wide interval"}) * (
         case.grade > Grade.A
     )
+
+
+@given(SPEEDS, st.integers(0, 3), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_a_row_says_what_sets_its_grade_or_that_the_line_below_the_list_does(
+    speeds: list[float], failed: int, simulated: bool
+) -> None:
+    groups = summarise(replace(run, simulated=simulated) for run in runs(speeds, failed))
+    (case,) = groups[0].cases
+    assert case.grade is not None
+    (row,) = result_rows(groups, labels_of(groups))
+    grade, told = row.cells[-2].plain, row.cells[-1].plain
+    sets = {SHORT[found.concern] for found in case.findings if found.ceiling is case.grade}
+    below = shared_reasons(groups)
+    assert below == ["all simulated: grade D"] * simulated
+    if grade.endswith("↓"):
+        assert f"grade {grade[0]}" in below[0]
+    elif case.grade >= Grade.C:
+        assert told[2:].partition(", ")[0] in sets
 
 
 def test_what_sets_no_grade_is_told_no_remedy_and_a_past_campaign_no_key() -> None:

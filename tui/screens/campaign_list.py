@@ -63,6 +63,8 @@ class CampaignList(Dialog[str]):
 
     PANEL = "campaigns"
     READS_RESULTS = True
+    KEEPS_MARKS = True
+    """For the next list of this sitting."""
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
     AHEAD |= {"tag", "note"}
@@ -78,7 +80,7 @@ class CampaignList(Dialog[str]):
         self._session = session
         self._now = session.now
         self._summaries = summaries
-        self._marked: dict[Path, None] = {}
+        self._marked = session.marked if self.KEEPS_MARKS else {}
         self._order = BY_AGE
         self._past = PastReading(session)
         self._panel = TablePanel(KeyedTable(COLUMNS), title, bare=True)
@@ -153,7 +155,8 @@ class CampaignList(Dialog[str]):
         new = summaries != self._summaries
         self._summaries, self._now = summaries, self._session.now
         there = {one.path for one in summaries}
-        self._marked = {path: None for path in self._marked if path in there}
+        for gone in [path for path in self._marked if path not in there]:
+            del self._marked[gone]
         if self.here:
             self._fill()
             self._say_chosen()
@@ -230,7 +233,7 @@ class CampaignList(Dialog[str]):
         if action in ("filter", "sort", "reverse"):
             return bool(self._summaries)
         if action == "compare":
-            return bool(self._marked)
+            return bool(self._marked and self._summaries)
         if action not in ("open", "mark", "replay", *CHANGES):
             return True
         if (chosen := self._chosen()) is None:
@@ -381,6 +384,7 @@ class Unfinished(CampaignList):
 
     PANEL = "unfinished"
     READS_RESULTS = False  # while the console begins
+    KEEPS_MARKS = False
     BINDINGS = bindings("unfinished")
     WORDS = (
         "Nobody goes on with these. Resuming re-attaches to runs that are still going, collects "

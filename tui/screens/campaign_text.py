@@ -53,7 +53,7 @@ SORTS: Mapping[str, Callable[[CampaignSummary], Any]] = {  # Any: what can be pu
     "failed": lambda one: one.failed,
     "measures": lambda one: one.measures,
 }
-BY_AGE: RowOrder[CampaignSummary] = RowOrder(SORTS, "age")
+BY_AGE: RowOrder[CampaignSummary] = RowOrder(SORTS, "age", figures=frozenset({"runs", "failed"}))
 
 _STATES = {
     "live": ("▶", ACCENT),

@@ -23,6 +23,7 @@ from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
 from tui.screens.across_dialog import AcrossList
+from tui.screens.compare_curves import curves_of
 from tui.screens.compare_file import copied_text, file_of, written_as
 from tui.screens.compare_text import (
     COLUMNS,
@@ -50,16 +51,7 @@ from tui.widgets.chart import AXIS_ROWS, MIN_HEIGHT, Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import CORNERS, TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable, current_key
-from tui.widgets.scaling_plot import (
-    TOO_FEW,
-    Quantity,
-    curve,
-    curve_title,
-    measured,
-    quantity_label,
-    scaling_plot,
-    why_no_curve,
-)
+from tui.widgets.scaling_plot import Quantity, quantity_label
 
 READING = "reading the campaigns …"
 VIEWS = {"curves": "Curves", "verdict": "Verdict", "campaigns": "Campaigns"}
@@ -105,6 +97,7 @@ class Compare(Dialog[None]):
         self._view = "curves"
         self._alone = ""  # the view that has all of the page
         self._curved = True  # else bars, which have one quantity
+        self._no_base = ""  # why there is nothing for a speedup to refer to
 
     def compose(self) -> ComposeResult:
         with self.box(whole=True):
@@ -260,22 +253,11 @@ class Compare(Dialog[None]):
             chart.show(case_bars(held, on, width=chart.content_size.width, rows=room))
             set_frame(chart, f"{plain(case.unit)} of {compared_label(case, self._labels)}")
             return
-        curves = [
-            (side.called, curve(group, self._quantity) if group else ())
-            for side, group in zip(found.sides, groups, strict=True)
-        ]
-        group, cursor = groups[place], None
-        if group is not None and case.candidate is not None:
-            cursor = measured(case.candidate, group, self._quantity)
-        width = chart.content_size.width
-        kept = (found.baseline, place)
-        known = [one for one in groups if one is not None]
-        empty = next((why_no_curve(one, self._quantity) for one in known), TOO_FEW)
-        plot = scaling_plot(
-            curves, width=width, quantity=self._quantity, cursor=cursor, kept=kept, empty=empty
-        )
-        chart.show(plot)
-        set_frame(chart, curve_title(self._quantity, case.unit, known))
+        wanted, width = self._quantity, chart.content_size.width
+        shown = curves_of(found, place, case, groups, wanted, width=width)
+        self._no_base = shown.why_per_device
+        chart.show(shown.plot)
+        set_frame(chart, shown.title, shown.below)
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -296,7 +278,8 @@ class Compare(Dialog[None]):
             return self._selected is not None and not (action == "view" and self._all_in_sight)
         if action in ("move", "quantity"):
             needed = self._alone if action == "move" else self._curved
-            return "curves" in self._in_sight() and bool(needed)
+            unable = action == "quantity" and self._no_base
+            return "curves" in self._in_sight() and bool(needed) and not unable
         return self._found is not None
 
     def never(self, action: str) -> str:
@@ -310,7 +293,8 @@ class Compare(Dialog[None]):
         if action in ("view", "open") and self._found is not None:
             return "no case is in the list"
         if action == "quantity" and self._found is not None:
-            return "it is for curves, which are not in sight"
+            in_sight = "curves" in self._in_sight()
+            return (in_sight and self._no_base) or "it is for curves, which are not in sight"
         if action == "read" and self._found is not None:
             return "all of them are finished, and nothing new can be read"
         return "" if self._found is not None else "the campaigns are being read"
@@ -384,11 +368,16 @@ class Compare(Dialog[None]):
             return
 
         def answered(answer: tuple[str, ...] | None) -> None:
-            if answer is not None:
-                self._across, self._baseline = answer, 0
-                self._hold()
+            if answer is None or answer == asked:
+                return
+            self._across = answer
+            if len(self._sides) == 1:  # its settings are others now
+                self._baseline = 0
+            self._hold()
 
-        self.app.push_screen(AcrossList(self._sides, self._found.across), answered)
+        dialog = AcrossList(self._sides, self._found.across)
+        asked = dialog.outcome() if self._found.across else ()
+        self.app.push_screen(dialog, answered)
 
     def action_copy(self) -> None:
         if self._found is not None:

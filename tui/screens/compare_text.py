@@ -17,11 +17,11 @@ from backends.results.compared_labels import compared_label, compared_labels, wh
 from backends.results.comparison import ComparedCase, Ground, Verdict, verdict_words
 from backends.results.comparison_report import (
     cautions,
-    comparison_words,
     interval_cell,
     ratio_cell,
     reason,
     what_differs,
+    words_in_console,
 )
 from backends.results.findings import Rank
 from backends.results.grade_words import found_lines
@@ -44,13 +44,13 @@ from tui.widgets.distribution import distribution_line, legend, limits
 from tui.widgets.keyed_table import Column, Row
 
 COLUMNS = (
-    Column("case", "Case", 14, most=48, ends=True, first=True),
+    Column("case", "Case", 14, most=48, ends=True, first=True, enough=32),
     Column("with", "#", 2, right=True),
-    Column("baseline", "Baseline", 9, right=True, most=16, first=True, gives_way=3),
-    Column("candidate", "Candidate", 9, right=True, most=16, first=True, gives_way=4),
-    Column("n", "n", 3, right=True, most=13, first=True, gives_way=2),
+    Column("baseline", "Baseline", 9, right=True, most=16, first=True, gives_way=2),
+    Column("candidate", "Candidate", 9, right=True, most=16, first=True, gives_way=3),
+    Column("n", "n", 3, right=True, most=13, first=True, gives_way=1),
     Column("ratio", "Ratio", 5, right=True),
-    Column("interval", "95% interval", 13, right=True, gives_way=1),
+    Column("interval", "95% interval", 13, right=True),
     Column("verdict", "Verdict", None),
 )
 
@@ -97,10 +97,17 @@ def below_rows(
     profiles = {case.profile for _, case in found.cases()}
     shared = [*profiles] if len(profiles) == 1 else []
     shared += [f"all {labels.shared}"] if labels.shared else []
-    said += [(plain(", ".join(shared)), MUTED), (_differing(found), WARN)]
+    said += [(plain(", ".join(shared)), MUTED), (_across_by_itself(found), WARN)]
+    said += [(_differing(found), WARN)]
     if found.cases():
         said += [(not_compared(found), WARN)]
     return Text("\n").join(Text(words, colour) for words, colour in said if words)
+
+
+def _across_by_itself(found: SideBySide) -> str:
+    if not found.by_itself:
+        return ""
+    return f"▲ across {plain(', '.join(found.across))}: nothing else is common; a changes it"
 
 
 def _differing(found: SideBySide) -> str:
@@ -263,7 +270,9 @@ def _weight(case: ComparedCase, found: SideBySide) -> str:
     if case.decisive:
         across = f" --across {' '.join(found.across)}" if found.across else ""
         also = "" if found.threshold == THRESHOLD else f" --threshold {found.threshold * 100:g}%"
-        return f"it stands among all cases (Holm): dlperf-tui compare{across}{also} exits with 1"
+        return (
+            f"it stands among all cases (Holm): dlperf-tui compare{across}{also} would exit with 1"
+        )
     return "among so many cases one may look so by chance (Holm)"
 
 
@@ -386,7 +395,7 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
     for other in found.others:
         if other.comparison is not None:
             lines = [(line, WARN) for line in cautions(other.comparison)]
-            lines += [(line, "") for line in comparison_words(other.comparison)[1]]
+            lines += [(line, "") for line in words_in_console(other.comparison)]
             for line, colour in lines:
                 text.append("\n")
                 if _held_by_number(found):

@@ -46,7 +46,7 @@ from tui.widgets.text_lines import TextLines, folded
 TABLE = "table"
 FRAMES = "pandas"
 """What tables of the next layouts are made with; its import takes most of a second."""
-DATA = "the figures for programs, as the file is written"
+DATA = "for programs: "
 AT_WORK = "laying it out …"
 SHOWN_AFTER_S = 0.2
 REPORT_HAS = "environment, tables, figures, what to distrust"
@@ -177,7 +177,7 @@ class ExportSheet(Dialog[None]):
         if self._laid_out_by is None:
             return REPORT_HAS
         data = self._lays_out_tables and self._format in ("csv", "json")
-        return DATA if data else LAYOUTS[self._laid_out_by].help
+        return DATA * data + LAYOUTS[self._laid_out_by].help
 
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""

@@ -11,6 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Static
 
+from backends.campaign.record.run_state import RunState
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
@@ -22,7 +23,7 @@ from backends.results.telemetry_words import watched_brief
 from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDEST, Dialog
-from tui.text import cell, number, plain
+from tui.text import cell, number, plain, run_state
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.distribution import distribution_line, legend, limits
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
@@ -48,13 +49,14 @@ def _columns(unit: str) -> tuple[Column, ...]:
 
 
 def repeat_rows(case: CaseResult) -> list[Row]:
-    """Every repeat with its distance from the median, each behind its replaced attempts."""
+    """Every repeat, those too that wait or are at work, with its distance from the median, each
+    behind its replaced attempts."""
     strange = outliers(case)
     return [_row(run, case, strange) for run in _in_order(case)]
 
 
 def _in_order(case: CaseResult) -> list[RunResult]:
-    runs = (*case.runs, *case.superseded)
+    runs = (*case.runs, *case.superseded, *case.unended_runs)
     return sorted(runs, key=lambda run: (run.repeat, run.attempt))
 
 
@@ -76,7 +78,7 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
         run.run_id,
         (
             cell(run.repeat, right=True),
-            cell(_state(run), "" if run.state == SUCCEEDED else BAD),
+            _state(run),
             cell(number(run.measured), right=True),
             cell("–" if off is None else signed_percent(off, 2), right=True),
             cell(fold_nodeset(run.hosts) if run.hosts else "–"),
@@ -140,11 +142,14 @@ def distribution_text(case: CaseResult, width: int, others: Sequence[CaseResult]
     return text.append(legend([case, *others]), MUTED)
 
 
-def _state(run: RunResult) -> str:
-    """``✓ succeeded``, ``✗ failed``, ``– skipped``"""
+def _state(run: RunResult) -> Text:
+    """As Runs has it: ``✓ succeeded``, ``✗ failed``, ``– skipped``, ``‖ paused``"""
     if run.skipped:
-        return "– skipped"
-    return f"{'✓' if run.state == SUCCEEDED else '✗'} {run.state}"
+        return cell("– skipped", BAD)
+    if run.ended:
+        good = run.state == SUCCEEDED
+        return cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD)
+    return run_state(RunState(run.state), paused=run.paused_by is not None)
 
 
 def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
@@ -153,10 +158,10 @@ def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
     strange = outliers(case)
     for run in _in_order(case):
         off = off_median(run, case)
-        odd = "○ outlier" if run in strange else "" if run.succeeded else _state(run)
+        odd = "○ outlier" if run in strange else "" if run.succeeded else _state(run).plain
         text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
         text.append(f"{'–' if off is None else signed_percent(off, 2):>8}  ", MUTED)
-        text.append(odd, WARN if run in strange else BAD)
+        text.append(odd, WARN if run in strange else BAD if run.ended else MUTED)
         text.append(f"{'  ' * bool(odd)}{plain(fold_nodeset(run.hosts)) if run.hosts else ''}\n")
     return text.append("\n").append_text(_all_cases(group, width))
 
@@ -190,7 +195,7 @@ class Repeats(Dialog[str]):
 
     def __init__(self, case: CaseResult, whose: str = "") -> None:
         """``whose``: the campaign's name, where there is more than one."""
-        done = f"{case.succeeded} of {counted(case.repeats, 'repeat')} succeeded"
+        done = f"{case.succeeded} of {counted(case.wanted, 'repeat')} succeeded"
         super().__init__(f"{plain(case.as_case.label)} · {done}")
         self._case = case
         self._whose = whose

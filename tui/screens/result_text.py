@@ -178,7 +178,8 @@ SORTS: Mapping[str, Callable[[CaseResult], Any] | None] = {  # Any: what can be 
 """What rows can be sorted by; None: as the groups have them."""
 
 
-BY_CASE: RowOrder[CaseResult] = RowOrder(SORTS, "case")
+FIGURES = frozenset({"throughput", "speedup", "efficiency", "CV"})
+BY_CASE: RowOrder[CaseResult] = RowOrder(SORTS, "case", figures=FIGURES)
 
 
 def result_rows(
@@ -213,11 +214,34 @@ def _row(
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
             cell(scatter(cv), colour, right=True),
             cell(count_cell(case), right=True),
-            cell(str(case.grade or "–"), _GRADE_COLOURS.get(case.grade, MUTED)),
+            cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
             flags(case, but),
         ),
         find=case.profile,
     )
+
+
+def _grade_cell(case: CaseResult, but: frozenset[Concern]) -> str:
+    """``D↓`` where what sets it is among what is told once of all, below the rows."""
+    if case.grade is None:
+        return "–"
+    sets = {found.concern for found in case.findings if found.ceiling is case.grade}
+    return f"{case.grade}{'↓' * bool(sets and sets <= but)}"
+
+
+def shared_reasons(groups: Sequence[Group]) -> list[str]:
+    """What all cases share and no row has among its flags, and which grade that allows:
+    ``all simulated: grade D``."""
+    ceilings = {
+        found.concern: found.ceiling
+        for group in groups
+        for case in group.cases
+        for found in case.findings
+    }
+    return [
+        f"all {SHORT[concern]}" + f": grade {ceilings[concern]}" * (concern in ceilings)
+        for concern in sorted(_told_once(groups))
+    ]
 
 
 def _cv_colour(case: CaseResult) -> str:

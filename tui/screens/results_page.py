@@ -22,13 +22,13 @@ from tui.screens.page import Page
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
     BY_CASE,
-    all_simulated,
     case_text,
     flags_below,
     group_label,
     labels_of,
     result_columns,
     result_rows,
+    shared_reasons,
     shared_words,
 )
 from tui.session import Session
@@ -130,7 +130,7 @@ class ResultsPage(Page):
         """The statistics, only when a run has ended since."""
         ended = None
         if viewed is not None:
-            states = tuple((run.run_id, run.state) for run in viewed.runs)
+            states = tuple((run.run_id, run.state, run.paused) for run in viewed.runs)
             ended = (viewed.path, states)
         if ended != self._summarised:
             self._summarised = ended
@@ -234,8 +234,7 @@ class ResultsPage(Page):
         cases = [case for group in self._groups for case in group.cases]
         if profiled := sum(len(case.profiled_runs) for case in cases):
             parts.append(f"{sum(case.succeeded for case in cases)} counted, {profiled} profiled")
-        if all_simulated(self._groups):
-            parts.append("all simulated")
+        parts += shared_reasons(self._groups)
         if len(bases) == 1:
             parts.append(f"base {bases.pop()}")
         return " · ".join(parts)

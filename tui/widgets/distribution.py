@@ -13,6 +13,10 @@ from backends.results.case_result import CaseResult
 from tui.theme import ACCENT, LINE, MUTED, TEXT, WARN
 
 REPEAT, OUTLIER, MEDIAN, INTERVAL = "•", "○", "┃", "─"
+AT_MEDIAN = "╋"
+"""The median, and several repeats in its column: no count covers it."""
+TOGETHER = "²³⁴⁵⁶⁷⁸⁹"
+"""So many repeats in one column: raised, as a figure before the line is a campaign's number."""
 MANY = "#"
 """Ten repeats or more in one column."""
 EMPTY_SHARE = 0.02
@@ -23,7 +27,10 @@ def legend(cases: Iterable[CaseResult]) -> str:
     """What the signs mean that lines of these cases have."""
     told = list(cases)
     spreads = [case.spread for case in told if case.spread is not None]
-    parts = [f"{REPEAT} a repeat, 2–9 so many together", f"{MEDIAN} median"]
+    parts = [
+        f"{REPEAT} a repeat, {TOGETHER[0]} to {TOGETHER[-1]} so many together",
+        f"{MEDIAN} median, {AT_MEDIAN} several there",
+    ]
     if max((len(case.throughputs) for case in told), default=0) >= 10:
         parts.insert(1, f"{MANY} ten or more")
     if any(spread.interval is not None for spread in spreads):
@@ -64,9 +71,11 @@ def distribution_line(case: CaseResult, across: tuple[float, float], width: int)
         at_median, odd = place == column(spread.median), place in strange
         if at_median and number == 1:
             continue  # the median itself: its mark says that it is there
-        symbol = str(number) if number < 10 else MANY
+        symbol = TOGETHER[number - 2] if 1 < number < 10 else MANY
         if number == 1:
             symbol = OUTLIER if odd else REPEAT
+        elif at_median:
+            symbol = AT_MEDIAN
         line[place] = (symbol, WARN if odd else ACCENT if at_median else TEXT)
     text = Text(end="", no_wrap=True)
     for colour, signs in groupby(line, key=itemgetter(1)):

@@ -42,7 +42,8 @@ class Column:
     gives all of it, the last one first; but none that is ``still``: what it holds changes by the
     minute. ``ends``: of names, whose ends both stay where one is too long.
     ``if_any``: left out until there is something in it. ``gives_way``: left out, 1 before 2, where
-    names or the least of the other column would be cut beside it.
+    names or the least of the other column would be cut beside it; ``enough``: of names, columns
+    beyond which they are cut rather.
     ``first``: what must be whole: it grows while the other column has more than the least.
 
     What a column needs is the most that it has held at this width: columns stand still while their
@@ -62,6 +63,7 @@ class Column:
     still: bool = False
     least: int = 8
     gives_way: int = 0
+    enough: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +269,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
         def room(column: Column) -> int:
             if column is names:
-                most = column.most or needed[column.key]
+                most = column.enough or column.most or needed[column.key]
                 width = max(column.width or 0, min(needed[column.key], most))
             elif column.still or column.width is None:
                 width = column.least if column.width is None else column.width

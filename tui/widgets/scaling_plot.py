@@ -212,6 +212,7 @@ def scaling_plot(
     kept: Collection[int] = (),
     leading: int = 0,
     empty: str = TOO_FEW,
+    base: int | None = None,
 ) -> Plot:
     """The quantity over devices for every curve, against the ideal.
 
@@ -220,7 +221,8 @@ def scaling_plot(
     curve, from whose least case the ideal goes, drawn where the measured ones keep room.
     ``cursor``: the case under it. Curves have their
     numbers as tags, those without a point counted. ``kept``: places of curves that are drawn where
-    there is no room for all. ``empty``: what stands where there is nothing to draw.
+    there is no room for all. ``empty``: what stands where there is nothing to draw. ``base``:
+    devices of the case that speedups refer to; None: the least of the leading curve.
     """
     finite_ones = [[m for m in found if finite([m.point])] for _, found in curves]
     drawable = [
@@ -240,7 +242,7 @@ def scaling_plot(
         end = max(end, float(farther.gpus))
         places.append(float(farther.gpus))
     lead = next((found for place, _, found in shown if place == leading), shown[0][2])
-    ideal = _ideal(quantity, lead)
+    ideal = _ideal(quantity, lead, base)
     lines = [line for place, label, found in shown for line in _by_hosts(label, found, place)]
     if farther is not None:
         lines.append(_projected(max(m.point for m in lead), series_colour(leading), farther))
@@ -281,9 +283,13 @@ def _said(on: Measured, unit: str) -> str:
     return f"{CURSOR} {format_tag(on.nodes, on.gpus_per_node)} {number(on.value)}{unit}"
 
 
-def _ideal(quantity: Quantity, found: Sequence[Measured]) -> Callable[[float], float]:
+def _ideal(
+    quantity: Quantity, found: Sequence[Measured], base: int | None
+) -> Callable[[float], float]:
     """What the first curve would be if devices cost each other nothing."""
     x, y = min(m.point for m in found)
+    if base and quantity is Quantity.SPEEDUP:
+        return lambda at: at / base
     if quantity is Quantity.SPEEDUP:
         return lambda at: y * at / x
     level = 100.0 if quantity is Quantity.EFFICIENCY else y

@@ -114,7 +114,7 @@ def _rows(case: CaseResult) -> list[dict[str, Cell]]:
 
 LAYOUT = layout_of_tables(
     "airank",
-    "time to train, throughput, accuracy and speedup by number of GPUs",
+    "the AI-Rank benchmark's table: time to train, throughput, accuracy, speedup",
     airank_tables,
     rows=_rows,
 )

@@ -84,7 +84,7 @@ def cv_notes(cvs: Iterable[float | None], w: Words) -> list[str]:
 
 def count_cell(case: CaseResult) -> str:
     """``7``, or ``6/7`` where one of seven did not succeed, or not yet."""
-    wanted = case.repeats + case.unended
+    wanted = case.wanted
     return str(wanted) if case.succeeded == wanted else f"{case.succeeded}/{wanted}"
 
 
