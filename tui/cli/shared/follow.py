@@ -135,6 +135,7 @@ async def first_of(
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     from backends.campaign.folder.artifacts import precheck_document  # noqa: PLC0415
+    from backends.campaign.folder.compare_campaigns import recorded_each  # noqa: PLC0415
     from backends.results.layouts.layout import footer  # noqa: PLC0415
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415 (when needed)
     from backends.results.results_json import document  # noqa: PLC0415
@@ -148,7 +149,8 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     if as_json:
         print_json(document(state.campaign, runs, groups, path, precheck_document(path)))
     else:
-        print_tables(speedup_tables(groups), ((), (footer(groups),)))
+        below = footer(groups, machines=recorded_each([(path, runs)]))
+        print_tables(speedup_tables(groups), ((), (below,)))
         print()
         say_findings(groups)
         if state.auto is not None:
