@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -16,6 +17,7 @@ from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.remote.lease import Lease
 from backends.remote.wrapper_messages import LeaseHeldError
+from profiles.errors import DlperfError
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.waiting import until
 
@@ -146,3 +148,23 @@ async def test_a_start_that_lost_a_race_leaves_no_log_and_is_nobody_elses(
         assert not [*controller.path.glob("logs/**/*kept*")]
     finally:
         await bench.close()
+
+
+async def test_a_command_that_is_at_work_is_called_one(bench: Bench) -> None:
+    over = bench.directory / "over"
+    words = bench.steady_words("1n1g", lines=2, after=bench.until_there(over))
+    process = bench.spawn("run", *words)
+    try:
+        view = bench.workspace()
+
+        def role() -> str:
+            with contextlib.suppress(DlperfError, ValueError, OSError):  # it is just being made
+                kept_by = view.load(bench.campaign).kept_by
+                return "" if kept_by is None else kept_by.role
+            return ""
+
+        await until(role)
+        assert role() == "command"
+    finally:
+        over.touch()
+        await asyncio.to_thread(process.communicate, timeout=60)

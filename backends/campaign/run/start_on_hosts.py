@@ -11,7 +11,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import campaign_of
 from backends.campaign.run.end_and_fetch import Ending
 from backends.campaign.run.host_part import Member
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.remote.wrapper_messages import (
     LeaseHeldError,
     RemoteError,
@@ -69,7 +69,8 @@ class Start:
         step = min(self._steps.values(), key=list(StartStep).index, default=None)
         if step is None:
             return ""
-        return f"{step} {fold_nodeset([name for name, at in self._steps.items() if at is step])}"
+        there = [m.name for m in self._members if self._steps.get(m.name) is step]
+        return f"{step} {ranked_nodeset(there)}"
 
     async def everywhere(self) -> tuple[str, ...]:
         """The boot ids of the hosts, once all of them have answered.
