@@ -55,7 +55,8 @@ async def open_campaign(
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
     ``setups``: of the plan's profiles. ``against``: what preflight found.
-    ``share``: who may read it. ``role``: of who creates it. ``simulated``: on hosts that are made up.
+    ``share``: who may read it. ``role``: of who creates it. ``simulated``: on hosts that are made
+    up.
 
     Raises
     ------

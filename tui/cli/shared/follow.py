@@ -142,17 +142,20 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     from backends.results.summary import summarise  # noqa: PLC0415
     from tui.cli.shared.print_table import print_tables  # noqa: PLC0415
     from tui.cli.shared.say_findings import say_findings, say_missed  # noqa: PLC0415
+    from tui.cli.shared.say_outages import say_outages  # noqa: PLC0415
 
     runs = run_results(state)
     groups = summarise(runs)
     failed = [run for run in state.latest_attempts() if run.state is RunState.FAILED]
     if as_json:
-        print_json(document(state.campaign, runs, groups, path, precheck_document(path)))
+        precheck, outages = precheck_document(path), state.notes_of_outages
+        print_json(document(state.campaign, runs, groups, path, precheck, outages))
     else:
         below = footer(groups, machines=recorded_each([(path, runs)]))
         print_tables(speedup_tables(groups), ((), (below,)))
         print()
         say_findings(groups)
+        say_outages(state)
         if state.auto is not None:
             say_missed(state.auto, groups)
     for line in failures(failed):
