@@ -241,10 +241,16 @@ def _exit_lines(comparison: Comparison) -> list[str]:
     labels = compared_labels(comparison.cases)
     among = f" among all {n} cases (Holm)" if n > 1 else ""
     lines = []
-    if decisive:
-        cases = _names(decisive, labels)
-        lines.append(f"Slower{among}, so that the exit code is 1: {cases}.")
-    elif n:
+    plain = [case for case in decisive if not unjudged(case.doubts)]
+    doubtful = [case for case in decisive if unjudged(case.doubts)]
+    if plain:
+        lines.append(f"Slower{among}, so that the exit code is 1: {_names(plain, labels)}.")
+    if doubtful:
+        lines.append(
+            f"Slower{among}, so that the exit code is 1, whatever it is from: "
+            f"{_names(doubtful, labels)}."
+        )
+    if n and not decisive:
         beyond = f"by more than {comparison.threshold * 100:g}%"
         lines.append(f"No case is slower {beyond} and beyond what chance does{among}.")
     if others := comparison.of(Verdict.DIFFERENT_MODEL):

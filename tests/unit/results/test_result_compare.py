@@ -585,3 +585,14 @@ def test_one_machine_of_several_names_is_no_other_machine_in_another_campaign(
     (case,) = found.cases
     assert not case.other_machines
     assert "in common" not in " ".join(comparison_words(found)[0])
+
+
+@pytest.mark.parametrize("theirs", [V100, H200])
+def test_what_is_not_judged_is_said_to_decide_the_exit_code_whatever_it_is_from(
+    runs_of: Runs, theirs: Machines
+) -> None:
+    """As a history says it."""
+    found = compare(*(runs_of("1n1g", times(f, STEADY)) for f in (1.0, 0.9))).on(V100, theirs)
+    (line,) = [one for one in comparison_words(found)[1] if "so that the exit code is 1" in one]
+    assert ("is 1, whatever it is from: " in line) == ("not judged" in line) == (theirs is H200)
+    assert found.fails()
