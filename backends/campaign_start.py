@@ -174,6 +174,7 @@ class Starter:
             against,
             self._clock,
             share or self._cluster.inventory.share,
+            role=self._role,
             simulated=self._cluster.simulated,
         )
         return path, lock, Basis(setups, plan.hosts, plan.selection.attempts, queue=queue)

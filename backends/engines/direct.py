@@ -128,6 +128,9 @@ class DirectEngine:
         for host, snapshot in hosts:
             self._hosts[host.name] = _HostUse(host, snapshot)
             self.seen(snapshot)
+            if (held := snapshot.lease) and not held.run_id.startswith(f"{group}-"):
+                # A start there would only be taken back; who has it is looked at first of all.
+                self._hosts[host.name].held_by = held.told_to(lease, group)
 
     # Runs ----------------------------------------------------------------------------------------
 
@@ -303,13 +306,13 @@ class DirectEngine:
     async def _look_at_leases(self, changed: Callable[[], None]) -> None:
         """Hosts that others held join when they are free; who has the others may have changed."""
         while True:
-            await sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
             held = [use for use in self._hosts.values() if use.held_by]
             holders = await asyncio.gather(*(self._holder(use.host.name) for use in held))
             for use, holder in zip(held, holders, strict=True):
                 if use.held_by and holder != use.held_by:
                     use.held_by = holder
                     changed()
+            await sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
 
     async def _holder(self, name: str) -> str:
         try:

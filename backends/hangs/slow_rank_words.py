@@ -8,14 +8,26 @@ from datetime import datetime
 from backends.hangs.slow_rank import SlowRank
 from profiles.cleantext import clean_text
 
+SHORT_S = 60.0
+"""Clocks are told by the minute."""
 
-def slow_rank_line(slow: SlowRank) -> str:
-    """``rank 5 on node3 GPU5: own time 14% above the others since 02:13``"""
+
+def slow_rank_line(slow: SlowRank, *, ranks: int = 0, ended_at: float | None = None) -> str:
+    """``rank 5 on node3 GPU5: own time 14% above the others since 02:13``; of less than a minute
+    how long.
+
+    ``ranks``: of the run, where that is known. ``ended_at``: when it was over, seconds since the
+    epoch; None: it is at work, or nobody says.
+    """
     when = f"since {_clock(slow.since)}"
-    if slow.until is not None:
+    until = ended_at if slow.until is None else slow.until
+    if until is not None and 0 <= (seconds := until - slow.since) < SHORT_S:
+        when = f"for {seconds:.{int(seconds < 10)}f} s from {_clock(slow.since)} on"
+    elif slow.until is not None:
         when = f"from {_clock(slow.since)} to {_clock(slow.until)}"
     who = f"rank {slow.rank} on {clean_text(slow.host)}{_device(slow)}"
-    return f"{who}: own time {slow.excess:.0%} above the others {when}"
+    others = "the other" if ranks == 2 else "the others"
+    return f"{who}: own time {slow.excess:.0%} above {others} {when}"
 
 
 def still_slow(slow_ranks: Sequence[SlowRank] | None) -> str:

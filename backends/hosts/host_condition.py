@@ -173,8 +173,7 @@ def _worn(gpu: Gpu) -> Iterable[_Found]:
             f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it; replace it if they "
             "come back",
         )
-    slowed = [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
-    if slowed:
+    if slowed := slowed_by(gpu):
         yield (
             Level.WARN,
             f"{title} is slowed down: {', '.join(slowed)}",
@@ -182,6 +181,11 @@ def _worn(gpu: Gpu) -> Iterable[_Found]:
             if slowed == ["application clocks setting"]
             else "look at cooling and power: nvidia-smi -q -d PERFORMANCE",
         )
+
+
+def slowed_by(gpu: Gpu) -> list[str]:
+    """What lowers its clock though it should not."""
+    return [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
 
 
 def _hot(gpu: Gpu) -> Iterable[_Found]:

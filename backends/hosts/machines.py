@@ -6,11 +6,13 @@ compares them must know it all the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.environment import gpu_settings
+from backends.hosts.fingerprint import UNKNOWN
+from backends.hosts.host_facts import HostFacts, HostSnapshot
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 
@@ -23,7 +25,8 @@ class Machines:
     """The hosts together. ``uuids``: of the GPUs; of machines without GPUs ``names``, what they
     call themselves, ``ids``, the digests of their own ids, and ``models``, of their CPUs. Each is
     empty where one of the hosts does not tell. ``boots``: of their kernels, as far as they tell.
-    ``by_names``: what those are called that have several names and count once."""
+    ``by_names``: what those are called that have several names and count once. ``gpu_models``,
+    and ``setup``: their driver, CUDA and how their GPUs are set, by name, as far as all tell."""
 
     hosts: int
     gpus: int
@@ -35,6 +38,8 @@ class Machines:
     models: frozenset[str] = frozenset()
     boots: frozenset[str] = frozenset()
     by_names: tuple[tuple[str, ...], ...] = ()
+    gpu_models: frozenset[str] = frozenset()
+    setup: tuple[tuple[str, str], ...] = ()
 
 
 Recorded = Mapping[tuple[str, str], Machines]
@@ -72,7 +77,21 @@ def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Ma
         models=_all_told(one.cpu_model for one in without_gpus),
         boots=frozenset(filter(None, (one.boot_id for one in used))),
         by_names=tuple(tuple(names) for names in boots.values() if len(names) > 1),
+        gpu_models=frozenset(gpu.model for gpu in gpus.values()),
+        setup=tuple(_setup(used)),
     )
+
+
+def _setup(used: Sequence[HostFacts]) -> Iterator[tuple[str, str]]:
+    told = {
+        "driver": [one.driver_version or "" for one in used],
+        "CUDA": [one.cuda_version or "" for one in used],
+    }
+    for name, versions in told.items():
+        if all(versions):
+            yield name, " + ".join(sorted(set(versions)))
+    settings = gpu_settings([gpu for one in used for gpu in one.gpus])
+    yield from ((name, value) for name, value in settings.items() if value != UNKNOWN)
 
 
 def _all_told(values: Iterable[str]) -> frozenset[str]:
@@ -97,9 +116,9 @@ def names_of_one(machines: Machines) -> list[str]:
     return [f"{fold_nodeset(names)} is one" for names in machines.by_names]
 
 
-def machines_apart(ours: Machines, theirs: Machines) -> str:
-    """``4 → 2 GPUs, 64 → 32 CPUs, 504 → 252 GiB, no GPU in common``; empty where nothing is known
-    to differ."""
+def machines_apart(ours: Machines, theirs: Machines, *, setup: bool = False) -> str:
+    """``4 → 2 GPUs, 64 → 32 CPUs, 504 → 252 GiB, V100 → H200, no GPU in common``; empty where
+    nothing is known to differ. ``setup``: with what :func:`setup_apart` says."""
     sizes = (
         ("hosts", ours.hosts, theirs.hosts),
         ("GPUs", ours.gpus, theirs.gpus),
@@ -109,12 +128,30 @@ def machines_apart(ours: Machines, theirs: Machines) -> str:
     one, other = ours.memory_gib, theirs.memory_gib
     if abs(one - other) > SAME_MEMORY * max(one, other):
         said.append(f"{one} → {other} GiB")
-    return ", ".join([*said, *filter(None, [nothing_shared(ours, theirs)])])
+    for models in ((ours.gpu_models, theirs.gpu_models), (ours.models, theirs.models)):
+        if all(models) and models[0] != models[1]:
+            said.append(" → ".join(" + ".join(sorted(own)) for own in models))
+    told = [nothing_shared(ours, theirs), *([setup_apart(ours, theirs)] if setup else [])]
+    return ", ".join([*said, *filter(None, told)])
+
+
+def setup_apart(ours: Machines, theirs: Machines) -> str:
+    """``driver 470.57.02 → 580.159.04, power limit 300 W → 700 W``: of what both tell. Runs that
+    compute on CPUs leave it out of their environments."""
+    there = dict(theirs.setup)
+    return ", ".join(
+        f"{name} {value} → {there[name]}"
+        for name, value in ours.setup
+        if there.get(name, value) != value
+    )
 
 
 def nothing_shared(ours: Machines, theirs: Machines) -> str:
-    """Why they are known to be other machines; empty where they are not. A boot id would tell a
-    restart from another machine no more than a GPU's place in its host does."""
+    """Why they are known to be other machines; empty where they are not. One kernel in common is
+    one machine, whatever else is told; another one may be a restart of the same, and a machine's
+    own id may be that of the image it was made from."""
+    if not ours.boots.isdisjoint(theirs.boots):
+        return ""
     if _apart(ours.uuids, theirs.uuids):
         return "no GPU in common"
     of_hosts = ((ours.names, theirs.names), (ours.ids, theirs.ids), (ours.models, theirs.models))
@@ -126,8 +163,8 @@ def _apart(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def told_apart(machines: Iterable[Machines]) -> int:
-    """How many of them are known to be other machines than one another. Who shares a GPU with two
-    others makes one of all three: a run sees those that it is given."""
+    """How many of them are known to be other machines than one another. Who shares a GPU, or a
+    kernel, with two others makes one of all three: a run sees those that it is given."""
     told = [*machines]
     ways = (
         [m.uuids for m in told],
@@ -135,7 +172,11 @@ def told_apart(machines: Iterable[Machines]) -> int:
         [m.ids for m in told],
         [m.models for m in told],
     )
-    return max(len(joined_sets(sets)) for sets in ways)
+    kernels = [frozenset(f"kernel {boot}" for boot in m.boots) for m in told]
+    return max(
+        len(joined_sets(own and own | boots for own, boots in zip(sets, kernels, strict=True)))
+        for sets in ways
+    )
 
 
 def joined_sets(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:

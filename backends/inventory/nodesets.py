@@ -59,6 +59,17 @@ def fold_nodeset(names: Iterable[str]) -> str:
     return _folded(tuple(names))
 
 
+def ranked_nodeset(names: Sequence[str]) -> str:
+    """As :func:`fold_nodeset` where that keeps their order; else all in their order: the first is
+    rank 0's host."""
+    folded = fold_nodeset(names)
+    try:
+        in_order = expand_nodeset(folded) == tuple(names) if names else True
+    except ValueError:
+        return folded
+    return folded if in_order else ",".join(names)
+
+
 @lru_cache(maxsize=1024)  # screens ask for the same ones a few times a second
 def _folded(names: tuple[str, ...]) -> str:
     if len(names) < 2:

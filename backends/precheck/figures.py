@@ -77,6 +77,8 @@ METRICS: Mapping[str, Metric] = {
 
 FAULTS = ("wrong", "ecc", "remapping")
 """Not rates: anything above 0 is a fault of the GPU."""
+SLOWED = "slowed"
+"""Above 0: something lowered an idle GPU's clock; the detail ``of`` says what."""
 
 
 _SHAPES = {About.HOST: (1, 0), About.GPU: (1, 1), About.LINK: (1, 2), About.PAIR: (2, 0)}

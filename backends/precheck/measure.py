@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from backends.hosts.host_condition import high_load
+from backends.hosts.host_condition import high_load, slowed_by
 from backends.hosts.probe import Transports
 from backends.precheck.bisection import find_culprits
-from backends.precheck.figures import METRICS, About, Figure, Stage, Trouble, said_in
+from backends.precheck.figures import METRICS, SLOWED, About, Figure, Stage, Trouble, said_in
 from backends.precheck.group_run import GroupRun, How, Part, run_group
 from backends.precheck.plan_precheck import (
     GPUS_LIMIT_S,
@@ -106,11 +106,22 @@ class Measuring:
         }
         return Measured(
             hosts,
-            tuple(self._figures.values()),
+            (*self._figures.values(), *self._seen()),
             tuple(self._troubles),
             dict(self._left_out),
             {name: load for name, load in loads.items() if load and name in hosts},
         )
+
+    def _seen(self) -> Iterator[Figure]:
+        """What the probe saw of GPUs, where no program has told of it."""
+        told = {(figure.metric, figure.subject) for figure in self._figures.values()}
+        for target in self._plan.targets:
+            for gpu in target.facts.gpus if target.facts is not None else ():
+                about = (target.name,), (gpu.index,)
+                if gpu.ecc_uncorrected and ("ecc", about) not in told:
+                    yield Figure("ecc", gpu.ecc_uncorrected, "errors", *about, gpu.name)
+                if (slowed := slowed_by(gpu)) and ("gemm", about) not in told:
+                    yield Figure(SLOWED, 1, "", *about, gpu.name, {"of": ", ".join(slowed)})
 
     async def run(self) -> Measured:
         """All stages. Raises OSError where a log cannot be written here."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
+from backends.hosts.preflight import same_machines
 from backends.hosts.probe import Transports
 from backends.inventory.host_entry import Host
 from backends.precheck.figures import Stage
@@ -63,7 +64,8 @@ class Step:
 
 @dataclass(frozen=True)
 class PrecheckPlan:
-    """``left_out``: why, by host. ``notes``: what is not measured at all, and why."""
+    """``left_out``: why, by host. ``notes``: what is not measured at all, and why, and
+    which hosts are one machine."""
 
     targets: tuple[Target, ...]
     left_out: Mapping[str, str]
@@ -155,7 +157,8 @@ def make_plan(
     with_torch = [target for target in gpus if target.installed.torch]
     rounds = tournament(names, wishes.rounds)
     every = len(names) - 1 + len(names) % 2 if len(names) > 1 else 0
-    notes = []
+    facts = {target.name: target.facts for target in targets if target.facts is not None}
+    notes = [f"{found.what}: they share what is measured" for found in same_machines(facts)]
     if gpus and not with_torch:
         notes.append(
             f"GPUs are not measured: {wishes.python} has no PyTorch on any host; name one that has"

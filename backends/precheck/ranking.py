@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backends.hosts.nvidia import THROTTLE_REASONS
-from backends.precheck.figures import FAULTS, METRICS, About, Figure, Stage, Trouble
+from backends.precheck.figures import FAULTS, METRICS, SLOWED, About, Figure, Stage, Trouble
 from backends.precheck.naming import Named, RankedHost, Ranking, Unequal, Verdict, Why
 from backends.precheck.past import Past
 from backends.precheck.slower import (
@@ -103,6 +103,10 @@ _FAULT_WORDS = {
 
 def _faulty(figures: Iterable[Figure]) -> Iterator[Named]:
     for figure in figures:
+        if figure.metric == SLOWED and figure.value > 0:
+            reason = f"slowed down: {figure.details.get('of')}"
+            named = Named(Why.SLOW, About.GPU, figure.hosts, figure.devices[:1], SLOWED)
+            yield replace(named, reason=reason)
         if figure.metric in FAULTS and figure.value > 0:
             more = figure.details.get("of") or ""
             words = f"{figure.value:.0f} {_FAULT_WORDS[figure.metric]}"

@@ -240,7 +240,8 @@ def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
 def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:
     """Ranks that the others waited for, by run."""
     lines = [
-        f"- {_case_name(case, groups)} #{run.repeat}: {md_text(slow_rank_line(slow))}"
+        f"- {_case_name(case, groups)} #{run.repeat}: "
+        + md_text(slow_rank_line(slow, ranks=run.gpus, ended_at=run.ended_at))
         for group in groups
         for case in group.cases
         for run in case.runs

@@ -9,14 +9,14 @@ import math
 import statistics
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
-from backends.hosts.machines import Machines, nothing_shared
+from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, nothing_shared
 from backends.results.attempts import latest_attempts
 from backends.results.case_result import CaseResult
 from backends.results.compared_models import models_apart
@@ -176,7 +176,7 @@ class Comparison:
     ``names``: of the two campaigns, ``paths``: where they lie, empty and None where nobody says;
     ``settings``: which runs of either side these are, where not all of it is compared.
     ``same_runs``: on both sides.
-    ``machines``: of both sides, None where they are not recorded.
+    ``machines``: of both sides, None where they are not recorded; ``hosts``: each by itself.
     ``unlike``: what the runs of common cases were not started alike from; ``recorded``: whether
     that is known of either side.
     ``unfinished``: of either side, how many of how many runs have ended; None: all."""
@@ -191,6 +191,7 @@ class Comparison:
     settings: tuple[tuple[Parameters, ...], tuple[Parameters, ...]] = ((), ())
     same_runs: int = 0
     machines: tuple[Machines | None, Machines | None] = (None, None)
+    hosts: Recorded = field(default_factory=lambda: NOT_RECORDED)
     unlike: tuple[Unlike, ...] = ()
     recorded: tuple[bool, bool] = (True, True)
     unfinished: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from backends import version
 from backends.hosts.fingerprint import apart, joined, not_known
-from backends.hosts.machines import machines_apart
+from backends.hosts.machines import Machines, machines_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, value_text
@@ -72,8 +72,9 @@ def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
         for side, key, own in zip(sides, case.keys, (case.baseline, case.candidate), strict=True):
             if key is not None and own is not None:
                 side[key] = own
+    hosts = comparison.hosts
     return tuple(
-        f"{side.capitalize()}: {provenance(cases.values(), version(), name=name)}"
+        f"{side.capitalize()}: {provenance(cases.values(), version(), name=name, machines=hosts)}"
         for side, name, cases in zip(SIDES, comparison.called, sides, strict=True)
     )
 
@@ -101,7 +102,7 @@ def what_differs(comparison: Comparison) -> tuple[str, ...]:
     ours, theirs = comparison.machines
     kinds = {
         "environments": comparison.environments,
-        "hosts": ours and theirs and machines_apart(ours, theirs),
+        "hosts": ours and theirs and machines_apart(ours, theirs, setup=True),
         "scripts or settings": comparison.unlike,
         "rules of measuring": _other_rules(comparison),
     }
@@ -111,8 +112,10 @@ def what_differs(comparison: Comparison) -> tuple[str, ...]:
 def _other_machines(comparison: Comparison) -> list[str]:
     """What no fingerprint tells: another machine with the same software and settings."""
     ours, theirs = comparison.machines
-    apart_there = machines_apart(ours, theirs) if ours and theirs else ""
-    alike = not comparison.environments and not _not_known(comparison)
+    # What the environments tell is said with them.
+    setup = not comparison.environments
+    apart_there = machines_apart(ours, theirs, setup=setup) if ours and theirs else ""
+    alike = setup and not _not_known(comparison) and _set_up_alike(ours, theirs)
     besides = "; what is recorded of software and GPU settings is alike" * alike
     said = [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
     for side, machines in zip(SIDES, comparison.machines, strict=True):
@@ -120,6 +123,11 @@ def _other_machines(comparison: Comparison) -> list[str]:
             names = ", ".join(map(fold_nodeset, machines.by_names))
             said.append(f"One machine has several names in the {side}, and counts once: {names}.")
     return said
+
+
+def _set_up_alike(ours: Machines | None, theirs: Machines | None) -> bool:
+    """Both tell as much, and the same."""
+    return bool(ours and theirs and dict(ours.setup) == dict(theirs.setup))
 
 
 def _not_known(comparison: Comparison) -> list[str]:
@@ -257,10 +265,14 @@ def _exit_lines(comparison: Comparison, exits: _Exit) -> list[str]:
     labels = compared_labels(comparison.cases)
     among = f" among all {n} cases (Holm)" if n > 1 else ""
     lines = []
-    if decisive:
-        cases = _names(decisive, labels)
-        lines.append(f"Slower{among}, so that {exits.with_1}: {cases}.")
-    elif n:
+    plain = [case for case in decisive if not unjudged(case.doubts)]
+    doubtful = [case for case in decisive if unjudged(case.doubts)]
+    if plain:
+        lines.append(f"Slower{among}, so that {exits.with_1}: {_names(plain, labels)}.")
+    if doubtful:
+        names = _names(doubtful, labels)
+        lines.append(f"Slower{among}, so that {exits.with_1}, whatever it is from: {names}.")
+    if n and not decisive:
         beyond = f"by more than {comparison.threshold * 100:g}%"
         lines.append(f"No case is slower {beyond} and beyond what chance does{among}.")
     if others := comparison.of(Verdict.DIFFERENT_MODEL):

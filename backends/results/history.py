@@ -322,10 +322,13 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
     for point in points:
         own = campaigns[point.campaign]
         now = joined(point.case.fingerprints) if point.case.fingerprints else ""
+        other = _environments_apart(environment, now)
         yield replace(
             point,
-            environment=_environments_apart(environment, now),
-            hosts=machines_apart(machines, own.machines) if machines and own.machines else "",
+            environment=other,
+            hosts=machines_apart(machines, own.machines, setup=other is None)
+            if machines and own.machines
+            else "",
             unlike=recipes_apart(recipe, own.recipe, [point.case.profile]),
             doubts=in_order(_doubts(machines, own.machines, fingerprints, point.case.fingerprints)),
         )

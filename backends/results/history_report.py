@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from backends.hosts.machines import Machines, machines_apart
@@ -205,7 +205,10 @@ def what_changed(history: History) -> list[tuple[str, ...]]:
     for case in history.cases:
         for point in case.points:
             told[point.campaign].update(dict.fromkeys(_changed_beside(replace(point, hosts=""))))
-    hosts = hosts_changed(history.campaigns)
+    points = [point for case in history.cases for point in case.points]
+    hosts = hosts_changed(
+        history.campaigns, {point.campaign for point in points if point.environment}
+    )
     for changed, other in zip(told, hosts, strict=True):
         changed.update({f"hosts: {other}": None} if other else {})
     return [tuple(changed) for changed in told]
@@ -230,14 +233,16 @@ def _campaigns_table(history: History) -> Table:
     )
 
 
-def hosts_changed(campaigns: Iterable[Campaign]) -> list[str]:
+def hosts_changed(campaigns: Iterable[Campaign], told_apart: Collection[int] = ()) -> list[str]:
     """Of each campaign how its hosts differ from those of the last one before it whose hosts are
-    known; empty where they do not, or nobody knows."""
+    known; empty where they do not, or nobody knows. ``told_apart``: places of those whose
+    environment is told to be another one, with how the GPUs are set."""
     told: list[str] = []
     before: Machines | None = None
-    for campaign in campaigns:
+    for place, campaign in enumerate(campaigns):
         now = campaign.machines
-        told.append(machines_apart(before, now) if before and now else "")
+        setup = place not in told_apart
+        told.append(machines_apart(before, now, setup=setup) if before and now else "")
         before = now or before
     return told
 

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from backends.hosts.fingerprint import devices_of, driver_of
-from backends.hosts.machines import NOT_RECORDED, Recorded, joined_sets, told_apart
+from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, joined_sets, told_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.grade_words import grade_counts
 from backends.results.numbers import scatter
 from backends.results.run_result import RunResult
 from backends.results.translations import Lang, pick
+from profiles.counted import counted
 
 MOST = 60
 """Characters of the names of hosts: of more their number is told."""
@@ -34,8 +35,8 @@ def provenance(
     where it is shown, instead of that in its journal. ``machines``: tell apart those that have one
     name in several campaigns.
     """
-    counted = [run for case in cases for run in case.measured_runs]
-    runs = counted or [run for case in cases for run in case.runs]
+    measured = [run for case in cases for run in case.measured_runs]
+    runs = measured or [run for case in cases for run in case.runs]
     parts = [
         "SIMULATED" * any(run.simulated for run in runs),
         f"dlperf-tui {version}",
@@ -84,12 +85,10 @@ def _days(runs: Iterable[RunResult]) -> str:
 def _machines(runs: Collection[RunResult], recorded: Recorded, lang: Lang) -> Iterator[str]:
     if hosts := {host for run in runs for host in run.hosts}:
         names, n = fold_nodeset(sorted(hosts)), _different(runs, recorded)
-        fewer = _one_and_the_same(runs, recorded)
         if len(names) > MOST:
-            yield pick(lang, f"{n - fewer} hosts", f"{n - fewer} 台主机")
-        elif fewer and n == len(hosts):
-            machines = "1 machine" if n - fewer == 1 else f"{n - fewer} machines"
-            yield names + pick(lang, f" ({machines})", f"（{n - fewer} 台机器）")
+            yield pick(lang, f"{n} hosts", f"{n} 台主机")
+        elif n < len(hosts):
+            yield names + pick(lang, f" ({counted(n, 'machine')})", f"（{n} 台机器）")
         else:
             said = f" (at least {n} different machines)", f"（至少 {n} 台不同的机器）"
             yield names + pick(lang, *said) * (n > len(hosts))
@@ -100,23 +99,20 @@ def _machines(runs: Collection[RunResult], recorded: Recorded, lang: Lang) -> It
 
 
 def _different(runs: Iterable[RunResult], recorded: Recorded) -> int:
-    """Machines that the runs were on: a host may have the name of another campaign's."""
-    named: dict[str, set[str]] = {}
-    for run in runs:
-        for host in run.hosts:
-            named.setdefault(host, set()).add(run.campaign)
+    """Machines that the runs were on: a host may have the name of another campaign's, and one
+    machine several names."""
+    known: dict[str, list[Machines]] = {}
+    for campaign, host in {(run.campaign, host) for run in runs for host in run.hosts}:
+        one = recorded.get((campaign, host))
+        known.setdefault(host, []).extend([] if one is None else [one])
+    names = [
+        frozenset({_OF_NAME + host, *(boot for m in own for boot in m.boots)})
+        for host, own in known.items()
+    ]
     return sum(
-        max(1, told_apart(recorded[one, host] for one in own if (one, host) in recorded))
-        for host, own in named.items()
+        max(1, told_apart(m for host, own in known.items() if _OF_NAME + host in one for m in own))
+        for one in joined_sets(names)
     )
 
 
-def _one_and_the_same(runs: Iterable[RunResult], recorded: Recorded) -> int:
-    """How many names too many there are, where one machine has several in a campaign."""
-    alike: dict[tuple[str, frozenset[str]], set[str]] = {}
-    for run in runs:
-        for host in run.hosts:
-            one = recorded.get((run.campaign, host))
-            if one is not None and one.boots:
-                alike.setdefault((run.campaign, one.boots), set()).add(host)
-    return sum(len(names) - 1 for names in joined_sets(map(frozenset, alike.values())))
+_OF_NAME = "host "  # what is no boot id

@@ -86,9 +86,10 @@ def document(
     groups: Sequence[Group],
     path: Path | None = HERE,
     precheck: Mapping[str, object] | None = None,
+    outages: Sequence[tuple[float, str, str]] = (),
 ) -> dict[str, Any]:  # JSON
     """``{"campaign", "path", "runs", "results", "projections"}`` with every run, ended or not; and
-    ``"precheck"`` where one went before it.
+    ``"precheck"`` where one went before it, ``"notes"`` where there were ``outages`` of hosts.
 
     ``path``: the campaign's directory; :data:`HERE` in a file that lies in it; None: of several
     that are reported together.
@@ -104,7 +105,13 @@ def document(
             if (found := project_group(group)) is not None
         ],
         **({} if precheck is None else {"precheck": dict(precheck)}),
+        **({"notes": notes_document(outages)} if outages else {}),
     }
+
+
+def notes_document(notes: Iterable[tuple[float, str, str]]) -> list[dict[str, Any]]:  # JSON
+    """Of times, levels and texts."""
+    return [{"t": t, "level": level, "text": text} for t, level, text in notes]
 
 
 def to_json(value: object) -> str:

@@ -71,7 +71,7 @@ class RunResult:
     telemetry: what its hosts and GPUs did meanwhile; None where nobody watched.
     trained_s: seconds from its first reading to its last, as they came; None where that is not
         known.
-    started_at: seconds since the epoch.
+    started_at, ended_at: of its program, seconds since the epoch.
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
     forced: started although preflight said no; warned: what preflight said that may change it.
@@ -130,6 +130,7 @@ class RunResult:
     telemetry: Telemetry | None = None
     trained_s: float | None = None
     started_at: float | None = None
+    ended_at: float | None = None
     imported: bool = False
     simulated: bool = False
     forced: bool = False

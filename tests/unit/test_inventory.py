@@ -32,7 +32,7 @@ from backends.inventory.host_entry import (
 from backends.inventory.host_to_toml import host_of, host_table
 from backends.inventory.job_options import JobOptions, JobsAsked
 from backends.inventory.load import default_inventory_path, load_inventory
-from backends.inventory.nodesets import expand_nodeset, fold_nodeset
+from backends.inventory.nodesets import expand_nodeset, fold_nodeset, ranked_nodeset
 from backends.inventory.queue import Queue, queue_of, queue_table
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
@@ -607,3 +607,14 @@ def test_a_queue_is_read_as_it_was_written(
     queue = Queue("slurm", this_machine("login"), options, clusters)
     told = tomllib.loads(tomli_w.dumps(queue_table(queue)))
     assert queue_of(told) == queue
+
+
+@given(
+    st.lists(st.sampled_from(["va", "hb", "node1", "node2", "node3", "n01", "n[9"]), unique=True)
+)
+def test_hosts_of_a_run_stand_in_the_order_of_its_ranks(names: list[str]) -> None:
+    said = ranked_nodeset(names)
+    if "n[9" not in names:
+        assert expand_nodeset(said) == tuple(names) if names else said == ""
+    assert ranked_nodeset(["node1", "node2", "node3"]) == "node[1-3]"
+    assert ranked_nodeset(["va", "hb"]) == "va,hb"

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from backends.campaign.record.lock import Role
 from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
@@ -37,7 +38,11 @@ def check_terminal(instead: str) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """On the operator's hosts."""
-    return open_console(arguments, lambda prompter: open_workspace(arguments, prompter=prompter))
+
+    def workspace(prompter: ConsolePrompter) -> Workspace:
+        return open_workspace(arguments, prompter=prompter, role=Role.CONSOLE)
+
+    return open_console(arguments, workspace)
 
 
 def open_console(

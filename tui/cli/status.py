@@ -18,6 +18,7 @@ from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.print_table import print_rows
+from tui.cli.shared.say_outages import say_outages
 from tui.kept_words import DESERTED, kept_words, titled
 
 
@@ -48,16 +49,17 @@ def run(arguments: argparse.Namespace) -> int:
     snapshot = workspace.load(path)
     if arguments.json:
         from backends.campaign.folder.artifacts import precheck_document  # noqa: PLC0415
-        from backends.results.results_json import document  # noqa: PLC0415
+        from backends.results.results_json import document, notes_document  # noqa: PLC0415
         from backends.results.summary import summarise  # noqa: PLC0415
 
         runs = run_results(snapshot.state)
         shown = workspace.shown(path)
         told = document(snapshot.name, runs, summarise(runs), shown, precheck_document(path))
-        notes = [{"t": t, "level": level, "text": text} for t, level, text in snapshot.notes]
+        notes = notes_document(snapshot.notes)
         print_json(told | _left(snapshot) | ({"notes": notes} if notes else {}))
     else:
         _print_status(snapshot)
+        say_outages(snapshot.state)
         if snapshot.deserted and snapshot.simulated:
             say("go on with it in: dlperf-tui demo")
         elif snapshot.deserted:

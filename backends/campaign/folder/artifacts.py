@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from backends.campaign.folder.tags_and_note import read_about
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document, with_what_was_unknown
+from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostSnapshot
 from backends.precheck.record import FOLDER, Precheck, PrecheckError, document, read_precheck
 from backends.precheck.words import precheck_markdown
@@ -113,15 +115,39 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         notes.append("It was forced: started in spite of what preflight stops.")
         notes += state.overridden
     notes += [f"{state.begun_without}."] if state.left_out else []
+    notes += [f"Preflight warned: {text}." for text in _of_no_run(state)]
+    environment = read_environment(path)
+    notes += [f"{text}." for text in _unjudged_gpus(state, environment)]
     notes += [f"{text}." for _, _, text in state.notes_of_outages]
     said = read_about(path)
     return ReportContext(
         campaign=state.campaign or path.name,
         tags=said.tags,
         said=said.note,
-        environment=read_environment(path),
+        environment=environment,
         commands=tuple(executed.values()),
         version=state.version,
         notes=tuple(notes),
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),
     )
+
+
+def _of_no_run(state: CampaignState) -> Iterator[str]:
+    """What preflight warned of that bears on none of its runs; of these their grades tell."""
+    for text, bearing in state.warned:
+        runs = (run for run in state.runs.values() if run.hosts)
+        if not any(bearing.concerns(run.profile, run.hosts, run.devices) for run in runs):
+            yield text
+
+
+def _unjudged_gpus(state: CampaignState, environment: Mapping[str, Any]) -> Iterator[str]:
+    """``Preflight did not judge GPUs: cpu-smoke uses none``, of hosts that have some."""
+    known = [run for run in state.runs.values() if run.fingerprint and run.hosts]
+    if state.imported or not known or any(has_gpus(run.fingerprint) for run in known):
+        return
+    used = {host for run in known for host in run.hosts}
+    with suppress(LookupError, TypeError, AttributeError):  # it is read leniently
+        if any(host.get("gpus") for host in environment["hosts"] if host["name"] in used):
+            profiles = [*dict.fromkeys(run.profile for run in known)]
+            use = "uses" if len(profiles) == 1 else "use"
+            yield f"Preflight did not judge GPUs: {', '.join(profiles)} {use} none"

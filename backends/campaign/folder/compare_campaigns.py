@@ -49,14 +49,16 @@ def compare_campaigns(
         found = found.on(recorded_machines(baseline, runs), recorded_machines(candidate, theirs))
         found = found.started_from(made_of(baseline, runs), made_of(candidate, theirs))
         paths = shown(baseline), shown(candidate)
-        return replace(found, names=_names(paths, (runs, theirs)), paths=paths)
+        hosts = recorded_each(((baseline, runs), (candidate, theirs)))
+        return replace(found, names=_names(paths, (runs, theirs)), paths=paths, hosts=hosts)
     where = str(shown(baseline))
     first, *others = settings_of(runs, across, where)
     rest = tuple(run for _, own in others for run in own)
     found = compare(first[1], rest, threshold, defaults, across)
     paths = shown(baseline), shown(baseline)
     apart = (first[0],), tuple(setting for setting, _ in others)
-    return replace(found, names=_names(paths, (runs, runs)), paths=paths, settings=apart)
+    found = replace(found, hosts=recorded_each([(baseline, runs)]), settings=apart)
+    return replace(found, names=_names(paths, (runs, runs)), paths=paths)
 
 
 def _names(

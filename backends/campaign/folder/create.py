@@ -18,7 +18,7 @@ from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
-from backends.campaign.record.lock import CampaignLock
+from backends.campaign.record.lock import CampaignLock, Role
 from backends.file_modes import Share
 from backends.hosts.preflight_finding import InSpiteOf
 from profiles.durations import parse_duration
@@ -49,12 +49,14 @@ async def open_campaign(
     clock: Callable[[], float],
     share: Share = Share.PRIVATE,
     *,
+    role: Role = Role.CONSOLE,
     simulated: bool = False,
 ) -> tuple[Path, CampaignLock]:
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
     ``setups``: of the plan's profiles. ``against``: what preflight found.
-    ``share``: who may read it. ``simulated``: on hosts that are made up.
+    ``share``: who may read it. ``role``: of who creates it. ``simulated``: on hosts that are made
+    up.
 
     Raises
     ------
@@ -67,7 +69,7 @@ async def open_campaign(
         path = create_directory(campaigns, campaign_name(clock(), slug), share)
     except OSError as error:
         raise CannotCreateError(campaigns, error.strerror or str(error)) from error
-    lock = CampaignLock(path, clock)
+    lock = CampaignLock(path, clock, role)
     try:
         _become_writer(lock, campaigns)
         write_request(path / REQUEST_NAME, request)

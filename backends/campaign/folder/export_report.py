@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from backends.campaign.folder.artifacts import precheck_document, report_context
+from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.results.campaign_report import render_report
@@ -80,6 +81,8 @@ def exported(state: CampaignState, campaign: Path, what: Export, where: Path) ->
         format=what.format,
         options=what.options,
         precheck=precheck_document(campaign),
+        machines=recorded_each([(campaign, runs)]),
+        outages=state.notes_of_outages,
     )
 
 

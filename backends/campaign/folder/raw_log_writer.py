@@ -166,6 +166,12 @@ class RawLog:
         """The end of the log, display-safe: what a person would look at first."""
         return await self._strand.call(lambda: self._last_lines(count))
 
+    async def discard(self) -> None:
+        """Remove the file, whose run never began, unless something else lies at its path now."""
+        self._forget()
+        await self._idle.wait()
+        await self._strand.call(self._remove_file)
+
     async def close(self) -> None:
         """Write what is to be written, and close. Waits for a slow disk only so long; the file is
         closed in any case, once it answers. What was not written is fetched again another time."""
@@ -271,6 +277,11 @@ class RawLog:
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
+
+    def _remove_file(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._fd is not None and os.path.samestat(os.fstat(self._fd), self.path.lstat()):
+                self.path.unlink()
 
     def _write(self, data: bytes) -> tuple[int, str]:
         """How many bytes are in the file, and what stopped it."""

@@ -37,7 +37,8 @@ _OF_THE_FUTURE = "its last sign is ahead of this machine's clock"
 class Role(StrEnum):
     """What the writer is."""
 
-    CONSOLE = "console"  # or a command: somebody sits at its terminal
+    CONSOLE = "console"
+    COMMAND = "command"  # dlperf-tui run, resume …
     KEEPER = "keeper"
     REPLAY = "replay"  # of what another wrote
 
@@ -74,6 +75,8 @@ class CampaignLockedError(DlperfError):
             remedy = (
                 "it goes on with it: follow it with 'dlperf-tui status --watch', or in a console"
             )
+        elif holder is not None and holder.role == Role.COMMAND:
+            remedy = "follow it with 'dlperf-tui status --watch', or end that command"
         else:
             remedy = "follow it read-only with 'dlperf-tui status', or quit the other console"
         sign = f"last sign {age_s:.0f} s ago" if age_s > -STALE_AFTER_S else _OF_THE_FUTURE

@@ -63,6 +63,7 @@ def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = (
         telemetry=run.telemetry,
         trained_s=times[-1] - times[0] if len(times := run.came_at) else None,
         started_at=run.started_at,
+        ended_at=run.over_at or run.ended_at,
         profiled=run.profiled,
         ranks=run.ranks,
         imported=state.imported,

@@ -351,6 +351,8 @@ def _view(
         progress = 1.0
     elif run.state is RunState.CANCELLING:
         pass  # it is over as soon as its hosts say so
+    elif run.state in (RunState.PLANNED, RunState.STARTING):
+        progress = 0.0  # a start may wait for a lease, and be taken back
     elif run.state.active and expected and elapsed is not None:
         if run.last_reading_at is not None:
             progress = min(1.0, (_last_seen(run) - (run.started_at or 0.0)) / expected)
@@ -358,8 +360,6 @@ def _view(
             progress = elapsed / expected
         if elapsed < expected and quiet_s is None:
             eta = expected - elapsed
-    elif run.state is RunState.PLANNED:
-        progress = 0.0
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:

@@ -11,7 +11,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import campaign_of
 from backends.campaign.run.end_and_fetch import Ending
 from backends.campaign.run.host_part import Member
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.remote.wrapper_messages import (
     LeaseHeldError,
     RemoteError,
@@ -69,7 +69,8 @@ class Start:
         step = min(self._steps.values(), key=list(StartStep).index, default=None)
         if step is None:
             return ""
-        return f"{step} {fold_nodeset([name for name, at in self._steps.items() if at is step])}"
+        there = [m.name for m in self._members if self._steps.get(m.name) is step]
+        return f"{step} {ranked_nodeset(there)}"
 
     async def everywhere(self) -> tuple[str, ...]:
         """The boot ids of the hosts, once all of them have answered.
@@ -79,16 +80,36 @@ class Start:
         Deferred: a host is held by somebody else; nothing is left on any.
         HostUnreachableError, RemoteError, TimeoutError: of the first host that did not start it.
         """
+        if self._lease and len(self._members) > 1:
+            # A rank that began and is taken back has been in the way of who holds another host.
+            looks = await asyncio.gather(*map(self._held, self._members), return_exceptions=True)
+            self._steps.clear()
+            self._refuse(looks)
         results = await asyncio.gather(*map(self._on, self._members), return_exceptions=True)
-        held = [r for r in results if isinstance(r, LeaseHeldError)]
-        other = [r for r in results if isinstance(r, BaseException) and r not in held]
-        if other:
-            raise other[0]
-        if held:
+        if any(isinstance(r, LeaseHeldError) for r in results):
+            others = [r for r in results if not isinstance(r, LeaseHeldError)]
+            self._refuse(others)
             await self._take_back()
-            own = self._lease, campaign_of(self._run.run_id)
-            raise Deferred(held[0].host, held[0].lease.told_to(*own))
+        self._refuse(results)
         return tuple(r.boot_id for r in results if isinstance(r, RunStatus))
+
+    def _refuse(self, results: Sequence[object]) -> None:
+        """Raise the first of what was raised, before it what is no :class:`LeaseHeldError`."""
+        errors = [result for result in results if isinstance(result, BaseException)]
+        for error in sorted(errors, key=lambda error: isinstance(error, LeaseHeldError)):
+            if isinstance(error, LeaseHeldError):
+                own = self._lease, campaign_of(self._run.run_id)
+                raise Deferred(error.host, error.lease.told_to(*own))
+            raise error
+
+    async def _held(self, member: Member) -> None:
+        """Raise LeaseHeldError where another run has the host."""
+        self._steps[member.name] = StartStep.CONNECTING
+        lease = await member.contact.persist(
+            lambda: member.remote.lease(self._group), START_LIMIT_S
+        )
+        if lease is not None and lease.run_id != self._run.run_id:
+            raise LeaseHeldError(member.name, lease)
 
     async def _on(self, member: Member) -> RunStatus:
         spec = RunSpec(

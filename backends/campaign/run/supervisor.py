@@ -190,6 +190,10 @@ class RunSupervisor:
             if ended.cancelled:
                 ended = self._over_before(ended)
             await self._record(ended)
+        except Deferred:
+            await asyncio.gather(*(mirror.log.discard() for mirror in self._mirrors.values()))
+            raise
+        else:
             return ended
         finally:
             await asyncio.gather(*(mirror.close() for mirror in self._mirrors.values()))

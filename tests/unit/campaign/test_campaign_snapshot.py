@@ -124,6 +124,14 @@ def test_a_waiting_run_says_what_for() -> None:
     assert view(shown(queued, 2.0, waiting=priority), A).state_text == "queued: Priority"
 
 
+def test_a_start_has_made_no_progress_however_long_it_takes() -> None:
+    """It may wait for a lease that somebody else has."""
+    state = fold([planned(A, expected_s=20.0), assigned(A)])
+    for now in (1.0, 5.0, 19.0, 60.0):
+        starting = view(shown(state, now), A)
+        assert (starting.progress, starting.eta_s) == (0.0, None)
+
+
 def test_no_end_is_promised_while_nobody_knows_when_a_host_can_be_used() -> None:
     state = fold([planned(A, expected_s=20.0), planned(B, expected_s=20.0)])
     assert shown(state, 0.0).summary == "0/2 runs · ETA 40s"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.engines import direct
 from backends.engines.direct import DirectEngine
 from backends.engines.engine import Journaled, Trouble, Waiting, WaitKind, Wanted
@@ -16,6 +18,8 @@ from backends.remote.client import RemoteHost
 from backends.remote.lease import Lease
 from backends.transports.local import LocalTransport
 from backends.transports.transport import Transport
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
 class Clock:
@@ -118,6 +122,24 @@ async def test_who_holds_a_host_is_told_as_it_is_now(monkeypatch: pytest.MonkeyP
             assert found.waiting == {"r": Waiting(WaitKind.UNUSABLE, ("a",), detail)}
     tending.cancel()
     await asyncio.wait({tending}, timeout=2)
+
+
+@pytest.mark.parametrize(
+    ("run_id", "waits"), [("other-0001-a1", True), ("mine-0007-a1", False), ("", True)]
+)
+async def test_a_host_that_was_seen_to_be_held_is_waited_for_from_the_beginning(
+    run_id: str, waits: bool
+) -> None:
+    """By all runs alike: none of them waits for another one's turn."""
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    lease = Lease("bob, campaign x", run_id=run_id)
+    held = replace(vm, state=HostState.READY, facts=replace(vm.facts, lease=lease), slots=2)
+    known = [(Host(vm.name, transport="local"), held)]
+    engine = DirectEngine(known, Pool(), monotonic=Clock(), lease="alice", group="mine")
+    found = engine.schedule([Wanted(name, 1, 1) for name in "abc"])
+    why = Waiting(WaitKind.UNUSABLE, (vm.name,), f"held by {lease.explained}")
+    assert found.waiting == dict.fromkeys("abc", why) if waits else found.starts
 
 
 async def test_a_busy_host_is_used_only_by_force() -> None:

@@ -123,5 +123,10 @@ def test_words_say_who_where_by_how_much_and_since_when() -> None:
     assert said.startswith("rank 5 on node3 GPU5: own time 14% above the others since ")
     over = replace(SLOW, until=SLOW.since + 600)
     assert " from " in slow_rank_line(over)
+    for ended in (replace(SLOW, until=SLOW.since + 1.5), SLOW):
+        brief = slow_rank_line(ended, ranks=2, ended_at=SLOW.since + 1.5)
+        assert " above the other for 1.5 s from " in brief
+    assert " above the others for 42 s " in slow_rank_line(SLOW, ended_at=SLOW.since + 42)
+    assert " since " in slow_rank_line(SLOW, ended_at=SLOW.since + 60)
     assert still_slow((over,)) == still_slow(None) == ""
     assert still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 +14% on node3 GPU5, 1 more"

@@ -17,12 +17,14 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.artifacts import report_context
 from backends.campaign.folder.moment import Moment, write_moment
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record import events as ev
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.engines.engine import Waiting, WaitKind
+from backends.hosts.preflight_finding import Bearing
 from profiles.logs.failures import OUT_OF_GPU_MEMORY, REMEDIES
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
@@ -424,3 +426,54 @@ def test_resume_that_leaves_it_to_a_keeper_has_a_document_where_nothing_is_left(
     path = campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
     document = cli.document("resume", "done", "--detach")
     assert document == {"campaign": "done", "path": str(path)}
+
+
+def test_outages_of_hosts_are_told_of_a_campaign_that_has_finished(
+    cli: Cli, campaign: Campaign
+) -> None:
+    """In words, and as a report's document and this command's have them."""
+
+    def contact(t: float, *, lost: bool) -> ev.ContactChanged:
+        return ev.ContactChanged(t=BEGUN + t, run_id="a", host="node1", lost=lost, reason="refused")
+
+    away = (contact(3.0, lost=True), contact(9.0, lost=False))
+    events = (planned("a"), assigned("a", "node1"), ev.RunLaunched(t=BEGUN + 2, run_id="a"))
+    campaign("away", *events, *away, succeeded("a"), FINISHED)
+    campaign("there", *events, succeeded("a"), FINISHED)
+    assert "note: node1 was out of reach from " in cli("status", "away").err
+    assert "out of reach" not in cli("status", "there").err
+    (note,) = json.loads(cli("report", "away", "--format", "json").out)["notes"]
+    assert note["text"].startswith("node1 was out of reach from ")
+    assert note in cli.document("status", "away")["notes"]
+    assert "notes" not in json.loads(cli("report", "there", "--format", "json").out)
+
+
+def test_a_report_tells_what_preflight_warned_of_on_hosts_that_no_run_was_on(
+    cli: Cli, campaign: Campaign
+) -> None:
+    path = campaign("warned", planned("a"), assigned("a", "node1"), succeeded("a"), FINISHED)
+    state = replace(
+        read_campaign(path),
+        warned=(
+            ("node1: GPU0 is hot: 90 °C", Bearing(hosts=(("node1",),))),
+            ("node2: GPU3 is slowed down", Bearing(hosts=(("node2",),))),
+        ),
+    )
+    notes = report_context(state, path).notes
+    assert notes == ("Preflight warned: node2: GPU3 is slowed down.",)
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "gpus", "told"),
+    [("EPYC, Debian", 8, True), ("EPYC, Debian", 0, False), ("H200, driver 580", 8, False)],
+)
+def test_a_report_tells_that_gpus_were_not_judged(
+    cli: Cli, campaign: Campaign, fingerprint: str, gpus: int, told: bool
+) -> None:
+    path = campaign("cpus", planned("a"), assigned("a", "node1"), succeeded("a"), FINISHED)
+    hosts = [{"name": "node1", "gpus": [{"index": n} for n in range(gpus)]}]
+    (path / "environment.json").write_text(json.dumps({"hosts": hosts}))
+    state = read_campaign(path)
+    on = replace(state.runs["a"], fingerprint=fingerprint)
+    notes = report_context(replace(state, runs={"a": on}), path).notes
+    assert notes == ("Preflight did not judge GPUs: cpu-smoke uses none.",) * told

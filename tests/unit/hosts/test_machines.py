@@ -17,6 +17,7 @@ from backends.hosts.machines import (
     machines_of,
     machines_text,
     nothing_shared,
+    setup_apart,
     told_apart,
 )
 from backends.inventory.nodesets import fold_nodeset
@@ -151,3 +152,39 @@ def test_a_machine_of_several_names_counts_once(boots: list[str], data: st.DataO
     assert [*found.by_names] == several
     for names in several:
         assert f"{fold_nodeset(names)} is one" in machines_text(found)
+
+
+def probed(name: str, index: int, **changes: object) -> Machines:
+    """A host of the example with other GPUs, and its own kernel."""
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    gpus = tuple(replace(gpu, uuid=f"{name} {gpu.index}") for gpu in vm.facts.gpus)
+    facts = replace(vm.facts, gpus=gpus, boot_id=str(index))
+    found = machines_of([replace(vm, name=name, facts=replace(facts, **changes))], {name})
+    assert found is not None
+    return found
+
+
+@given(st.lists(st.integers(0, 2), min_size=2, max_size=5))
+def test_one_kernel_is_one_machine_whatever_its_gpus_call_themselves(kernels: list[int]) -> None:
+    seen = [probed(f"h{at}", kernel) for at, kernel in enumerate(kernels)]
+    for (one, ours), (other, theirs) in combinations(zip(kernels, seen, strict=True), 2):
+        assert bool(nothing_shared(ours, theirs)) == (one != other)
+    assert told_apart(seen) == len({*kernels})
+
+
+def test_models_and_settings_that_a_cpu_profile_leaves_out_are_told() -> None:
+    h200 = probed("hb", 1)
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    gpus = tuple(
+        replace(gpu, name="Tesla V100-SXM2-16GB", uuid=f"va {gpu.index}", power_limit_w=300.0)
+        for gpu in vm.facts.gpus
+    )
+    v100 = probed("va", 1, gpus=gpus, driver_version="470.57.02", cuda_version="11.4")
+    assert machines_apart(h200, v100) == "H200 → V100-SXM2-16GB"
+    told = machines_apart(h200, v100, setup=True)
+    for part in ("→ 470.57.02", "→ 11.4", "power limit 700 W → 300 W"):
+        assert part in told
+    assert setup_apart(h200, h200) == ""
+    assert setup_apart(h200, replace(v100, setup=())) == ""  # it does not tell

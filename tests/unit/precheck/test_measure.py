@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.probe import parse_probe
 from backends.inventory.host_entry import Host
 from backends.precheck import measure
@@ -24,6 +26,7 @@ from backends.precheck.naming import Ranking, Verdict
 from backends.precheck.plan_precheck import Wishes, make_plan
 from backends.precheck.programs import Installed, Target
 from backends.precheck.ranking import rank
+from backends.precheck.words import plan_lines, ranking_table
 
 Outcome = Callable[[tuple[str, ...]], How | float]
 
@@ -64,7 +67,9 @@ def _line(metric: str, value: float, **more: int) -> bytes:
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    async def go(cluster: Cluster, count: int, **wishes: Any) -> tuple[Ranking, Measuring]:
+    async def go(
+        cluster: Cluster, count: int, seen: Mapping[str, HostFacts] | None = None, **wishes: Any
+    ) -> tuple[Ranking, Measuring]:
         async def free_port(_self: object) -> int:
             return 30_000
 
@@ -74,7 +79,9 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
         targets = [
             Target(
                 Host(f"node{n}", address=f"10.0.0.{n}"),
-                HostSnapshot(f"node{n}", "", HostState.READY, facts=facts),
+                HostSnapshot(
+                    f"node{n}", "", HostState.READY, facts=(seen or {}).get(f"node{n}", facts)
+                ),
                 Installed(python=True),
             )
             for n in range(1, count + 1)
@@ -241,3 +248,44 @@ async def test_hosts_take_turns_where_that_is_wished(measured: Callable[..., Any
 
     await measured(Counting(lambda hosts: 100.0), 5, at_once=2)
     assert most == 2
+
+
+VM = Path(__file__).parents[3] / "docs" / "examples" / "h200-x4"
+
+
+async def test_faults_that_the_probe_saw_name_a_gpu_where_no_speed_is_measured(
+    measured: Callable[..., Any],
+) -> None:
+    (vm,) = recorded_hosts(VM, 0.0)
+    assert vm.facts is not None
+    gpus = vm.facts.gpus
+    seen = {
+        "node2": replace(gpus[1], ecc_uncorrected=3),
+        "node3": replace(gpus[1], throttle_reasons=("thermal slowdown (hardware)",)),
+        "node4": replace(gpus[1], throttle_reasons=("power cap",), ecc_uncorrected=0),
+    }
+    facts = {
+        name: replace(vm.facts, boot_id=name, gpus=(gpus[0], gpu)) for name, gpu in seen.items()
+    }
+    ranking, measuring = await measured(Cluster(lambda hosts: 100.0), 4, facts)
+    said = {host: (verdict, why) for host, verdict, why in ranking_table(ranking).rows}
+    where = f"GPU{gpus[1].index}: "
+    words = "3 uncorrected memory errors since the driver was loaded"
+    assert said["node2"] == ("faulty", where + words)
+    assert said["node3"] == ("slow", where + "slowed down: thermal slowdown (hardware)")
+    assert ranking.exclude == ("node2", "node3")
+    assert {said["node1"][0], said["node4"][0]} == {"well"}
+    assert {figure.metric for figure in measuring.measured.figures} >= {"ecc", "slowed"}
+
+
+async def test_hosts_that_are_one_machine_are_told_before_anything_is_measured(
+    measured: Callable[..., Any],
+) -> None:
+    (vm,) = recorded_hosts(VM, 0.0)
+    assert vm.facts is not None
+    facts = {
+        f"node{n}": replace(vm.facts, boot_id=boot, gpus=()) for n, boot in enumerate("aab", 1)
+    }
+    _, measuring = await measured(Cluster(lambda hosts: 100.0), 3, facts)
+    told = "node[1-2] are the same machine: they share what is measured"
+    assert f"  {told}" in plan_lines(measuring._plan)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from pathlib import Path
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 
 from backends import version
 from backends.hosts.machines import Machines
+from backends.results.comparison import compare
+from backends.results.comparison_report import comparison_footer
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Format
 from backends.results.provenance import MOST, provenance
@@ -300,3 +303,21 @@ def test_machines_of_several_names_are_counted_once(campaigns: list[dict[str, st
     n = len({frozenset(group) for group in groups.values()})
     said = f"({n} machine{'s' * (n > 1)})"
     assert (said in provenance(cases, "1", machines=recorded)) == (n < len(groups))
+
+
+def test_one_machine_counts_once_over_all_campaigns_and_at_the_foot_of_a_comparison(
+    runs_of: RunsOf,
+) -> None:
+    recorded, sides = {}, []
+    for host in ("hb", "va"):
+        runs = runs_of("1n1g", [100, 101, 102], **facts(campaign=f"on {host}", hosts=(host,)))
+        sides.append(runs)
+        recorded[f"on {host}", host] = Machines(
+            1, 8, 8, 64, uuids=frozenset({host}), boots=frozenset({"boot"})
+        )
+    cases = [case for group in summarise([*sides[0], *sides[1]]) for case in group.cases]
+    assert "hb,va (1 machine), " in provenance(cases, "1", machines=recorded)
+    both = [replace(run, hosts=("hb", "va")) for run in sides[0]]
+    recorded["on hb", "va"] = recorded["on va", "va"]
+    compared = replace(compare(both, both), hosts=recorded)
+    assert all("hb,va (1 machine), " in line for line in comparison_footer(compared))

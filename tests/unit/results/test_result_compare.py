@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from backends.hosts.machines import Machines
 from backends.results.comparison import (
     Comparison,
     Ground,
@@ -524,3 +525,74 @@ def test_a_run_that_was_tried_again_is_one_run_however_a_comparison_counts(runs_
     due = [replace(run, campaign="a") for run in planned(runs_of("1n2g", [1.0, 1.0]))]
     assert compare(ours, [*retried, *due]).unfinished[1] == (len(ours), len(ours) + 2)
     assert compare(retried, retried).same_runs == len(ours)
+
+
+V100, H200 = (
+    Machines(
+        *(1, 8, 64, 500),
+        uuids=frozenset({model}),
+        gpu_models=frozenset({model}),
+        setup=(("driver", driver), ("power limit", watts)),
+    )
+    for model, driver, watts in (
+        ("V100-SXM2-16GB", "470.57.02", "300 W"),
+        ("H200", "580.159.04", "700 W"),
+    )
+)
+ALIKE = "what is recorded of software and GPU settings is alike"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "told", "alike"),
+    [
+        (
+            H200,
+            "V100-SXM2-16GB → H200, no GPU in common, driver 470.57.02 → 580.159.04, "
+            "power limit 300 W → 700 W",
+            False,
+        ),
+        (replace(V100, uuids=frozenset("b")), "no GPU in common", True),
+        (replace(V100, uuids=frozenset("b"), setup=()), "no GPU in common", False),
+    ],
+)
+def test_nothing_is_called_alike_that_was_not_compared(
+    runs_of: Runs, theirs: Machines, told: str, alike: bool
+) -> None:
+    """A profile that computes on CPUs leaves GPUs out of its environments."""
+    cpu = "EPYC, Debian 12"
+    sides = (runs_of("1n1g", STEADY, fingerprint=cpu) for _ in range(2))
+    found = compare(*sides).on(V100, theirs)
+    before, _ = comparison_words(found)
+    besides = f"; {ALIKE}" * alike
+    assert f"The hosts differ: {told}{besides}." in before
+    assert f"The hosts differ: {told}{besides}." in comparison_document(found)["notes"]
+
+
+def test_what_the_environments_tell_is_not_told_again_of_the_hosts(runs_of: Runs) -> None:
+    one, two = (
+        runs_of("1n1g", STEADY, fingerprint=f"{model}, driver 1") for model in ("V100", "H200")
+    )
+    before, _ = comparison_words(compare(one, two).on(V100, H200))
+    assert "The hosts differ: V100-SXM2-16GB → H200, no GPU in common." in before
+
+
+def test_one_machine_of_several_names_is_no_other_machine_in_another_campaign(
+    runs_of: Runs,
+) -> None:
+    sides = (runs_of("1n1g", times(factor, STEADY)) for factor in (1.0, 0.9))
+    boot = frozenset({"boot"})
+    found = compare(*sides).on(replace(V100, boots=boot), replace(H200, boots=boot))
+    (case,) = found.cases
+    assert not case.other_machines
+    assert "in common" not in " ".join(comparison_words(found)[0])
+
+
+@pytest.mark.parametrize("theirs", [V100, H200])
+def test_what_is_not_judged_is_said_to_decide_the_exit_code_whatever_it_is_from(
+    runs_of: Runs, theirs: Machines
+) -> None:
+    """As a history says it."""
+    found = compare(*(runs_of("1n1g", times(f, STEADY)) for f in (1.0, 0.9))).on(V100, theirs)
+    (line,) = [one for one in comparison_words(found)[1] if "so that the exit code is 1" in one]
+    assert ("is 1, whatever it is from: " in line) == ("not judged" in line) == (theirs is H200)
+    assert found.fails()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import PastResult
 from backends.results.render import Column
@@ -161,6 +161,6 @@ def _run(view: RunView) -> list[str | Said]:
         view.label,
         Said(state, tone, below=state.partition(": ")[2]),
         NOTHING if value is None else f"{fixed(value)} {view.unit}",
-        fold_nodeset(view.hosts) or NOTHING,
+        ranked_nodeset(view.hosts) or NOTHING,
         Said("never started" if view.skipped else view.reason, tone),
     ]

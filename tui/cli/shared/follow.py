@@ -135,22 +135,27 @@ async def first_of(
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     from backends.campaign.folder.artifacts import precheck_document  # noqa: PLC0415
+    from backends.campaign.folder.compare_campaigns import recorded_each  # noqa: PLC0415
     from backends.results.layouts.layout import footer  # noqa: PLC0415
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415 (when needed)
     from backends.results.results_json import document  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
     from tui.cli.shared.print_table import print_tables  # noqa: PLC0415
     from tui.cli.shared.say_findings import say_findings, say_missed  # noqa: PLC0415
+    from tui.cli.shared.say_outages import say_outages  # noqa: PLC0415
 
     runs = run_results(state)
     groups = summarise(runs)
     failed = [run for run in state.latest_attempts() if run.state is RunState.FAILED]
     if as_json:
-        print_json(document(state.campaign, runs, groups, path, precheck_document(path)))
+        precheck, outages = precheck_document(path), state.notes_of_outages
+        print_json(document(state.campaign, runs, groups, path, precheck, outages))
     else:
-        print_tables(speedup_tables(groups), ((), (footer(groups),)))
+        below = footer(groups, machines=recorded_each([(path, runs)]))
+        print_tables(speedup_tables(groups), ((), (below,)))
         print()
         say_findings(groups)
+        say_outages(state)
         if state.auto is not None:
             say_missed(state.auto, groups)
     for line in failures(failed):

@@ -121,7 +121,7 @@ def open_workspace(
     extra_profile_dirs: Sequence[str] = (),
     *,
     prompter: Prompter | None = None,
-    role: Role = Role.CONSOLE,
+    role: Role = Role.COMMAND,
 ) -> Workspace:
     """``prompter``: who is asked during logins; None: whoever sits at the terminal, if anybody."""
     return Workspace.open(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
@@ -104,7 +104,7 @@ def _line(view: RunView) -> str:
     state = "skipped" if view.skipped else str(view.state) if view.doing else view.state_text
     parts = [view.profile, view.label, state]
     if view.hosts:
-        parts.append(f"on {fold_nodeset(view.hosts)}")
+        parts.append(f"on {ranked_nodeset(view.hosts)}")
     if view.throughput is not None:
         parts.append(f"{fixed(view.throughput)} {view.unit}")
     if view.reason:
