@@ -89,7 +89,7 @@ async def test_a_terminal_that_grew_while_a_panel_was_alone_has_all_of_the_title
         await settled(app)
         await pilot.press("z")
         assert shows(
-            app, "Against 1 a-resnet50-after-the-driver-went-back-to-450.80 · 6 regressions"
+            app, "Against 1 a-resnet50-after-the-driver-went-back-to-450.80 · 6 slower"
         )
 
 

@@ -19,7 +19,8 @@ CHUNK = 20
 def _root() -> Path:
     memory = Path("/dev/shm")
     base = memory if os.access(memory, os.W_OK) else Path("/tmp")
-    return base / f"dlperf-simulation-{os.getpid()}"
+    # Always as long: the path is journaled, and bytes are counted.
+    return base / f"dlperf-simulation-{os.getpid():010d}"
 
 
 Player = Callable[[int, Path], Told]

@@ -60,16 +60,24 @@ def test_wide_has_more_columns_and_then_all_that_is_known(
     assert "links: one GPU; NIC0 next to GPU0" in answer.out
 
 
-def test_the_table_says_of_when_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_table_says_on_a_terminal_of_when_it_is(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    class Out(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
     t = 1795846351.0  # 2026-11-28 06:12:31 UTC
     for times, said in (
         ([t], "06:12:31"),
         ([t, t + 9, None], "06:12:31 to 06:12:40"),
         ([None], ""),
     ):
+        monkeypatch.setattr(sys, "stdout", out := Out())
         print_hosts([replace(READY, probed_at=one) for one in times], wide=False)
-        *_, last = capsys.readouterr().out.splitlines()
-        assert (last == f"as of {said} UTC") is bool(said), last
+        last = out.getvalue().splitlines()[-1]
+        assert (last == f"as of {said} UTC") is (terminal and bool(said)), last
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120, 160])

@@ -65,11 +65,11 @@ def host_rows(snapshots: Sequence[HostSnapshot], *, wide: bool = False) -> Rows:
 def print_hosts(snapshots: Sequence[HostSnapshot], *, wide: bool) -> None:
     """On stdout."""
     print_rows(host_rows(snapshots, wide=wide))
-    if said := as_of(snapshots):
+    terminal = sys.stdout.isatty()
+    if terminal and (said := as_of(snapshots)):  # in a pipe the table stands alone
         print(f"\n{said}")
     if not wide:
         return
-    terminal = sys.stdout.isatty()
     for snapshot in snapshots:
         if snapshot.facts is not None:
             print()
