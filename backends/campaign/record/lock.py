@@ -138,7 +138,7 @@ class CampaignLock:
             start_ticks=_start_ticks(os.getpid()),
             nonce=uuid.uuid4().hex,
             role=role,
-            since=time.time(),
+            since=float(int(time.time())),  # nobody reads more, and the file is always as long
         )
 
     def holder(self) -> tuple[Holder | None, float] | None:
