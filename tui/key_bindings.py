@@ -317,7 +317,8 @@ PANELS: Mapping[str, Panel] = {
                 "x",
                 "trouble(1)",
                 "Next trouble",
-                "to the next run that has failed, is silent or otherwise in trouble",
+                "to the next run that has failed, is silent or otherwise in trouble; last, to what "
+                "was tried again",
                 footer=2,
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),

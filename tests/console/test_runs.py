@@ -909,8 +909,11 @@ async def test_P_pauses_what_the_list_shows_and_says_so(workspace: FakeWorkspace
             assert len(paused()) == wanted
 
 
-async def test_x_does_not_go_to_a_run_that_was_tried_again(workspace: FakeWorkspace) -> None:
-    workspace.fails = {"1n8g": "NCCL error"}
+@pytest.mark.parametrize("mended", [False, True])
+async def test_x_goes_to_every_run_in_trouble_first_to_what_was_not_tried_again(
+    workspace: FakeWorkspace, mended: bool
+) -> None:
+    workspace.fails = fails = {"1n8g": "NCCL error", "2n8g": "out of GPU memory"}
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace, repeats=1)
         page = await open_runs(app, pilot)
@@ -919,15 +922,32 @@ async def test_x_does_not_go_to_a_run_that_was_tried_again(workspace: FakeWorksp
         table = page.query_one(KeyedTable)
         await pilot.press("home", "x")
         assert table.current_key == "r01"
+        if mended:
+            fails.clear()
         await pilot.press("t")
         await pass_time(workspace, app, pilot, 30)
-        assert table.shown_keys[-1] == "r01b", "which fails, too"
+        assert table.shown_keys[-1] == "r01b"
+        assert page.viewed is not None
+        red = {run.run_id for run in page.viewed.runs if run.state is RunState.FAILED}
+        assert "r01" in red, "its row is still in the list"
+        assert ("r01b" in red) is not mended
         for key in ("x", "X"):
             table.focus()
             await pilot.press("home", key)
-            assert table.current_key == "r01b"
-        await pilot.press("x")
-        await until(pilot, partial(shows, app, "no other run in the list is in trouble"))
+            assert table.current_key != "r01"
+            seen = [table.current_key]
+            for _ in red:
+                await pilot.press(key)
+                seen.append(table.current_key)
+            assert {*seen} == red, "each in its turn"
+            assert seen[0] == seen[-1]
+        if mended:
+            table.filter_rows("1n8g")
+            table.select("r01b")
+            await pilot.press("x")
+            assert table.current_key == "r01", "it is what there is"
+            await pilot.press("x")
+            await until(pilot, partial(shows, app, "no other run in the list is in trouble"))
 
 
 def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:

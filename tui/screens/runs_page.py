@@ -82,7 +82,7 @@ class RunsPage(Page):
         self._able = _Able()
         self._shown: object = None
         self._rows = RunRows()
-        self._troubled: frozenset[str] = frozenset()
+        self._troubled: Mapping[str, bool] = {}  # whether it was tried again
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
         self._zoomed_here = False  # from the list
@@ -132,8 +132,8 @@ class RunsPage(Page):
             self._fill(viewed)
             runs = viewed.runs if viewed else ()
             last = {run.run_id for run in viewed.state.latest_attempts()} if viewed else ()
-            troubled = (run.run_id for run in runs if in_trouble(run))
-            self._troubled = frozenset(run_id for run_id in troubled if run_id in last)
+            troubled = [run.run_id for run in runs if in_trouble(run)]
+            self._troubled = {run_id: run_id not in last for run_id in troubled}
             if viewed is not None and self._tried_again in viewed.state.runs:
                 panel.table.select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
@@ -235,12 +235,21 @@ class RunsPage(Page):
 
     @property
     def _others(self) -> tuple[str, ...]:
-        """The runs in trouble that the list shows, from the one below the cursor on, round to the
-        one above it."""
-        keys, at = self.main_panel().table.shown_keys, self.main_panel().table.cursor_row
-        if not self._troubled:
-            return ()
-        return tuple(key for key in (*keys[at + 1 :], *keys[:at]) if key in self._troubled)
+        """The run in trouble that comes next in the list, and the one before; none, where there is
+        no other than the one under the cursor. What was tried again comes after all that was not,
+        and round."""
+        table = self.main_panel().table
+        keys, at, current = table.shown_keys, table.cursor_row, table.current_key
+        every = [key for key in keys if key in self._troubled]
+        ring = sorted(every, key=self._troubled.__getitem__)
+        if current in ring:
+            place = ring.index(current)
+            around = (*ring[place + 1 :], *ring[:place])
+        else:
+            first = [key for key in ring if self._troubled[key] == self._troubled[ring[0]]]
+            below = [key for key in first if key in keys[at + 1 :]]
+            around = (*below, *(key for key in first if key not in below))
+        return (around[0], around[-1]) if around else ()
 
     @property
     def labels_now(self) -> Mapping[str, str]:
