@@ -458,7 +458,7 @@ async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
         await pilot.press("k")
         await pass_time(workspace, app, pilot, 50)
         assert table.current_key == "r02"
-        await pilot.press("escape")
+        await pilot.press("f")
         await pass_time(workspace, app, pilot, 5)
         await until(pilot, lambda: page.selected is not None and page.selected.state.active)
 
@@ -514,9 +514,12 @@ async def test_after_a_key_that_concerns_a_run_the_cursor_stays_there_until_it_i
                 await pilot.press("escape")
                 tick(app)
                 await pilot.pause()
-            held = held and not in_list if key == "escape" else True
-            if key not in MOVES and (key != "escape" or held):
-                assert table.current_key == before, key
+            if key == "f" and in_list and not page._held:
+                held = False
+            else:
+                held = held or key not in ("escape", "f")
+                if key not in MOVES:
+                    assert table.current_key == before, key
 
 
 async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_the_keys_again(
@@ -530,9 +533,43 @@ async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_t
         await pass_time(workspace, app, pilot, 30)
         await pilot.press("x", "enter", "escape")
         assert (table.current_key, table.has_focus) == ("r01", True)
-        await until(pilot, lambda: page.labels_now["back"] == "To work")
-        await pilot.press("escape")
-        assert table.current_key != "r01"
+        await until(pilot, lambda: page.labels_now["follow"] == "To work")
+        await pilot.press("escape", "escape")
+        await pass_time(workspace, app, pilot, 5)
+        assert table.current_key == "r01", "Esc once too often loses no row"
+        await pilot.press("f")
+        assert page.selected is not None
+        assert page.selected.state.active
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+async def test_the_label_of_f_says_what_it_does(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table, log = page.query_one(KeyedTable), page.query_one(LogPanel)
+        seen = set()
+        for key in ("f", "f", "up", "f", "escape", "f", "f", "escape", "f", "end", "f", "f", "v"):
+            await pass_time(workspace, app, pilot, 10)
+            does, shown, before = page.labels_now["follow"], log.display, log.following
+            seen.add(does)
+            at = table.current_key
+            await pilot.press(key)
+            await pilot.pause()
+            if key != "f":
+                continue
+            assert page.selected is not None
+            if does == "To work":
+                assert page.selected.state.active
+            else:
+                assert table.current_key == at
+                assert log.display
+                assert log.following is (does == "Follow")
+                assert shown or does == "Follow"
+                assert before is (does == "Hold") or not shown
+        assert seen == {"Follow", "Hold", "To work"}
 
 
 @pytest.mark.parametrize("how", ["palette", "mouse"])

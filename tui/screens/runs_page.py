@@ -53,7 +53,7 @@ _OF_NO_RUN = frozenset(
     for key in PANELS["replay"].keys + PANELS["app"].keys
     if key.action not in ("app.focus_next", "app.focus_previous", "command_palette")
     for name in key.keys.split(",")
-) | {"escape"}
+) | {"f"}
 """Keys of the whole console, and the one that hands the cursor back."""
 
 
@@ -253,14 +253,22 @@ class RunsPage(Page):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {**dict(self._able.labels), "back": "To work" if self._may_hand_back else "Back"}
+        return {**dict(self._able.labels), "follow": self._follows}
 
     @property
-    def _may_hand_back(self) -> bool:
-        """Esc lets the cursor go with what is at work again: nothing else is to be left first."""
-        panel, viewed = self.main_panel(), self.viewed
-        left = panel.table.has_focus and not self.panels.alone and not panel.filter_text
-        return self._held and left and viewed is not None and viewed.done < viewed.total
+    def _follows(self) -> str:
+        """What ``f`` does: of the list, where the log of a run that is not at work does not wait
+        for it, it lets the cursor go with what is at work."""
+        viewed, run, log = self.viewed, self.selected, self.panels.log_panel
+        stands = log.display and not log.following
+        left = viewed is not None and viewed.done < viewed.total
+        if left and self._in_list and not (stands or (run is not None and run.state.active)):
+            return "To work"
+        return "Hold" if log.display and log.following else "Follow"
+
+    @property
+    def _in_list(self) -> bool:
+        return self.main_panel().table.has_focus and not self.panels.alone
 
     @property
     def urgent_now(self) -> Collection[str]:
@@ -284,7 +292,7 @@ class RunsPage(Page):
             return action in changes
         there = {  # of a run that waits there is nothing to follow
             "next_log": hosts is not None and hosts > 1,
-            "follow": bool(hosts),
+            "follow": bool(hosts) or self._follows == "To work",
             "trouble": bool(self._able.troubled),
             "window": self._able.window,
         }
@@ -297,7 +305,7 @@ class RunsPage(Page):
             if action == "open":
                 apt = bool(hosts) and not isinstance(self.focused, LogPanel)
             return hosts is not None and apt
-        if action == "back" and (self.panels.alone or self._may_hand_back):
+        if action == "back" and self.panels.alone:
             return True
         return super().check_action(action, parameters)
 
@@ -449,12 +457,8 @@ class RunsPage(Page):
         super().action_filter()
 
     def action_back(self) -> None:
-        """Esc: first to the list, then its filter goes, then the cursor goes with what is at work
-        again."""
-        if self._may_hand_back:
-            self._held = False
-            self._steer(self.viewed)
-        elif self.panels.alone or not self.main_panel().table.has_focus:
+        """Esc: first to the list, then its filter goes."""
+        if self.panels.alone or not self.main_panel().table.has_focus:
             self.panels.alone = ""
             self._show_selected()
             self.main_panel().table.focus()
@@ -463,11 +467,18 @@ class RunsPage(Page):
         self._show_selected()
 
     def action_follow(self) -> None:
-        log = self.panels.log_panel
-        if not log.display:
-            self.action_open()
+        log, does = self.panels.log_panel, self._follows
+        if does == "To work":
+            self._held = False
+            self._steer(self.viewed)
         else:
-            log.toggle_follow()
+            self._held = does == "Hold" or not self._in_list
+            if log.display:
+                log.toggle_follow()
+            else:
+                self.action_open()
+        self._show_selected()
+        self.refresh_bindings()
 
     def action_trouble(self, step: int) -> None:
         if others := self._others:

@@ -227,9 +227,8 @@ class LogPanel(ScrollView, can_focus=True):
         rank = self._ranks.chosen
         title = self._title if rank is None else f"{self._title} · rank {rank}"
         set_frame(self, plain(title), join([state]) if self._lines else "")
-        able = tuple(
-            self.check_action(name, ()) for name in ("search", "again", "error", "wrap", "rank")
-        )
+        names = ("search", "again", "error", "wrap", "rank")
+        able = (self.following, *(self.check_action(name, ()) for name in names))
         if able != self._able and (self._lines or self._read_by is None):  # else it is about to be
             self._able = able
             self.refresh_bindings()
