@@ -347,7 +347,8 @@ PANELS: Mapping[str, Panel] = {
                 "s",
                 "schedule",
                 "Schedule",
-                "hosts over time: which run was, is and is expected to be where, and when",
+                "hosts over time: which run was (━, ╌ where it failed or was cancelled), is and is "
+                "expected to be (┄) where, and when; ┊ is now",
                 footer=9,
             ),
             Key(

@@ -440,7 +440,9 @@ async def test_what_is_looked_for_in_a_dry_run_is_found_and_its_enter_starts_not
             assert shows(app, "n Next  N Before")
             assert area.region.width > 100, "as wide as the terminal lets it"
             row = area.cursor_location[0]
-            assert "2n" in area.document.get_line(row)
+            having = [n for n, line in enumerate(area.text.split("\n")) if "2n" in line.casefold()]
+            place = f"2N · {having.index(row) + 1} of {len(having)}"
+            assert f"Dry-run · {place}" in screen_text(app), "which of all lines that have it"
             assert row != before
             before = row
         assert not workspace.started
