@@ -610,6 +610,28 @@ async def test_the_run_that_is_read_stays_when_it_matches_a_filter_no_more(
         assert "no longer matches" not in screen_text(app)
 
 
+async def test_the_line_of_a_filter_is_there_while_it_has_the_keys_then_the_title_has_its_words(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        line, table = page.query_one(FilterLine), page.query_one(KeyedTable)
+        for words, found in (("1n", True), ("zz", False)):
+            await pilot.press("/", *words)
+            await pilot.pause()
+            assert line.display
+            assert line.has_focus
+            await pilot.press("enter")
+            await until(pilot, partial(shows, app, f"/{words} · "))
+            assert not line.display
+            assert bool(table.found) is found
+            await pilot.press("/")
+            assert line.has_focus
+            await pilot.press("escape")
+            assert line.value == ""
+
+
 @pytest.mark.parametrize("kept", [True, False])
 async def test_the_list_has_its_keys_again_when_a_filter_matches_again(
     workspace: FakeWorkspace, kept: bool
