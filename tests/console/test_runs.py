@@ -542,6 +542,14 @@ async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_t
         assert page.selected.state.active
 
 
+async def test_a_page_that_is_not_composed_yet_has_labels(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, _):
+        begin(app, workspace)
+        tick(app)
+        page = RunsPage(app.session)
+        assert page.labels_now["follow"] in ("Follow", "Hold")
+
+
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
 async def test_the_label_of_f_says_what_it_does(
     workspace: FakeWorkspace, size: tuple[int, int]

@@ -259,16 +259,18 @@ class RunsPage(Page):
     def _follows(self) -> str:
         """What ``f`` does: of the list, where the log of a run that is not at work does not wait
         for it, it lets the cursor go with what is at work."""
-        viewed, run, log = self.viewed, self.selected, self.panels.log_panel
+        viewed, log = self.viewed, self.panels.log_panel
         stands = log.display and not log.following
         left = viewed is not None and viewed.done < viewed.total
-        if left and self._in_list and not (stands or (run is not None and run.state.active)):
-            return "To work"
+        if left and not stands and self._in_list:  # which says too that the list is there
+            run = self.selected
+            if run is None or not run.state.active:
+                return "To work"
         return "Hold" if log.display and log.following else "Follow"
 
     @property
     def _in_list(self) -> bool:
-        return self.main_panel().table.has_focus and not self.panels.alone
+        return isinstance(self.focused, KeyedTable) and not self.panels.alone
 
     @property
     def urgent_now(self) -> Collection[str]:
