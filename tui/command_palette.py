@@ -21,7 +21,8 @@ from textual.worker import Worker, WorkerError
 
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.refused_keys import around, enabled, never
+from tui.refused_keys import around, enabled, idle, never
+from tui.theme import MUTED
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
@@ -48,6 +49,8 @@ REPLAY = Key(
     "opens their list: p replays the one under the cursor",
 )
 NOTHING_FOUND = "No action that works now has these words. / looks for rows of a list."
+LAST = 1e4
+"""What a rank is divided by of what is to come after all that can be done."""
 
 
 class Console(Protocol):
@@ -60,6 +63,7 @@ class Console(Protocol):
     def new_page(self, name: str) -> Screen[Any]: ...
     def opened_page(self, name: str) -> Screen[Any] | None: ...
     async def act_on(self, name: str, key: Key) -> None: ...
+    def flash(self, words: str) -> None: ...
 
 
 class Palette(CommandPalette):
@@ -178,11 +182,37 @@ class ActionsProvider(Provider):
             yield DiscoveryHit(Content(text), act, text=text, help=escape(key.help))
 
     async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for key, label, act in self._actions():
+        """What begins words with it, where anything does, else what has its letters. What cannot be
+        done now comes last, and says why."""
+        fuzzy = self.matcher(query).match
+        listed = [
+            *((key, label, act, "") for key, label, act in self._actions()),
+            *self._not_now(),
+        ]
+        hits = []
+        for key, label, act, why in listed:
             text = f"{label}  ({key_name(key)})"
-            if (score := rank(query, text, key.help, matcher.match)) > 0:
-                yield Hit(score, Content(text), act, text=text, help=escape(key.help))
+            if (score := rank(query, text, key.help, fuzzy)) > 0:
+                shown = Content.styled(text, MUTED) if why else Content(text)
+                about = f"not now: {why}" if why else key.help
+                score = score / LAST if why else score
+                hits.append((text, Hit(score, shown, act, text=text, help=escape(about)), key.help))
+        begun = [hit for text, hit, about in hits if _begins_words(query, f"{text} {about}")]
+        for hit in begun or [hit for _, hit, _ in hits]:
+            yield hit
+
+    def _not_now(self) -> Iterator[tuple[Key, str, Act, str]]:
+        """What has the keys would do these at another time, and why it does not at this one."""
+        why = idle(self.screen)
+        for node in around(self.screen):
+            for key in _keys(node):
+                words = why.get((panel_of(node), key.action), "")
+                if words and not never(node, key.action.partition("(")[0]):
+                    label = as_now(node, key).label
+                    yield key, label, partial(self._say, f"{key_name(key)} {label}: {words}"), words
+
+    async def _say(self, words: str) -> None:
+        cast(Console, self.app).flash(words)
 
 
 def rank(query: str, name: str, about: str, fuzzy: Callable[[str], float]) -> float:

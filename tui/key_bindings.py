@@ -245,11 +245,12 @@ PANELS: Mapping[str, Panel] = {
                 footer=11,
             ),
             Key(
-                "z",
+                "backspace",
                 "undo",
                 "Undo",
                 "take back the last change of the profile's marks; again: the one before",
                 footer=10,
+                said="Bksp",
             ),
             Key(
                 "i",
@@ -318,7 +319,8 @@ PANELS: Mapping[str, Panel] = {
                 "x",
                 "trouble(1)",
                 "Next trouble",
-                "to the next run that has failed, is silent or otherwise in trouble",
+                "to the next run that has failed, is silent or otherwise in trouble; last, to what "
+                "was tried again",
                 footer=2,
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
@@ -327,7 +329,14 @@ PANELS: Mapping[str, Panel] = {
             Key("p", "pause", "Pause", "leave the run out until p is pressed again", footer=8),
             Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 12),
             Key("plus,equals_sign", "repeat", "More", "one more repeat of each case", 13, said="+"),
-            Key("f", "follow", "Follow", "follow the log, or hold it still", footer=4),
+            Key(
+                "f",
+                "follow",
+                "Follow",
+                "follow the log, or hold it still; of a run that is not at work: to one that is, "
+                "and the cursor goes with it",
+                footer=4,
+            ),
             Key(
                 "d",
                 "diagnose",
@@ -339,7 +348,8 @@ PANELS: Mapping[str, Panel] = {
                 "s",
                 "schedule",
                 "Schedule",
-                "hosts over time: which run was, is and is expected to be where, and when",
+                "hosts over time: which run was (━, ╌ where it failed or was cancelled), is and is "
+                "expected to be (┄) where, and when; ┊ is now",
                 footer=9,
             ),
             Key(
@@ -377,7 +387,7 @@ PANELS: Mapping[str, Panel] = {
                 "escape",
                 "back",
                 "Back",
-                "back to the list; from there on its cursor goes with the runs at work again",
+                "back to the list; there, take its filter away",
                 footer=11,
                 said="Esc",
                 palette=False,

@@ -105,9 +105,12 @@ def column_of(at_s: float, columns: int, total: float) -> int:
 def drawn(bar: Bar, columns: int, total: float) -> tuple[int, int]:
     """How many columns a bar has up to its end, and up to the end that is expected."""
     start = column_of(bar.start_s, columns, total)
+    if bar.until_s <= bar.end_s:  # as wide as any that takes as long, wherever it begins
+        length = int((bar.end_s - bar.start_s) * columns / total + 1e-6)
+        length = max(1, min(length, columns - start))
+        return length, length
     done, length = (
-        max(1, min(columns, int(at * columns / total)) - start)
-        for at in (bar.end_s, max(bar.end_s, bar.until_s))
+        max(1, min(columns, int(at * columns / total)) - start) for at in (bar.end_s, bar.until_s)
     )
     return done, length
 

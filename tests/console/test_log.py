@@ -297,6 +297,33 @@ async def test_a_search_shows_the_line_wherever_it_is_and_counts_what_comes_mean
         assert panel.following
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize(("width", "filler"), [(40, "x"), (40, "\u7f51"), (61, "x"), (120, "x")])
+async def test_what_a_search_found_is_in_sight(
+    width: int, filler: str, wrapped: bool, tmp_path: Path
+) -> None:
+    """However far right in its line, and however many rows the line has."""
+    path = tmp_path / "a.log"
+    lengths = [0, 1, 10, 24, 30, 35, 39, 40, 58, 59, 80, 119, 500, 3_000, 7, 300, 0]
+    lines = [f"{filler * n} needle {filler * (n % 50)}".strip() for n in lengths]
+    path.write_text("".join(f"{line}\n{'y ' * 50}\n" * 3 for line in lines), encoding="utf-8")
+    async with Bench().run_test(size=(width, 12)) as pilot:
+        panel = await opened(pilot, path)
+        panel.show(path, "Log", empty="", ended=True)
+        await read(pilot)
+        if wrapped:
+            await pilot.press("w")
+        panel.search("needle")
+        await read(pilot)
+        for key in (*["n"] * 3 * len(lines), *["N"] * 7):
+            rows = panel._rows[panel._top : panel._top + panel.size.height]
+            own = [y for y, row in enumerate(rows) if panel._lines[row.line].start == panel._match]
+            shown = words(panel).splitlines()
+            assert "needle" in "".join(shown[y].rstrip() for y in own)
+            await pilot.press(key)
+            await read(pilot)
+
+
 async def test_what_is_nowhere_is_said(long_log: Path) -> None:
     async with Bench().run_test(size=(60, 12)) as pilot:
         panel = await opened(pilot, long_log)

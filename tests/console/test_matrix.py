@@ -440,7 +440,9 @@ async def test_what_is_looked_for_in_a_dry_run_is_found_and_its_enter_starts_not
             assert shows(app, "n Next  N Before")
             assert area.region.width > 100, "as wide as the terminal lets it"
             row = area.cursor_location[0]
-            assert "2n" in area.document.get_line(row)
+            having = [n for n, line in enumerate(area.text.split("\n")) if "2n" in line.casefold()]
+            place = f"2N · {having.index(row) + 1} of {len(having)}"
+            assert f"Dry-run · {place}" in screen_text(app), "which of all lines that have it"
             assert row != before
             before = row
         assert not workspace.started
@@ -826,3 +828,19 @@ def test_the_foot_says_of_how_many_hosts_that_a_case_takes_how_many_can_be_used(
     assert hosts_text({"node1": "", "node2": "away"}, 1) == "1 host"
     assert hosts_text({"node1": "", "node2": "away"}, 2) == "1 of 2 hosts"
     assert hosts_text({"node1": "", "node2": ""}, 2) == "2 hosts"
+
+
+@pytest.mark.parametrize("size", [(60, 15), (60, 17), (80, 20), (80, 24)], ids=str)
+async def test_what_is_said_of_a_case_gives_way_before_the_last_rows_of_cases(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await open_matrix(app, pilot)
+        for key in ("home", *["down"] * 4):
+            await pilot.press(key)
+            await pilot.pause()
+            grid = app.screen.query_one(MatrixGrid)
+            panel = app.screen.query_one("#grid-panel")
+            assert grid.region.intersection(panel.content_region) == grid.region
+            rows = grid.scrollable_content_region.height - grid._grid.head
+            assert rows >= min(3, len(grid.cells)), screen_text(app)

@@ -71,14 +71,14 @@ def test_every_change_of_marks_is_taken_back_in_turn_however_fast_it_was_typed(
                         before.append(page.focused_marks)
                 expected = before[:-1]
                 if ahead:
-                    await type_ahead(app, pilot, *("z" for _ in expected))
+                    await type_ahead(app, pilot, *("backspace" for _ in expected))
                     assert page.focused_marks == before[0]
                 while expected and not ahead:
-                    await pilot.press("z")
+                    await pilot.press("backspace")
                     assert page.focused_marks == expected.pop()
-                assert "z Undo" not in hints_shown(app)
+                assert "Bksp Undo" not in hints_shown(app)
                 first = page.focused_marks
-                await pilot.press("z")
+                await pilot.press("backspace")
                 assert page.focused_marks is first
                 assert "nothing of cpu-smoke was changed" in said(app)
 
@@ -92,10 +92,10 @@ async def test_the_marks_of_another_profile_stay_as_they_are(workspace: FakeWork
         smoke_marks = page.focused_marks
         await pilot.press("tab", "j")
         await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
-        assert "z Undo" not in hints_shown(app)
+        assert "Bksp Undo" not in hints_shown(app)
         await pilot.press("space", "shift+tab", "x", "X")
         changed = page.focused_marks
-        await pilot.press("z", "z", "z")
+        await pilot.press("backspace", "backspace", "backspace")
         part = page.focused_marks
         assert part is not None
         assert part != changed
@@ -113,11 +113,11 @@ async def test_with_the_marks_of_the_source_its_repeats_and_settings_are_taken_b
         before = asked_for(page)
         await pilot.press("A")
         assert page._asked.repeats is None
-        await pilot.press("z")
+        await pilot.press("backspace")
         assert asked_for(page) == before
         assert "taken back: marks, values, repeats; " in said(app)
         app.clear_notifications()
-        await pilot.press("A", "plus", "z")  # as many as were asked for since
+        await pilot.press("A", "plus", "backspace")  # as many as were asked for since
         assert page._asked.repeats not in (None, before[1])  # type: ignore[index]
         assert "taken back: marks, values; " in said(app)
 
@@ -129,10 +129,10 @@ async def test_where_nothing_is_left_to_take_back_that_is_said(workspace: FakeWo
         marks, (_, *asked) = page.focused_marks, asked_for(page)
         await pilot.press("A", "plus")  # changed nothing but the repeats, which are others since
         app.clear_notifications()
-        await pilot.press("z")
+        await pilot.press("backspace")
         assert asked_for(page) == (marks, asked[0] - 1, asked[1])
         assert "nothing of it is left to take back: the repeats were changed since; " in said(app)
-        await pilot.press("z")
+        await pilot.press("backspace")
         assert "taken back: " in said(app)
 
 
@@ -153,7 +153,7 @@ async def test_what_is_said_counts_the_cases_that_the_frame_counts(
                 await settled(app)
                 assert in_frame(app) == counted(app), (hosts, beside)
                 app.clear_notifications()
-                await pilot.press("z", "z")
+                await pilot.press("backspace", "backspace")
                 await settled(app)
                 assert in_frame(app) == counted(app), (hosts, beside)
 
@@ -178,7 +178,7 @@ async def test_a_fill_that_waits_for_past_results_is_what_is_taken_back(
         monkeypatch.setattr(MatrixPage, "_reading", True)
         await pilot.press("f")
         assert "reading past results" in screen_text(app)
-        await pilot.press("z")
+        await pilot.press("backspace")
         monkeypatch.setattr(MatrixPage, "_reading", False)
         tick(app)
         await pilot.pause()
@@ -196,14 +196,14 @@ async def test_nothing_is_taken_back_by_a_key_from_before_the_hosts_were_shown(
         workspace._hosts = unprobed(workspace._answers)
         tick(app)
         await pilot.pause()
-        typed = Key("z", "z")
+        typed = Key("backspace", "\x7f")
         await workspace.probe()
         tick(app)
         app.post_message(typed)
         await settled(app)
         assert page.focused_marks is marks
         assert "not marked: hosts have answered" in said(app)
-        await pilot.press("z")
+        await pilot.press("backspace")
         assert page.focused_marks is not marks
 
 

@@ -317,6 +317,23 @@ def test_letters_of_a_description_are_no_match() -> None:
     assert rank("comp", quit_key.label, quit_key.help, Matcher("comp").match) == 0
 
 
+async def test_the_palette_lists_what_is_called_so_alone_and_says_why_it_is_not_possible_now(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3", "home", "ctrl+p", *"retr")
+        reason = "not now: nothing to retry: the run"
+        await until(pilot, partial(shows, app, reason))
+        shown = screen_text(app)
+        assert "Retry  (t)" in shown
+        assert "Repeats" not in shown, "has these letters somewhere"
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "t Retry: nothing to retry: the run"))
+        await pilot.press("ctrl+p", *"rtry")
+        await until(pilot, partial(shows, app, "Retry  (t)"))
+
+
 async def test_the_palette_runs_what_is_chosen(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         await pilot.press("ctrl+p", *"results")

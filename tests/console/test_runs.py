@@ -458,7 +458,7 @@ async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
         await pilot.press("k")
         await pass_time(workspace, app, pilot, 50)
         assert table.current_key == "r02"
-        await pilot.press("escape")
+        await pilot.press("f")
         await pass_time(workspace, app, pilot, 5)
         await until(pilot, lambda: page.selected is not None and page.selected.state.active)
 
@@ -514,9 +514,12 @@ async def test_after_a_key_that_concerns_a_run_the_cursor_stays_there_until_it_i
                 await pilot.press("escape")
                 tick(app)
                 await pilot.pause()
-            held = held and not in_list if key == "escape" else True
-            if key not in MOVES and (key != "escape" or held):
-                assert table.current_key == before, key
+            if key == "f" and in_list and not page._held:
+                held = False
+            else:
+                held = held or key not in ("escape", "f")
+                if key not in MOVES:
+                    assert table.current_key == before, key
 
 
 async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_the_keys_again(
@@ -530,9 +533,51 @@ async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_t
         await pass_time(workspace, app, pilot, 30)
         await pilot.press("x", "enter", "escape")
         assert (table.current_key, table.has_focus) == ("r01", True)
-        await until(pilot, lambda: page.labels_now["back"] == "To work")
-        await pilot.press("escape")
-        assert table.current_key != "r01"
+        await until(pilot, lambda: page.labels_now["follow"] == "To work")
+        await pilot.press("escape", "escape")
+        await pass_time(workspace, app, pilot, 5)
+        assert table.current_key == "r01", "Esc once too often loses no row"
+        await pilot.press("f")
+        assert page.selected is not None
+        assert page.selected.state.active
+
+
+async def test_a_page_that_is_not_composed_yet_has_labels(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, _):
+        begin(app, workspace)
+        tick(app)
+        page = RunsPage(app.session)
+        assert page.labels_now["follow"] in ("Follow", "Hold")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+async def test_the_label_of_f_says_what_it_does(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table, log = page.query_one(KeyedTable), page.query_one(LogPanel)
+        seen = set()
+        for key in ("f", "f", "up", "f", "escape", "f", "f", "escape", "f", "end", "f", "f", "v"):
+            await pass_time(workspace, app, pilot, 10)
+            does, shown, before = page.labels_now["follow"], log.display, log.following
+            seen.add(does)
+            at = table.current_key
+            await pilot.press(key)
+            await pilot.pause()
+            if key != "f":
+                continue
+            assert page.selected is not None
+            if does == "To work":
+                assert page.selected.state.active
+            else:
+                assert table.current_key == at
+                assert log.display
+                assert log.following is (does == "Follow")
+                assert shown or does == "Follow"
+                assert before is (does == "Hold") or not shown
+        assert seen == {"Follow", "Hold", "To work"}
 
 
 @pytest.mark.parametrize("how", ["palette", "mouse"])
@@ -571,6 +616,28 @@ async def test_the_run_that_is_read_stays_when_it_matches_a_filter_no_more(
         assert "1 no longer matches" in screen_text(app)
         await pilot.press("escape")
         assert "no longer matches" not in screen_text(app)
+
+
+async def test_the_line_of_a_filter_is_there_while_it_has_the_keys_then_the_title_has_its_words(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        line, table = page.query_one(FilterLine), page.query_one(KeyedTable)
+        for words, found in (("1n", True), ("zz", False)):
+            await pilot.press("/", *words)
+            await pilot.pause()
+            assert line.display
+            assert line.has_focus
+            await pilot.press("enter")
+            await until(pilot, partial(shows, app, f"/{words} · "))
+            assert not line.display
+            assert bool(table.found) is found
+            await pilot.press("/")
+            assert line.has_focus
+            await pilot.press("escape")
+            assert line.value == ""
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -909,8 +976,11 @@ async def test_P_pauses_what_the_list_shows_and_says_so(workspace: FakeWorkspace
             assert len(paused()) == wanted
 
 
-async def test_x_does_not_go_to_a_run_that_was_tried_again(workspace: FakeWorkspace) -> None:
-    workspace.fails = {"1n8g": "NCCL error"}
+@pytest.mark.parametrize("mended", [False, True])
+async def test_x_goes_to_every_run_in_trouble_first_to_what_was_not_tried_again(
+    workspace: FakeWorkspace, mended: bool
+) -> None:
+    workspace.fails = fails = {"1n8g": "NCCL error", "2n8g": "out of GPU memory"}
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace, repeats=1)
         page = await open_runs(app, pilot)
@@ -919,15 +989,32 @@ async def test_x_does_not_go_to_a_run_that_was_tried_again(workspace: FakeWorksp
         table = page.query_one(KeyedTable)
         await pilot.press("home", "x")
         assert table.current_key == "r01"
+        if mended:
+            fails.clear()
         await pilot.press("t")
         await pass_time(workspace, app, pilot, 30)
-        assert table.shown_keys[-1] == "r01b", "which fails, too"
+        assert table.shown_keys[-1] == "r01b"
+        assert page.viewed is not None
+        red = {run.run_id for run in page.viewed.runs if run.state is RunState.FAILED}
+        assert "r01" in red, "its row is still in the list"
+        assert ("r01b" in red) is not mended
         for key in ("x", "X"):
             table.focus()
             await pilot.press("home", key)
-            assert table.current_key == "r01b"
-        await pilot.press("x")
-        await until(pilot, partial(shows, app, "no other run in the list is in trouble"))
+            assert table.current_key != "r01"
+            seen = [table.current_key]
+            for _ in red:
+                await pilot.press(key)
+                seen.append(table.current_key)
+            assert {*seen} == red, "each in its turn"
+            assert seen[0] == seen[-1]
+        if mended:
+            table.filter_rows("1n8g")
+            table.select("r01b")
+            await pilot.press("x")
+            assert table.current_key == "r01", "it is what there is"
+            await pilot.press("x")
+            await until(pilot, partial(shows, app, "no other run in the list is in trouble"))
 
 
 def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:

@@ -314,7 +314,15 @@ def test_who_has_no_room_for_its_name_has_a_number_with_its_name_below(
     lines = Schedule().lines(viewed, None, width, now, HOSTS, rows=rows).plain.splitlines()
     assert len(lines) <= max(rows, len(bare))
     assert all(len(line) <= width for line in lines[len(bare) :])
-    if rows < len(bare) + 2:
+    if rows <= len(bare):
+        assert lines == bare
+        return
+    signs = lines.pop()
+    assert ("┄ expected" in signs) is any("┄" in row for row in host_rows("\n".join(bare)).values())
+    assert ("┊ now" in signs) is ("┊" in "\n".join(bare))
+    if width >= 60:
+        assert ("✗ failed" in signs) is ("✗" in "".join(host_rows("\n".join(bare)).values()))
+    if rows < len(bare) + 3:
         assert lines == bare
         return
     told = "  ".join(lines[len(bare) :])
@@ -342,6 +350,7 @@ async def test_where_names_have_no_room_and_rows_are_free_they_stand_below(
             await pilot.press("s")
             await pilot.pause()
             below = screen_text(app).partition("Schedule")[2]
+            assert size == SMALL or "┄ expected" in below
             for tag in ("1n1g", "1n8g", "2n8g", "4n8g"):
                 for repeat in (1, 2):
                     assert re.search(rf"{tag} .*#{repeat}|{tag} #{repeat}", below), (tag, repeat)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.plan.plan import DryRun
-from tui.timeline_text import MOST_ROWS, Bar, host_lines, timeline_lines
+from tui.timeline_text import MOST_NAME, MOST_ROWS, Bar, host_lines, timeline_lines
 
 
 def run(tag: str, hosts: str, start: float | None, end: float | None) -> DryRun:
@@ -70,6 +70,19 @@ def test_a_bar_has_its_number_whole_or_none_and_labels_are_never_cut(
         assert label.rstrip() in ("", whole[number].label, whole[number].short)
     if len(runs) * 4 <= (width - 17) * min(lengths) / ends[-1]:
         assert len(numbers) == len(runs), "there is room for every one"
+
+
+@given(st.floats(1, 500), st.integers(1, 30), st.floats(0, 900), st.integers(40, 200))
+def test_runs_that_take_as_long_are_as_wide(
+    length: float, number: int, begin: float, width: int
+) -> None:
+    starts = [begin + length * n for n in range(number)]
+    bars = [Bar((f"h{n}",), ("│",), at, at + length) for n, at in enumerate(starts)]
+    total = begin + length * number
+    columns = width - MOST_NAME - 1
+    drawn = [line.plain[MOST_NAME + 1 :].strip() for line in host_lines(bars, width, total)]
+    wide = max(1, int(length * columns / total + 1e-6))
+    assert {len(bar) for bar in drawn} == {wide}
 
 
 @given(

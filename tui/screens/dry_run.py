@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
@@ -18,11 +19,14 @@ from tui.job_text import asked_for
 from tui.key_bindings import bindings
 from tui.plan_words import plan_totals, stand_in_lines
 from tui.screens.dialogs import WIDEST, Dialog, Long, Prompt
-from tui.text import plain
+from tui.text import plain, shorten
 from tui.timeline_text import timeline_lines
 
 TIMELINE_COLUMNS = 66
 """In a terminal of 80; in a wider one those that it has more."""
+MOST_WORDS = 32
+"""Columns of the title for what is looked for."""
+IN_A_BLOCK = "number and name of a run, as far as its block has room; all are below"
 
 
 def dry_run_text(
@@ -36,7 +40,9 @@ def dry_run_text(
     totals = plan_totals(plan), *unfit, *stand_in_lines(runs), *plan_remarks(plan)
     lines = [f"# {plain(line)}" for line in totals]
     lines += ["# in the order in which they start:"] * (len(runs) > 1)
-    lines += [*(f"# {line}".rstrip() for line in timeline_lines(runs, columns)), ""]
+    timeline = timeline_lines(runs, columns)
+    lines += [f"# {IN_A_BLOCK}"] * bool(timeline)
+    lines += [*(f"# {line}".rstrip() for line in timeline), ""]
     if runs and runs[0].of_all:
         lines += ["# all are steps of one job:", f"# {plain(asked_for(runs[0]))}", ""]
     for number, run in enumerate(runs, 1):
@@ -79,6 +85,11 @@ class DryRunView(Dialog[str]):
         self._refused = refused
         self._looked_for = ""
         self._found = False
+        self._at = ""  # the title, once something was found
+
+    @property
+    def heading(self) -> Text | str:
+        return self._at or self._title
 
     def compose(self) -> ComposeResult:
         self._content = self._written(self._columns)
@@ -118,6 +129,7 @@ class DryRunView(Dialog[str]):
             if words is not None:
                 self._looked_for = words
                 self._found = bool(words) and words.casefold() in self._content.casefold()
+                self._at = ""
                 self.refresh_bindings()
                 if words:
                     self._go_to_next(1, from_here=True)
@@ -139,6 +151,10 @@ class DryRunView(Dialog[str]):
         if found is None:
             self.app.notify(self._nothing_has, markup=False)
             return
+        having = [place for place, line in enumerate(lines) if words in line]
+        sought = shorten(plain(self._looked_for), MOST_WORDS)
+        self._at = f"Dry-run · {sought} · {having.index(found) + 1:,} of {len(having):,}"
+        self.refresh_bindings()  # which draws the frame
         column = lines[found].index(words)
         area.selection = Selection((found, column + len(words)), (found, column))
         area.scroll_cursor_visible(center=True, animate=False)

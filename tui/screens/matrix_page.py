@@ -213,6 +213,7 @@ class MatrixPage(Page):
         below = self.query_one("#below", ShownText)
         tall = self.has_class("-tall")
         grid.styles.height = grid.lines if tall else "1fr"
+        grid.styles.min_height = grid.least_lines  # before what is said below it
         width, height = below.size
         if not tall or not height:
             return

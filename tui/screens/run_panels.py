@@ -273,7 +273,14 @@ class RunPanels(Vertical):
         if told != self._scheduled and width > MOST_NAME:
             self._scheduled = told
             text = self._timetable.lines(
-                viewed, run, width, now, tuple(self._hosts), called=names, rows=rows
+                viewed,
+                run,
+                width,
+                now,
+                tuple(self._hosts),
+                called=names,
+                rows=rows,
+                whole="" if self.alone else ": z",
             )
             self.schedule.show("Schedule · hosts over time", text)
 

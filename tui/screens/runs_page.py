@@ -53,7 +53,7 @@ _OF_NO_RUN = frozenset(
     for key in PANELS["replay"].keys + PANELS["app"].keys
     if key.action not in ("app.focus_next", "app.focus_previous", "command_palette")
     for name in key.keys.split(",")
-) | {"escape"}
+) | {"f"}
 """Keys of the whole console, and the one that hands the cursor back."""
 
 
@@ -82,7 +82,7 @@ class RunsPage(Page):
         self._able = _Able()
         self._shown: object = None
         self._rows = RunRows()
-        self._troubled: frozenset[str] = frozenset()
+        self._troubled: Mapping[str, bool] = {}  # whether it was tried again
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
         self._zoomed_here = False  # from the list
@@ -132,8 +132,8 @@ class RunsPage(Page):
             self._fill(viewed)
             runs = viewed.runs if viewed else ()
             last = {run.run_id for run in viewed.state.latest_attempts()} if viewed else ()
-            troubled = (run.run_id for run in runs if in_trouble(run))
-            self._troubled = frozenset(run_id for run_id in troubled if run_id in last)
+            troubled = [run.run_id for run in runs if in_trouble(run)]
+            self._troubled = {run_id: run_id not in last for run_id in troubled}
             if viewed is not None and self._tried_again in viewed.state.runs:
                 panel.table.select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
@@ -235,23 +235,42 @@ class RunsPage(Page):
 
     @property
     def _others(self) -> tuple[str, ...]:
-        """The runs in trouble that the list shows, from the one below the cursor on, round to the
-        one above it."""
-        keys, at = self.main_panel().table.shown_keys, self.main_panel().table.cursor_row
-        if not self._troubled:
-            return ()
-        return tuple(key for key in (*keys[at + 1 :], *keys[:at]) if key in self._troubled)
+        """The run in trouble that comes next in the list, and the one before; none, where there is
+        no other than the one under the cursor. What was tried again comes after all that was not,
+        and round."""
+        table = self.main_panel().table
+        keys, at, current = table.shown_keys, table.cursor_row, table.current_key
+        every = [key for key in keys if key in self._troubled]
+        ring = sorted(every, key=self._troubled.__getitem__)
+        if current in ring:
+            place = ring.index(current)
+            around = (*ring[place + 1 :], *ring[:place])
+        else:
+            first = [key for key in ring if self._troubled[key] == self._troubled[ring[0]]]
+            below = [key for key in first if key in keys[at + 1 :]]
+            around = (*below, *(key for key in first if key not in below))
+        return (around[0], around[-1]) if around else ()
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {**dict(self._able.labels), "back": "To work" if self._may_hand_back else "Back"}
+        return {**dict(self._able.labels), "follow": self._follows}
 
     @property
-    def _may_hand_back(self) -> bool:
-        """Esc lets the cursor go with what is at work again: nothing else is to be left first."""
-        panel, viewed = self.main_panel(), self.viewed
-        left = panel.table.has_focus and not self.panels.alone and not panel.filter_text
-        return self._held and left and viewed is not None and viewed.done < viewed.total
+    def _follows(self) -> str:
+        """What ``f`` does: of the list, where the log of a run that is not at work does not wait
+        for it, it lets the cursor go with what is at work."""
+        viewed, log = self.viewed, self.panels.log_panel
+        stands = log.display and not log.following
+        left = viewed is not None and viewed.done < viewed.total
+        if left and not stands and self._in_list:  # which says too that the list is there
+            run = self.selected
+            if run is None or not run.state.active:
+                return "To work"
+        return "Hold" if log.display and log.following else "Follow"
+
+    @property
+    def _in_list(self) -> bool:
+        return isinstance(self.focused, KeyedTable) and not self.panels.alone
 
     @property
     def urgent_now(self) -> Collection[str]:
@@ -275,7 +294,7 @@ class RunsPage(Page):
             return action in changes
         there = {  # of a run that waits there is nothing to follow
             "next_log": hosts is not None and hosts > 1,
-            "follow": bool(hosts),
+            "follow": bool(hosts) or self._follows == "To work",
             "trouble": bool(self._able.troubled),
             "window": self._able.window,
         }
@@ -288,7 +307,7 @@ class RunsPage(Page):
             if action == "open":
                 apt = bool(hosts) and not isinstance(self.focused, LogPanel)
             return hosts is not None and apt
-        if action == "back" and (self.panels.alone or self._may_hand_back):
+        if action == "back" and self.panels.alone:
             return True
         return super().check_action(action, parameters)
 
@@ -440,12 +459,8 @@ class RunsPage(Page):
         super().action_filter()
 
     def action_back(self) -> None:
-        """Esc: first to the list, then its filter goes, then the cursor goes with what is at work
-        again."""
-        if self._may_hand_back:
-            self._held = False
-            self._steer(self.viewed)
-        elif self.panels.alone or not self.main_panel().table.has_focus:
+        """Esc: first to the list, then its filter goes."""
+        if self.panels.alone or not self.main_panel().table.has_focus:
             self.panels.alone = ""
             self._show_selected()
             self.main_panel().table.focus()
@@ -454,11 +469,18 @@ class RunsPage(Page):
         self._show_selected()
 
     def action_follow(self) -> None:
-        log = self.panels.log_panel
-        if not log.display:
-            self.action_open()
+        log, does = self.panels.log_panel, self._follows
+        if does == "To work":
+            self._held = False
+            self._steer(self.viewed)
         else:
-            log.toggle_follow()
+            self._held = does == "Hold" or not self._in_list
+            if log.display:
+                log.toggle_follow()
+            else:
+                self.action_open()
+        self._show_selected()
+        self.refresh_bindings()
 
     def action_trouble(self, step: int) -> None:
         if others := self._others:

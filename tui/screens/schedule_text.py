@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -20,7 +20,7 @@ from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.text import RUN_STATES, join, plain, shorten
 from tui.theme import MUTED
-from tui.timeline_text import MOST_NAME, Bar, column_of, drawn, host_lines
+from tui.timeline_text import MOST_NAME, NOW, Bar, column_of, drawn, host_lines
 from tui.widgets.throughput_plot import time_ticks
 
 MOST_PLAYED = 200
@@ -52,10 +52,12 @@ class Schedule:
         *,
         called: Mapping[str, str] | None = None,
         rows: int = 0,
+        whole: str = "",
     ) -> Text:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts.
         ``called``: the runs by their ids, where they have other names than their labels. ``rows``:
-        that there is room for: what they leave has the names of runs whose bars are too short."""
+        that there is room for: what they leave has the names of runs whose bars are too short, and
+        what the signs mean. ``whole``: how names for which there is no room come into sight."""
         records = list(viewed.state.runs.values())
         over = is_over(viewed)
         slots = {} if over else self._ahead(viewed, now, names)
@@ -85,10 +87,15 @@ class Schedule:
 
         lines = drawn_bars()
         self.own_lines = 1 + len(lines) + len(words)
-        legend = _legend(bars, labels, columns, total, width, rows - self.own_lines - 1)
+        left = rows - self.own_lines
+        states = {one.state for one in records if bars[one.run_id]}
+        signs = [_signs(lines, states, width)] if left > 0 else []
+        legend = _legend(bars, labels, columns, total, width, left - len(signs) - 1, whole)
         lines = drawn_bars() if legend else lines
         mark = "▼ then" if viewed.replayed else "▼ now"
-        return Text("\n", end="").join([_axis(columns, total, at, mark), *lines, *words, *legend])
+        return Text("\n", end="").join(
+            [_axis(columns, total, at, mark), *lines, *words, *legend, *signs]
+        )
 
     def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
         state = viewed.state
@@ -126,6 +133,7 @@ def _legend(
     total: float,
     width: int,
     rows: int,
+    whole: str,
 ) -> list[Text]:
     """The names for which ``bars`` are too short, side by side, by numbers that these bars then
     have; where ``rows`` are too few for all of them as many as there is room for."""
@@ -150,9 +158,22 @@ def _legend(
         of_run[:] = [replace(bar, names=(*bar.names[:-1], *signs)) for bar in of_run]
         entries.append((f"{shorten(short[run_id], wide):<{wide}}", of_run[0].style))
     if more := len(short) - len(told):
-        entries.append((f"… {more} more", MUTED))
+        entries.append((f"… {more} more{whole}", MUTED))
     lines = [entries[n : n + beside] for n in range(0, len(entries), beside)]
     return [Text(), *(join(line, "  ") for line in lines)]
+
+
+def _signs(lines: Sequence[Text], states: Collection[RunState], width: int) -> Text:
+    """What they mean, of those that are there, as far as there is room for it."""
+    seen = "".join(line.plain[MOST_NAME:] for line in lines)
+    signs = ((_TO_COME, "expected"), (NOW, "now"))
+    told = [(f"{sign} {words}", MUTED) for sign, words in signs if sign in seen]
+    told += [
+        (f"{sign} {name}", style) for s, (sign, name, style) in RUN_STATES.items() if s in states
+    ]
+    while told and sum(len(words) + 2 for words, _ in told) - 2 > width:
+        told.pop()
+    return join(told, "  ")
 
 
 def _is_named(bar: Bar, columns: int, total: float) -> bool:

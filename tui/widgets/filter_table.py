@@ -51,6 +51,7 @@ class FilterLine(Input):
     def action_keep(self) -> None:
         if isinstance(self.parent, TablePanel):
             self.parent.table.focus()
+            self.display = False  # the title has the words: the line is there while it has the keys
             if not self.parent.table.found:
                 self.post_message(Said("no row has these words; Esc takes the filter away"))
 

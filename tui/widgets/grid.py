@@ -96,6 +96,11 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._grid.head + len(self.cells) + 1 + (self._grid.furthest > 0)
 
     @property
+    def least_lines(self) -> int:
+        """Fewer are of no use: three rows, their heading, and a bar to scroll with."""
+        return min(self.lines, self._grid.head + 3 + (self._grid.furthest > 0))
+
+    @property
     def current(self) -> Cell | None:
         """The cell under the cursor."""
         if self._row < len(self.cells) and self._column < len(self.cells[self._row]):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -27,7 +28,15 @@ from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
 from tui.widgets.log_ranks import MOST_RANKS, LogRanks
-from tui.widgets.log_search import ERRORS, Search, Sought, with_hits, words_sought
+from tui.widgets.log_search import (
+    ERRORS,
+    Search,
+    Sought,
+    brought_in,
+    rows_before_hit,
+    with_hits,
+    words_sought,
+)
 from tui.widgets.log_tail import LogTail
 
 MAX_LINES = 5_000
@@ -182,7 +191,7 @@ class LogPanel(ScrollView, can_focus=True):
         if self._ranks.chosen is not None:
             own = [self._ranks.shows(line.text) for line in self._lines]
             self._rows = [row for row in self._rows if own[row.line]]
-        longest = max((len(row.text) for row in self._rows), default=0)
+        longest = max((cell_len(row.text) for row in self._rows), default=0)
         size = Size(longest, len(self._rows))
         if size != self.virtual_size:
             # Not by assignment, which lays the whole page out again: the panel stays as it is.
@@ -218,9 +227,8 @@ class LogPanel(ScrollView, can_focus=True):
         rank = self._ranks.chosen
         title = self._title if rank is None else f"{self._title} · rank {rank}"
         set_frame(self, plain(title), join([state]) if self._lines else "")
-        able = tuple(
-            self.check_action(name, ()) for name in ("search", "again", "error", "wrap", "rank")
-        )
+        names = ("search", "again", "error", "wrap", "rank")
+        able = (self.following, *(self.check_action(name, ()) for name in names))
         if able != self._able and (self._lines or self._read_by is None):  # else it is about to be
             self._able = able
             self.refresh_bindings()
@@ -463,8 +471,16 @@ class LogPanel(ScrollView, can_focus=True):
             self.show_rank(None)  # what is looked for is another's
         last = max(0, len(self._rows) - 1)
         row = next((n for n, row in enumerate(self._rows) if row.line >= line), last)
+        left = self.scroll_offset.x
+        if self._sought is not None and self._lines[line].start == self._match:
+            text = self._lines[line].text
+            if self._wrapped:
+                own = (one.text for one in self._rows[row:] if one.line == line)
+                row += rows_before_hit(own, text, self._sought)
+            else:
+                left = brought_in(text, self._sought, left, self._width)
         target = max(0, row - rows_above)
-        self.scroll_to(y=target, animate=False, immediate=True, force=True)
+        self.scroll_to(left, target, animate=False, immediate=True, force=True)
         self.refresh()
 
     @property

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import BinaryIO
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
@@ -144,6 +145,27 @@ def with_hits(text: str, sought: Sought, base: Style, *, found: bool) -> Iterato
         yield Segment(match.group(), hit)
         at = match.end()
     yield Segment(text[at:], base)
+
+
+def brought_in(text: str, sought: Sought, left: int, width: int) -> int:
+    """The first of ``width`` columns to be shown, now ``left``, for the line's first hit to be
+    among them, beside the marks of a line that goes on."""
+    if (match := sought.pattern.search(text)) is None:
+        return left
+    begin = cell_len(text[: match.start()])
+    end = begin + cell_len(match.group())
+    if left + (left > 0) <= begin and end < left + width:
+        return left
+    if end < width:
+        return 0
+    return max(0, min(max(begin - width // 3, end - width + 1), begin - 1))
+
+
+def rows_before_hit(rows: Iterable[str], text: str, sought: Sought) -> int:
+    """How many rows of a wrapped line end before its first hit begins."""
+    match = sought.pattern.search(text)
+    ends = accumulate(map(len, rows))
+    return sum(1 for _ in takewhile(match.start().__ge__, ends)) if match else 0
 
 
 def _skip_line(file: BinaryIO) -> int:

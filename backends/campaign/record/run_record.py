@@ -223,8 +223,8 @@ class NewReadings:
             self._series = self._series.extended(self._count, count - known, event.stride, points)
             self._last = event.last[-1] if event.last else self._last
         self._count = event.first + count
-        self._warmup = event.warmup
         self._window_known = isinstance(event, ev.ReadingsArrived) or not event.told_at_end
+        self._warmup = event.warmup if self._window_known else 0
 
     def _settle(self) -> None:
         if self._all:

@@ -205,12 +205,14 @@ def read_in(values: list[float], *, at_end: bool, warmup: int = 0) -> CampaignSt
 def test_jitter_never_has_the_warm_up_in_it(used: int, summary: bool, at_end: bool) -> None:
     values = cold_start()
     first = len(values) - used
-    state = read_in(values, at_end=at_end, warmup=0 if at_end else first)
+    state = read_in(values, at_end=at_end, warmup=first)
     live = state.runs["r-0001-a1"]
     window = run_window(live, chart_series(live).points)
     expected = jitter(values[first:])
     assert window.jitter == (None if at_end else expected)
     assert window.known is not at_end
+    assert window.warmup == (0 if at_end else first), "not claimed before it is known"
+    assert chart_series(live).warmup == window.warmup
     ended = replace(
         succeeded("r-0001-a1"), readings=len(values), used=0 if summary else used, first=first
     )
