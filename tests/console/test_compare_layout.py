@@ -88,9 +88,7 @@ async def test_a_terminal_that_grew_while_a_panel_was_alone_has_all_of_the_title
         await until(pilot, lambda: screen.query_one(Chart).size.width > SMALL[0])
         await settled(app)
         await pilot.press("z")
-        assert shows(
-            app, "Against 1 a-resnet50-after-the-driver-went-back-to-450.80 · 6 slower"
-        )
+        assert shows(app, "Against 1 a-resnet50-after-the-driver-went-back-to-450.80 · 6 slower")
 
 
 async def test_curves_alone_go_on_to_the_next_case(workspace: FakeWorkspace) -> None:

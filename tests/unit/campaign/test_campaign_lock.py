@@ -59,7 +59,7 @@ def test_since_when_it_is_held_is_told_by_the_machines_clock_whatever_the_campai
     CampaignLock(tmp_path, lambda: time.time() + 3180).acquire()  # as simulated hosts' at 60x
     holder = CampaignLock(tmp_path).living()
     assert holder is not None
-    assert before <= holder.since <= time.time()
+    assert int(before) <= holder.since <= time.time()
 
 
 @pytest.mark.parametrize("alive", [True, False])
