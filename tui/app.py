@@ -372,9 +372,11 @@ class DlperfApp(App[str]):
     def _say_why(self, pressed: str) -> None:
         """A key that does nothing is no riddle."""
         from tui.refused_keys import where_else, why_refused  # noqa: PLC0415 - seldom needed
+        from tui.widgets.keybar import panel_of  # noqa: PLC0415
 
         here = self.screen.is_modal or self.session.readonly
-        self.flash(why_refused(self.screen, pressed) or ("" if here else where_else(pressed)))
+        elsewhere = "" if here else where_else(pressed, panel_of(self.screen))
+        self.flash(why_refused(self.screen, pressed) or elsewhere)
 
     def flash(self, words: str) -> None:
         """A line that is there for a moment, and not twice."""

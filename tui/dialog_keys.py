@@ -189,9 +189,9 @@ DIALOGS: Mapping[str, Panel] = {
         "Every campaign against one of them, the oldest at first, by the rules of "
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "improvement or regression where that excludes 1 and the change is beyond the threshold, "
-        "not judged where a figure is of grade D or of other hosts, "
-        "same where all of it is within, inconclusive between these; insufficient where repeats "
-        "are too few for one, and a case that is only in one of them. n: successful repeats of "
+        "but slower or faster, not judged, where a figure is of grade D or of other hosts; same "
+        "where all of it is within; inconclusive between these, and of fewer than three repeats; "
+        "insufficient where a side has no successful run of the case. n: successful repeats of "
         "both sides, 6/7 where one failed or is to come. "
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
         "that of the medians, which has one of its own from six repeats on.",

@@ -145,8 +145,9 @@ PANELS: Mapping[str, Panel] = {
         "Hosts",
         "Each host of the inventory: whether it answers, what it has, and who uses it. The panel "
         "below shows the host under the cursor: what is wrong and how to mend it, its GPUs, how "
-        "they are linked, and what they do now. Hosts are asked again every minute. A host is "
-        "leased to one run at a time, so that two do not share it; no lease: no run has it.",
+        "they are linked, and what they do now. Hosts are asked again every minute, those of a "
+        "fast demo every ten seconds of yours. A host is leased to one run at a time, so that two "
+        "do not share it; no lease: no run has it.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),
@@ -305,7 +306,8 @@ PANELS: Mapping[str, Panel] = {
         "Every run of the campaign, in the plan's order, not that in which they start. "
         "The panels below follow the run under the cursor. Window: the readings that count, by the "
         "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
-        "the standard deviation of its step times over their mean; that of repeats is on page 4.",
+        "the standard deviation of its step times over their mean; that of repeats is on page 4. "
+        "◆ in the chart: where the speed stepped, stalled or drifted, or was not level before.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(

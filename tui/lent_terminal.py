@@ -7,6 +7,8 @@ import contextlib
 import os
 import shlex
 import signal
+import sys
+import termios
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -24,6 +26,8 @@ LEADS_BACK = "DLPERF_TUI_LEADS_BACK"
 MOST_SAID = 600
 """Bytes."""
 _STDOUT = 1
+LFLAG = 3
+"""Of what :func:`termios.tcgetattr` gives."""
 
 
 async def lend_terminal(
@@ -40,7 +44,13 @@ async def lend_terminal(
     ------
     SuspendNotSupported: there is no terminal to lend. OSError: there is no such program.
     """
-    with app.batch_update(), app.suspend(), _interrupts_are_theirs(), _Overheard() as overheard:
+    with (
+        app.batch_update(),
+        app.suspend(),
+        keys_unseen(sys.stdin.fileno()) if leads_back else contextlib.nullcontext(),
+        _interrupts_are_theirs(),
+        _Overheard() as overheard,
+    ):
         stderr = overheard.stderr if overhear else None
         env = os.environ | {LEADS_BACK: "1"} if leads_back else None
         process = await asyncio.create_subprocess_exec(*command, stderr=stderr, env=env)
@@ -93,6 +103,24 @@ class _Overheard:
     def last_lines(self) -> str:
         lines = self._said.decode("utf-8", "replace").splitlines()
         return " ".join(clean_text(line).strip() for line in lines if line.strip())
+
+
+@contextmanager
+def keys_unseen(terminal: int) -> Iterator[None]:
+    """What is typed before another console has the terminal, a file descriptor, is not written over
+    it, and ctrl+C does not break its beginning."""
+    try:
+        before = termios.tcgetattr(terminal)
+    except termios.error:  # it is none
+        yield
+        return
+    quiet = termios.tcgetattr(terminal)
+    quiet[LFLAG] &= ~(termios.ECHO | termios.ISIG)
+    termios.tcsetattr(terminal, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 @contextmanager

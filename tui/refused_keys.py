@@ -81,11 +81,13 @@ def behind(below: Screen[Any]) -> str:
     return f"what lies over {name} has the keys; Esc closes it"
 
 
-def where_else(pressed: str) -> str:
-    """Which pages have a key that this one has not: ``z: Zoom on Hosts, Runs``; empty where none
-    has."""
+def where_else(pressed: str, here: str = "") -> str:
+    """Which pages have a key that this one, ``here``, has not: ``z: Zoom on Hosts, Runs``; empty
+    where none has."""
     found: dict[str, list[str]] = {}
     name = ""
+    if here in PAGES and any(pressed in key.keys.split(",") for key in PANELS[here].keys):
+        return ""  # which has nothing to do where the focus is
     for page, entry in PAGES.items():
         for key in PANELS[page].keys:
             if key.action not in ("leave", "back") and pressed in key.keys.split(","):

@@ -80,7 +80,10 @@ class Session:
         """Where its log is; of a replay, which plays a copy that goes with it, in its campaign."""
         if run.log is None or self.viewed_path is None:
             return ""
-        return str(run.log if self.playing is None else run.log.relative_to(self.viewed_path))
+        if self.playing is None:
+            return str(run.log)
+        inside = str(run.log).partition(f"/{self.viewed_path.name}/")[2]  # of this copy or another
+        return inside or run.log.name
 
     @property
     def now(self) -> float:

@@ -25,7 +25,7 @@ def disturbance_brief(found: Disturbance) -> str:
     where, size = _where(found)[0], signed_percent(found.size)
     match found.shape:
         case Shape.WARM_UP:
-            return f"levels off at {where}"
+            return f"not level before {where}"
         case Shape.STEP:
             return f"{size} at {where}"
         case Shape.TREND:

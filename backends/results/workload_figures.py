@@ -28,7 +28,7 @@ _NAMED = {
     "tokens_per_s_per_gpu": ("tokens/s per GPU", ""),
     "tflop_per_s_per_gpu": ("TFLOP/s per GPU", ""),
     "steps_per_s": ("steps/s", ""),
-    "compute_ips": ("compute alone", "images/s"),
+    "compute_ips": ("without data loading", "images/s"),
     "memory": ("memory, by its log", "MiB"),
     "time_to_train": ("time to train", "s"),
     "algbw": ("algorithm bandwidth", "GB/s"),

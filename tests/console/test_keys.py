@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 import tui.screens
 import tui.widgets
-from tests.console.conftest import LARGE, console, screen_text, shows, until
+from tests.console.conftest import LARGE, begin, console, screen_text, shows, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES, PANELS, key_name
@@ -312,3 +312,15 @@ async def test_who_types_control_c_is_told_the_key_that_the_bar_shows(
         await pilot.press("ctrl+c")
         await until(pilot, partial(shows, app, "q quits"))
         assert "ctrl+q" not in screen_text(app)
+
+
+async def test_a_key_of_this_page_that_has_nothing_to_do_points_to_no_page(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        for keys in (("1", "z", "enter"), ("3", "enter", "enter")):
+            app.clear_notifications()
+            await pilot.press(*keys)
+            said = [one.message for one in app._notifications]
+            assert not [words for words in said if " on Hosts" in words], keys

@@ -266,8 +266,10 @@ async def test_a_copy_that_went_while_another_was_opened_is_missed_by_nobody(
 async def test_who_chose_a_run_keeps_it_going_back() -> None:
     async with replay(HUGE) as (app, pilot, watch):
         watch.now += 5.0
+        table = app.screen.query_one(KeyedTable)
+        await until(pilot, lambda: table.current_key is not None)
         await pilot.press("end")
-        chosen = app.screen.query_one(KeyedTable).current_key
+        chosen = table.current_key
         for key in ("left_square_bracket", "0", "right_curly_bracket", "left_curly_bracket"):
             path = app.session.viewed_path
             await pilot.press(key)

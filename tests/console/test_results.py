@@ -608,7 +608,7 @@ async def test_a_repeat_says_when_and_where_it_ran_and_what_was_odd_about_it(
         _group, case = page.selected or pytest.fail("nothing is selected")
         odd = next(run for run in case.runs if run.steady)
         rows = {row.key: row.cells[-1].plain for row in repeat_rows(case)}
-        assert "levels off at step 24" in rows[odd.run_id]
+        assert "not level before step 24" in rows[odd.run_id]
         await pilot.press("j")
         _group, case = page.selected or pytest.fail("nothing is selected")
         assert all("power cap" in row.cells[-1].plain for row in repeat_rows(case))

@@ -56,6 +56,8 @@ OF_A_QUEUE = tuple(
 AGAIN_EVERY_S = 5.0
 OLD_S = 60.0
 """From here on a host is asked again by itself, while this page is in front."""
+LEAST_S = 10.0
+"""Of our own time: that of simulated hosts may fly."""
 STALE_S = 600.0
 """From here on what is known of a host is shown as what it was."""
 REST_S = 1.0
@@ -295,7 +297,7 @@ class HostsPage(Page):
         try:
             cluster = self.session.workspace.cluster
             speed = cluster.simulated_speed or 1.0
-            await cluster.refresh(OLD_S * speed)
+            await cluster.refresh(max(OLD_S, LEAST_S * speed))
             known, live = self.session.hosts, self._live
             news = back_again(known, live) | left_since(known, live)
             if among := [host for host in cluster.inventory.hosts if host.name in news]:

@@ -78,7 +78,7 @@ def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str) -> str:
     if run.state is RunState.RUNNING:
         return ONLY_AT_WORK
     told = viewed.state.run(run.run_id).diagnosis is not None
-    return f"{is_so}; what its hosts said stands in its details: v" if told else is_so
+    return f"{is_so}; v: its details have what its hosts said" if told else is_so
 
 
 def way_on(viewed: CampaignSnapshot, run: RunView) -> str:

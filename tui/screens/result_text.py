@@ -20,6 +20,7 @@ from backends.results.layouts.cells import (
     efficiency_interval_cell,
     ratio_decimals,
     speedup_interval_cell,
+    speedup_marks,
 )
 from backends.results.numbers import NOTHING, fixed, percent, scatter
 from backends.results.reference_comparison import held_figures
@@ -429,7 +430,8 @@ def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str,
 
 
 def _speedup(case: CaseResult) -> str:
-    return fixed(case.speedup, ratio_decimals(case.speedup_interval))
+    told = fixed(case.speedup, ratio_decimals(case.speedup_interval))
+    return " ".join([told, *speedup_marks(case)])
 
 
 def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:

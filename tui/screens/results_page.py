@@ -149,6 +149,7 @@ class ResultsPage(Page):
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
         width = chart.content_size.width
         marks = "" if self.has_class("-wide") else flags_below(case, self._groups)
+        marks = f"{self._labels.label(case.as_case)}: {marks}" if marks else ""
         if is_collective(group):
             chart.show(busbw_plot(self._groups, case, width=width))
             set_frame(chart, "bus bandwidth in GB/s over the size of a message", marks)

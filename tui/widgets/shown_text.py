@@ -49,13 +49,25 @@ class ShownText(Static):
         self._takes: tuple[int, int] | None = None
 
     def show(self, text: Text | Hanging) -> None:
-        if text == self._said:
-            return
-        self._said = text
-        self.update(RenderedOnce(self, text) if isinstance(text, Hanging) else text, layout=False)
-        before, self._takes = self._takes, self._size_taken()
-        if before != self._takes:
+        if text != self._said:
+            self._said = text
+            shown = RenderedOnce(self, text) if isinstance(text, Hanging) else text
+            self.update(shown, layout=False)
+            before, self._takes = self._takes, self._size_taken()
+            if before != self._takes:
+                self.refresh(layout=True)
+        elif self._lacks_lines():
             self.refresh(layout=True)
+
+    def _lacks_lines(self) -> bool:
+        """What it takes was told, and it has not got it: a layout that is asked for while the page
+        is behind another can be lost."""
+        height = self.styles.height
+        as_high = height is not None and height.is_auto and self.styles.max_height is None
+        if not as_high or not all(one.display for one in self.ancestors_with_self):
+            return False
+        width, lines = self._size_taken()
+        return bool(width) and lines != self.content_size.height
 
     def _size_taken(self) -> tuple[int, int]:
         """Columns and lines."""
