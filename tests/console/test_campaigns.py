@@ -76,7 +76,7 @@ async def test_of_a_demo_that_is_gone_nothing_is_promised_to_go_on(
     workspace.summaries = [replace(one, simulated=True) for one in workspace.summaries]
     async with console(workspace) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
-        await until(pilot, partial(shows, app, "has failed"))
+        await until(pilot, partial(shows, app, "went with the demo"))
         assert "re-attaches" not in screen_text(app)
 
 

@@ -161,6 +161,7 @@ async def at(state: State, workspace: WatchedWorkspace, app: DlperfApp, typist: 
     if isinstance(page := typist.page, MatrixPage) and not page._asked.taking_part:
         assert page.focused_marks is not None
         page._asked.put(page.focused_marks.with_defaults())  # what a key before took out
+    app.session.marked.clear()  # of campaigns, which are kept
     tick(app)
     await typist.settle()
     for key in state.keys:

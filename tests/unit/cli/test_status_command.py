@@ -440,10 +440,10 @@ def test_outages_of_hosts_are_told_of_a_campaign_that_has_finished(
     events = (planned("a"), assigned("a", "node1"), ev.RunLaunched(t=BEGUN + 2, run_id="a"))
     campaign("away", *events, *away, succeeded("a"), FINISHED)
     campaign("there", *events, succeeded("a"), FINISHED)
-    assert "note: node1 was out of reach from " in cli("status", "away").err
+    assert "note: node1 was out of reach for " in cli("status", "away").err
     assert "out of reach" not in cli("status", "there").err
     (note,) = json.loads(cli("report", "away", "--format", "json").out)["notes"]
-    assert note["text"].startswith("node1 was out of reach from ")
+    assert note["text"].startswith("node1 was out of reach for ")
     assert note in cli.document("status", "away")["notes"]
     assert "notes" not in json.loads(cli("report", "there", "--format", "json").out)
 
