@@ -265,6 +265,12 @@ def state_of(page: Page, app: DlperfApp) -> tuple[object, ...]:
     return (app.current_mode, tables, filters, following, shown, asked)
 
 
+@pytest.fixture(autouse=True)
+def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An export is written where the console was started, by whatever name was typed."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("page", PAGES)
 async def test_keys_typed_ahead_of_a_dialog_leave_the_page_behind_alone(
     workspace: FakeWorkspace, page: str
