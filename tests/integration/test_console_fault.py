@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import select
-import struct
-import subprocess
 import sys
-import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +12,7 @@ import pytest
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.run_state import RunState
-from tests.support.campaigns import ROOT
+from tests.support.console_terminal import Terminal
 from tests.support.processes import kill
 from tests.support.waiting import wait_until
 
@@ -34,47 +27,22 @@ def broken(self):
 
 DlperfApp.action_notes = broken
 from tui.cli.program import main
-sys.exit(main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:-1]))  # the last is the terminal's
 """
 DEADLINE_S = 90
 
 
-class Console:
+class Console(Terminal):
     """The console in a terminal of 120 × 40, whose action of ``N`` is broken."""
 
     def __init__(self, home: Path, *words: str) -> None:
-        self._fd, inside = pty.openpty()
-        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
-        environment |= {"HOME": str(home), "TERM": "xterm-256color", "PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", BROKEN, *words],
-            stdin=inside,
-            stdout=inside,
-            stderr=inside,
-            start_new_session=True,
-            cwd=home,
-            env=environment,
-        )
-        os.close(inside)
-        self.shown = b""
-
-    def type(self, keys: str) -> None:
-        os.write(self._fd, keys.encode())
-
-    def look(self) -> bytes:
-        while select.select([self._fd], [], [], 0.05)[0]:
-            try:
-                data = os.read(self._fd, 65536)
-            except OSError:  # it has gone
-                break
-            if not data:
-                break
-            self.shown += data
-        return self.shown
-
-    def shows(self, words: bytes) -> None:
-        wait_until(lambda: words in self.look(), within_s=DEADLINE_S, what=repr(words))
+        command = [sys.executable, "-c", BROKEN, *words]
+        own = {
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "XDG_STATE_HOME": str(home / ".local" / "state"),
+        }
+        super().__init__(command, (120, 40), home, **own)
 
     def breaks(self) -> int:
         """Until the key is taken, which one is not that comes before its page; the exit code."""
@@ -82,19 +50,13 @@ class Console:
         while self.process.poll() is None and time.monotonic() < end:
             self.type("N")
             time.sleep(0.5)
-            self.look()
-        self.look()
-        return self.process.wait(1)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._fd)
+            self.drain()
+        return self.ends()
 
     @property
     def left(self) -> str:
         """What stands on the normal screen when the console has gone."""
-        return self.shown.rpartition(b"\x1b[?1049l")[2].decode()
+        return bytes(self.received).rpartition(b"\x1b[?1049l")[2].decode()
 
 
 @pytest.fixture
@@ -113,7 +75,7 @@ def console(home: Path) -> Iterator[Console]:
 def test_the_exit_code_and_one_line_say_so_and_a_file_has_the_rest(
     console: Console, home: Path
 ) -> None:
-    console.shows(b"Hosts")
+    assert console.shows(b"Hosts")
     assert console.breaks() == 1
     [line] = [line for line in console.left.splitlines() if "fault of its own" in line]
     assert line.lstrip("\x1b[<u?lh0123456789;").startswith("dlperf-tui: the console ended")
@@ -129,13 +91,13 @@ def test_the_exit_code_and_one_line_say_so_and_a_file_has_the_rest(
 
 def test_a_keeper_goes_on_with_what_was_at_work(console: Console, home: Path) -> None:
     campaigns = home / "campaigns"
-    console.shows(b"Hosts")
+    assert console.shows(b"Hosts")
     console.type("2")
-    console.shows(b"cpu-smoke")
+    assert console.shows(b"cpu-smoke")
     started: list[Path] = []
 
     def begun() -> bool:
-        console.look()
+        console.drain()
         console.type("\r")
         time.sleep(0.5)
         started[:] = campaigns.glob("*/events.jsonl")

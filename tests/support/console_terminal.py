@@ -26,7 +26,9 @@ class Terminal:
     pressed then, and not after some time that is enough on a quiet machine.
     """
 
-    def __init__(self, command: list[str], size: tuple[int, int], directory: Path) -> None:
+    def __init__(
+        self, command: list[str], size: tuple[int, int], directory: Path, **variables: str
+    ) -> None:
         self._fd, inside = pty.openpty()
         columns, rows = size
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -37,6 +39,7 @@ class Terminal:
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
             "PYTHONPATH": str(ROOT),
+            **variables,
         }
         self.process = subprocess.Popen(
             [*command, str(done)],
@@ -51,6 +54,10 @@ class Terminal:
         os.close(inside)
         os.close(done)
         self.received = bytearray()
+
+    def type(self, text: str) -> None:
+        """Without waiting for what becomes of it."""
+        os.write(self._fd, text.encode())
 
     def press(self, keys: Sequence[str]) -> None:
         """One key after the other, each when the one before it was dealt with."""
@@ -116,7 +123,8 @@ class Terminal:
     def drain(self) -> None:
         """Receive what is there."""
         while select.select([self._fd], [], [], 0.0)[0]:
-            self._receive(time.monotonic() + DEADLINE_S)
+            if self._receive(time.monotonic() + DEADLINE_S) == b"":
+                break  # it has gone
 
     def cpu_seconds(self) -> float:
         """Of all threads that live: proc(5), schedstat."""

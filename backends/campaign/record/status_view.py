@@ -151,9 +151,14 @@ class CampaignSnapshot:
         return _is_replay(self.kept_by)
 
     @property
+    def ended(self) -> int:
+        """How many runs: what was skipped never began, and is told apart."""
+        return self.done - self.skipped
+
+    @property
     def summary(self) -> str:
-        """For the header: "9/24 runs · ETA 41m"; what was skipped has not ended, and is told."""
-        parts = [f"{self.done - self.skipped}/{self.total} runs"]
+        """For the header: "9/24 runs · ETA 41m"."""
+        parts = [f"{self.ended}/{self.total} runs"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.cancelled > self.skipped:
