@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from backends import version
 from backends.hosts.machines import Machines
+from backends.results.case_result import CaseResult
 from backends.results.comparison import compare
 from backends.results.comparison_report import comparison_footer
 from backends.results.layouts.common import LayoutOptions
@@ -170,6 +171,17 @@ def test_hosts_of_one_name_that_are_different_machines_are_told_apart(
         assert f" · {said}" in written.replace("\\", "")
 
 
+def _measured_on(number: int, hosts: Iterable[str]) -> list[CaseResult]:
+    """The case of one run of the campaign ``c<number>``."""
+    run = RunResult(
+        *(f"{number}", "p", "F", "M", "1n1g", 1, 1, {}, 1),
+        throughput=1.0,
+        campaign=f"c{number}",
+        hosts=tuple(hosts),
+    )
+    return [case for group in summarise([run]) for case in group.cases]
+
+
 @given(
     st.lists(
         st.dictionaries(
@@ -187,13 +199,7 @@ def test_a_name_is_told_apart_only_where_two_campaigns_share_none_of_its_gpus(
     """What is recorded of it is nothing where the set is empty."""
     recorded, cases = {}, []
     for number, hosts in enumerate(campaigns):
-        run = RunResult(
-            *(f"{number}", "p", "F", "M", "1n1g", 1, 1, {}, 1),
-            throughput=1.0,
-            campaign=f"c{number}",
-            hosts=tuple(hosts),
-        )
-        cases += [case for group in summarise([run]) for case in group.cases]
+        cases += _measured_on(number, hosts)
         recorded |= {
             (f"c{number}", host): Machines(1, len(uuids), 8, 64, uuids)
             for host, uuids in hosts.items()
@@ -283,13 +289,7 @@ def test_machines_of_several_names_are_counted_once(campaigns: list[dict[str, st
     """In each campaign the machines have been started again."""
     recorded, cases = {}, []
     for number, hosts in enumerate(campaigns):
-        run = RunResult(
-            *(f"{number}", "p", "F", "M", "1n1g", 1, 1, {}, 1),
-            throughput=1.0,
-            campaign=f"c{number}",
-            hosts=tuple(hosts),
-        )
-        cases += [case for group in summarise([run]) for case in group.cases]
+        cases += _measured_on(number, hosts)
         recorded |= {
             (f"c{number}", host): Machines(1, 0, 8, 64, boots=frozenset({f"{number} {boot}"}))
             for host, boot in hosts.items()
