@@ -11,6 +11,7 @@ from backends.cluster import Cluster
 from backends.engines.choice import why_never
 from backends.engines.engine import Wanted
 from backends.engines.refusal import Refusal
+from backends.hosts.foreseen import facts_for, foreseen
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
 from backends.hosts.image_pull import pull_images
 from backends.hosts.preflight import preflight
@@ -42,9 +43,22 @@ async def plan_preflight(
     await cluster.refresh(0.0, used)  # who had it may have let it go since
     await cluster.refresh(FRESH_S, hosts)
     given = cluster.pool, hosts, plan.cases, cluster.probed
-    person = f"{getpass.getuser()}@{cluster.login_host}"
-    placement = plan.selection.placement
+    placement, person = plan.selection.placement, _person(cluster)
     return await preflight(*given, placement=placement, person=person, clock=clock)
+
+
+def plan_foreseen(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
+    """What :func:`plan_preflight` will find by what the hosts told when they were asked last;
+    nothing of a queue's hosts, of which nobody knows which it will be."""
+    if queue_of_inventory(cluster.inventory_for(plan.job_keys), plan.hosts) is not None:
+        return ()
+    facts = facts_for(plan.cases, map(cluster.snapshot, plan.hosts))
+    placement, person = plan.selection.placement, _person(cluster)
+    return foreseen(facts, plan.cases, placement=placement, person=person)
+
+
+def _person(cluster: Cluster) -> str:
+    return f"{getpass.getuser()}@{cluster.login_host}"
 
 
 def _used(host: HostSnapshot) -> bool:

@@ -191,6 +191,20 @@ class Workspace:
 
         return await plan_preflight(self.cluster, plan, self.clock, say)
 
+    def foreseen(self, plan: Plan) -> tuple[Finding, ...]:
+        """What :meth:`preflight` will find by what the hosts told when they were asked last."""
+        from backends.plan_preflight import plan_foreseen  # noqa: PLC0415 (loads when needed)
+
+        return plan_foreseen(self.cluster, plan)
+
+    def without_stopped(self, plan: Plan, findings: Sequence[Finding]) -> Plan | None:
+        """See :func:`backends.campaign.plan.without_stopped.without_stopped`."""
+        from backends.campaign.plan.without_stopped import (  # noqa: PLC0415 (loads when needed)
+            without_stopped,
+        )
+
+        return without_stopped(plan, findings, self.cluster.snapshots(), self.plan)
+
     @cached_property
     def prechecks(self) -> Prechecks:
         """Measurements of the hosts themselves."""

@@ -208,6 +208,12 @@ def unfit_lines(
     return lines
 
 
+def unlike_lines(findings: Iterable[Finding]) -> list[str]:
+    """What is said of the plan's hosts together: they differ, or are one machine."""
+    together = (one for one in findings if not one.host and one.level == Level.WARN)
+    return [f"{one.what}; {one.remedy}" for one in together]
+
+
 _UNASKED = (HostState.UNKNOWN, HostState.PROBING)
 
 

@@ -10,30 +10,24 @@ import asyncio
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from shlex import quote
 
-from backends.hosts.fingerprint import is_unknown
-from backends.hosts.host_condition import host_findings
-from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
+from backends.hosts.foreseen import facts_for, foreseen, images_of
+from backends.hosts.host_facts import HostFacts, HostSnapshot
 from backends.hosts.needs import BINDING, FETCHING, Need, Planned, needs_of
-from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
-from backends.hosts.preflight_finding import Bearing, Finding, Level
+from backends.hosts.placement import Placement
+from backends.hosts.preflight_finding import Finding, Level
 from backends.hosts.probe import Transports, probe
 from backends.hosts.reach import reach
-from backends.hosts.software import short_digest
 from backends.inventory.host_entry import Host
-from backends.inventory.nodesets import fold_nodeset
 from backends.remote.installation import part
-from backends.remote.lease import WAIT
 from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 
 CHECK_SCRIPT = part("trust.sh") + (Path(__file__).parent / "preflight.sh").read_bytes()
 CHECK_TIMEOUT_S = 60.0
-GPU_MODEL = "GPU model"
 
 
 async def preflight(
@@ -64,22 +58,12 @@ async def preflight(
     if snapshots is None:
         snapshots = await asyncio.gather(*(probe(transports.get(host), clock) for host in hosts))
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
-    known = [
-        host
-        for host in hosts
-        if host.name in by_name
-        and by_name[host.name].state is not HostState.UNREACHABLE
-        and by_name[host.name].facts
-    ]
-    facts = {host.name: f for host in known if (f := by_name[host.name].facts) is not None}
-    if all(planned.profile.on_cpus for planned in cases):
-        facts = {name: own.without_gpus() for name, own in facts.items()}
+    asked = (by_name[host.name] for host in hosts if host.name in by_name)
+    facts = facts_for(cases, asked)
+    known = [host for host in hosts if host.name in facts]
     needs = needs_of(cases, [(host, bool(facts[host.name].gpus)) for host in known])
     if placement is Placement.LINKED:
         needs = {name: (*own, BINDING) for name, own in needs.items()}
-    gpus_needed = any(planned.profile.devices == "gpu" for planned in cases)
-    on_gpus = dict.fromkeys(p.profile.name for p in cases if not p.profile.on_cpus)
-    only = () if all(p.profile.name in on_gpus for p in cases) else tuple(on_gpus)
     nodes = max((planned.case.nodes for planned in cases), default=1)
 
     findings = [_away(host, by_name.get(host.name)) for host in hosts if host not in known]
@@ -89,24 +73,9 @@ async def preflight(
     findings += [finding for found, _ in checks for finding in found]
     # Whoever did not answer just now would only be waited for again.
     answering = [host for host, (_, answered) in zip(known, checks, strict=True) if answered]
+    findings += foreseen(facts, cases, placement=placement, person=person)
     for host in known:
-        own = facts[host.name]
-        findings += host_findings(host.name, own, gpus_needed=gpus_needed, on_gpus=only)
-        if placement is Placement.LINKED and not links_known(facts[host.name]):
-            what = "how its GPUs are linked is not known: runs get the first ones"
-            about = Bearing(only, ((host.name,),))
-            findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY, bearing=about))
-        if own.lease is not None:
-            ours = own.lease.of(person)
-            what = f"held by {f'our own {ours}' if ours else own.lease}: runs wait for it"
-            remedy = WAIT if ours else own.lease.remedy
-            findings.append(Finding(host.name, Level.WARN, what, remedy, harmless=True))
-        findings += tuple(_untold(host, own, findings))
-    findings += same_machines(facts)
-    if nodes > 1 and len(known) > 1:
-        findings += differences(facts, only)
-    elif nodes == 1:
-        findings += other_devices(facts, only)
+        findings += tuple(_untold(host, facts[host.name], findings))
     if nodes > 1 and len(answering) > 1:
         findings += await reach(
             transports.get, answering, token=secrets.token_hex(8) if token is None else token
@@ -168,98 +137,10 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
     return tuple(findings)
 
 
-def differences(
-    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
-) -> tuple[Finding, ...]:
-    """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
-    GPUs, where others do not."""
-    pace = "of a run over several hosts the slowest or oldest sets the pace"
-    remedy = f"{pace}, and repeats elsewhere differ; make them alike, or leave hosts out"
-    found = _differing(facts, _COMPARED, remedy, on_gpus)
-    for image in dict.fromkeys(image for own in facts.values() for image in _images(own)):
-        told = {name: own for name, own in facts.items() if image in _images(own)}  # not all asked
-        found += _differing(told, {f"image {image}": _id_of(image)}, remedy, on_gpus)
-    return tuple(found)
-
-
-def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
-    """Hosts that are one machine: a run on any of them may share its devices with another."""
-    machines: dict[str, list[str]] = {}
-    for name, own in facts.items():
-        if own.boot_id:
-            machines.setdefault(own.boot_id, []).append(name)
-    return tuple(
-        Finding(
-            "",
-            Level.WARN,
-            f"{fold_nodeset(names)} are the same machine",
-            "they share its devices: remove all but one from the inventory, unless you mean it",
-            bearing=Bearing(hosts=(tuple(names),)),
-        )
-        for names in machines.values()
-        if len(names) > 1
-    )
-
-
-def other_devices(
-    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
-) -> tuple[Finding, ...]:
-    """Whether each run, on one host alone, gets a GPU of the same model wherever it is put."""
-    remedy = "repeats of a case run on any of them and do not compare: choose hosts of one kind"
-    with_gpus = {name: own for name, own in facts.items() if own.gpus}
-    found = _differing(with_gpus, {GPU_MODEL: _COMPARED[GPU_MODEL]}, remedy, on_gpus)
-    anywhere = Bearing(on_gpus, (tuple(with_gpus),))  # of runs on one host, each bears
-    return tuple(replace(finding, bearing=anywhere) for finding in found)
-
-
-def _differing(
-    facts: Mapping[str, HostFacts],
-    compared: Mapping[str, Callable[[HostFacts], str]],
-    remedy: str,
-    on_gpus: tuple[str, ...],
-) -> list[Finding]:
-    findings = []
-    for title, value_of in compared.items():
-        names_of: dict[str, list[str]] = {}
-        for name, own in facts.items():
-            names_of.setdefault(value_of(own), []).append(name)
-        if len(names_of) > 1:
-            groups = (
-                f"{value or 'none'} on {fold_nodeset(names)}" for value, names in names_of.items()
-            )
-            what = f"{title} differs: {', '.join(groups)}"
-            about = Bearing(
-                on_gpus if title in _OF_GPUS else (), tuple(map(tuple, names_of.values()))
-            )
-            findings.append(Finding("", Level.WARN, what, remedy, bearing=about))
-    return findings
-
-
-_OF_GPUS = ("GPU driver", GPU_MODEL, "number of GPUs")
-_COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
-    "GPU driver": lambda facts: facts.driver_version or "",
-    GPU_MODEL: lambda facts: ", ".join(sorted({gpu.name for gpu in facts.gpus})),
-    "number of GPUs": lambda facts: str(len(facts.gpus)),
-    "CPU model": lambda facts: facts.cpu_model,
-    "python3": lambda facts: facts.python or "",
-    "kernel": lambda facts: facts.kernel,
-}
-
-
-def _images(facts: HostFacts) -> dict[str, str]:
-    """Their ids, as far as they tell them apart, by their names."""
-    told = (one for one in facts.software if (one.kind, one.name) == ("image", "id"))
-    return {
-        one.where.partition(" ")[2]: short_digest(one.version)
-        for one in told
-        if not is_unknown(one.version)
-    }
-
-
 def _untold(host: Host, facts: HostFacts, found: Sequence[Finding]) -> Iterable[Finding]:
     """Images that are there, of which nobody could say which ones; one that is fetched is told of
     when it is there, and one of which something was ``found`` is told of already."""
-    known = _images(facts)
+    known = images_of(facts)
     for one in facts.software if host.pull == "never" else ():
         runtime, _, image = one.where.partition(" ")
         mine = (one.kind, one.name) == ("image", "id") and runtime in FETCHING
@@ -271,10 +152,6 @@ def _untold(host: Host, facts: HostFacts, found: Sequence[Finding]) -> Iterable[
             what = f"image {image}: which one it is could not be read"
             remedy = f"results will not say it; try there: {runtime} image inspect {quote(image)}"
             yield Finding(host.name, Level.WARN, what, remedy, harmless=True)
-
-
-def _id_of(image: str) -> Callable[[HostFacts], str]:
-    return lambda facts: _images(facts)[image]
 
 
 def _away(host: Host, snapshot: HostSnapshot | None) -> Finding:
@@ -290,6 +167,6 @@ def _portrait(facts: HostFacts) -> str:
         f"{devices} idle" if devices else f"{facts.cpus} CPUs",
         f"driver {facts.driver_version}" if facts.driver_version else "",
         f"{(facts.disk_free_mib or 0) // 1024} GiB free",
-        *(f"image {image}: {number}" for image, number in _images(facts).items()),
+        *(f"image {image}: {number}" for image, number in images_of(facts).items()),
     ]
     return ", ".join(part for part in parts if part)

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from backends.hosts.foreseen import same_machines
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
-from backends.hosts.preflight import same_machines
 from backends.hosts.probe import Transports
 from backends.inventory.host_entry import Host
 from backends.precheck.figures import Stage

@@ -20,6 +20,7 @@ from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
+from backends.campaign.plan.without_stopped import without_stopped
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder
@@ -28,8 +29,10 @@ from backends.campaign.record.state import CampaignState, RunRecord, RunState, a
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.hangs.diagnosis import Diagnosis
 from backends.hangs.slow_rank import SlowRank
+from backends.hosts.foreseen import facts_for, foreseen
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
+from backends.hosts.preflight_finding import Finding
 from backends.inventory.host_entry import Host, Inventory
 from backends.keeper.request import Answer, Verb
 from backends.results.gained_parameters import Assumed, no_defaults, with_defaults
@@ -129,6 +132,7 @@ def v100_hosts() -> tuple[HostSnapshot, ...]:
 
 def known_host(name: str, address: str, found: HostFacts) -> HostSnapshot:
     """A host as a probe would have it."""
+    found = replace(found, boot_id=f"boot-{name}")
     state, reason = state_of(found)
     return HostSnapshot(
         name,
@@ -635,6 +639,12 @@ class FakeWorkspace:
     ) -> tuple[FakeFinding, ...]:
         self.preflights += 1
         return self.findings
+
+    def foreseen(self, plan: Plan) -> tuple[Finding, ...]:
+        return foreseen(facts_for(plan.cases, self._hosts), plan.cases)
+
+    def without_stopped(self, plan: Plan, findings: Sequence[FakeFinding]) -> Plan | None:
+        return without_stopped(plan, findings, self._hosts, self.plan)  # type: ignore[arg-type]
 
     def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:
         controller = FakeController(

@@ -12,14 +12,22 @@ from typing import Any
 from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.plan import DryRun, Plan
 from backends.campaign.plan.remarks import plan_remarks
+from backends.hosts.preflight_finding import stopping
 from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_jobs, add_json, add_pull
 from tui.cli.shared.output import print_json, say_folded
-from tui.cli.shared.plan_from_options import make_plan, say_left_out, say_summary
+from tui.cli.shared.plan_from_options import (
+    add_leave_out,
+    leave_out,
+    make_plan,
+    say_left_out,
+    say_summary,
+    ways_on,
+)
 from tui.cli.shared.selection_options import add_selection
 from tui.job_text import asked_for
-from tui.plan_words import stand_in_lines, stand_ins, unfit_lines
+from tui.plan_words import stand_in_lines, stand_ins, unfit_lines, unlike_lines
 from tui.timeline_text import timeline_lines
 
 
@@ -27,6 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     add_jobs(parser)
     add_pull(parser)
+    add_leave_out(parser)
     parser.add_argument(
         "--export",
         metavar="DIR",
@@ -47,11 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
 async def _plan(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments, must_run=arguments.export is not None)
     async with workspace:
+        if arguments.leave_out:
+            made = leave_out(workspace, made, workspace.foreseen(made))
         if arguments.export is not None:
             return _export(workspace, made, arguments)
         runs = workspace.dry_run(made)
         elsewhere = workspace.dry_run_elsewhere(made)
-        unfit = unfit_lines(made, workspace.cluster.snapshots())
+        foreseen = _foreseen_lines(workspace, made)
         if arguments.json:
             print_json(
                 {
@@ -78,7 +89,7 @@ async def _plan(arguments: argparse.Namespace) -> int:
                     "expected_s": made.expected_s,
                     "totals": _totals(made),
                     "stand_ins": stand_ins((*runs, *elsewhere)),
-                    "remarks": (*plan_remarks(made), *unfit),
+                    "remarks": (*plan_remarks(made), *foreseen),
                 }
             )
             return OK
@@ -93,9 +104,18 @@ async def _plan(arguments: argparse.Namespace) -> int:
         for line in stand_in_lines((*runs, *elsewhere)):
             print(line)
         say_summary(made)
-        for line in unfit:
+        for line in foreseen:
             say_folded(f"note: {line}")
         return OK
+
+
+def _foreseen_lines(workspace: Workspace, made: Plan) -> list[str]:
+    """What ``run`` will say of the hosts, and what can be done where it stops at that."""
+    found = workspace.foreseen(made)
+    lines = unfit_lines(made, workspace.cluster.snapshots(), found)
+    if (stop := stopping(found, force=False)) is not None:
+        lines.append(f"run stops at {stop.host or 'that'}; {ways_on(workspace, made, found)}")
+    return [*lines, *unlike_lines(found), *(f"left out: {line}" for line in made.left_out)]
 
 
 def _totals(made: Plan) -> dict[str, Any]:  # JSON

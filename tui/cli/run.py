@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding, StoppedError, stopping
 from backends.keeper.process import KeeperError
 from backends.prechecking import carry, findings_of
@@ -17,11 +20,14 @@ from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_jobs, add_json, add_pull, add_share
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.plan_from_options import (
+    add_leave_out,
     add_yes,
+    leave_out,
     make_plan,
     refuse_unmeant,
     say_left_out,
     say_summary,
+    ways_on,
 )
 from tui.cli.shared.precheck_first import precheck_first
 from tui.cli.shared.selection_options import add_selection
@@ -29,9 +35,11 @@ from tui.cli.shared.selection_options import add_selection
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
-    parser.add_argument(
+    in_spite = parser.add_mutually_exclusive_group()
+    in_spite.add_argument(
         "--force", action="store_true", help="override what preflight stops; the report will say so"
     )
+    add_leave_out(in_spite)
     parser.add_argument(
         "--precheck",
         action="store_true",
@@ -53,17 +61,27 @@ def run(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments)
     async with workspace:
+        findings = await workspace.preflight(made, say)
+        if arguments.leave_out:
+            made, findings = await _without_stopped(workspace, made, findings)
         say_left_out(made)
         refuse_unmeant(made, arguments)
-        findings = await workspace.preflight(made, say)
-        _say_findings(findings, force=arguments.force)
+        ways = partial(ways_on, workspace, made, findings)
+        _say_findings(findings, ways, force=arguments.force)
         if arguments.detach:
             refuse_logins_by_hand(workspace, [host.name for host in made.hosts])
         precheck = await precheck_first(workspace, made, arguments) if arguments.precheck else None
         if precheck is not None:
-            found = findings_of(precheck)
-            _say_findings(found, force=arguments.force)
-            findings = (*findings, *found)
+            measured = findings_of(precheck)
+            if arguments.leave_out:
+                made, _ = await _without_stopped(workspace, made, measured)
+                there = {host.name for host in made.hosts} | {""}
+                measured = tuple(found for found in measured if found.host in there)
+                findings = tuple(found for found in findings if found.host in there)
+            _say_findings(
+                measured, partial(ways_on, workspace, made, measured), force=arguments.force
+            )
+            findings = (*findings, *measured)
         say_summary(made)
         if arguments.detach:
             path = await workspace.create(
@@ -90,8 +108,20 @@ async def _detach(workspace: Workspace, path: Path, arguments: argparse.Namespac
         raise
 
 
-def _say_findings(findings: Sequence[Finding], *, force: bool) -> None:
-    """What is doubtful, each once.
+async def _without_stopped(
+    workspace: Workspace, made: Plan, findings: tuple[Finding, ...]
+) -> tuple[Plan, tuple[Finding, ...]]:
+    """The plan on the hosts that nothing stops, and what preflight says of those."""
+    without = leave_out(workspace, made, findings)
+    if without is made:
+        return made, findings
+    for host in without.left_out[len(made.left_out) :]:
+        say_folded(f"left out: {host}")
+    return without, await workspace.preflight(without, say)
+
+
+def _say_findings(findings: Sequence[Finding], ways: Callable[[], str], *, force: bool) -> None:
+    """What is doubtful, each once; ``ways``: to start in spite of what stops it.
 
     Raises
     ------
@@ -104,4 +134,5 @@ def _say_findings(findings: Sequence[Finding], *, force: bool) -> None:
             where = f"{finding.host}: " if finding.host else ""
             say_folded(f"{finding.level}: {where}{finding.what}{remedy}")
     if stop is not None:
-        raise StoppedError(stop)
+        remedy = f"{stop.remedy}; or {ways()}".removeprefix("; or ")
+        raise StoppedError(replace(stop, remedy=remedy))

@@ -11,7 +11,7 @@ from profiles.counted import first_of
 from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
-from tui.plan_words import objections, unfit_lines, why_not_short
+from tui.plan_words import objections, unfit_lines, unlike_lines, why_not_short
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.page import Page
 
@@ -67,8 +67,8 @@ class Starting:
             self._page.post_message(Problem(error))
             return
         answered = partial(self._after_dry_run, plan.selection)
-        now = self._session.workspace.cluster.now()
-        unfit = unfit_lines(plan, self._session.hosts, now=now)
+        now, found = self._session.workspace.cluster.now(), self._session.workspace.foreseen(plan)
+        unfit = [*unfit_lines(plan, self._session.hosts, found, now), *unlike_lines(found)]
         self._page.app.push_screen(DryRunView(plan, runs, unfit), answered)
 
     def _after_dry_run(self, read: Selection, answer: str | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from rich.text import Text
 from textual import work
@@ -16,7 +15,7 @@ from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.messages import Problem
-from tui.plan_words import host_states, unfit_lines
+from tui.plan_words import host_states, unfit_lines, unlike_lines
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.start_text import (
@@ -151,40 +150,15 @@ class StartDialog(Dialog[str]):
         if self._refused is not None:
             text.append(f"nothing starts from here: {self._refused}\n\n", WARN)
         elif self.stopped:  # what the keys do before what is found: a key works where it is read
-            names = self._stopped_hosts(findings)
-            self._without = self._plan_without(names)
+            self._without = self._session.workspace.without_stopped(self._plan, findings)
             if self._without is not None:
-                text.append_text(left_out_text(self._plan, self._without, names))
+                text.append_text(left_out_text(self._plan, self._without))
             text.append("F starts anyway; the campaign will say that it was forced\n\n", WARN)
         text.append_text(checklist_text(self._plan, findings, self._away))
         self.query_one("#plan", Static).update(self._totals(self._plan, findings))
         self._say(text)
         self.sight.renew()
         self.refresh_bindings()
-
-    def _stopped_hosts(self, findings: Sequence[Finding]) -> list[str]:
-        """With those that do not answer, which could only be waited for."""
-        stopped = {f.host for f in findings if f.level == "stop"} | {h.name for h in self._away}
-        return [host.name for host in self._plan.hosts if host.name in stopped]
-
-    def _why_left_out(self, names: Sequence[str]) -> tuple[str, ...]:
-        """What the campaign will say of those that it began without."""
-        why = {host.name: "did not answer" for host in self._away}
-        for finding in self._findings or ():
-            if finding.level == "stop":
-                why.setdefault(finding.host, finding.what)
-        return tuple(f"{name}: {why[name]}" for name in names)
-
-    def _plan_without(self, names: Sequence[str]) -> Plan | None:
-        """None where that leaves nothing to start, or what stops is said of no host."""
-        left = [host.name for host in self._plan.hosts if host.name not in names]
-        if not left or any(f.level == "stop" and not f.host for f in self._findings or ()):
-            return None
-        try:
-            plan = self._session.workspace.plan(replace(self._plan.selection, hosts=",".join(left)))
-        except DlperfError:
-            return None
-        return replace(plan, left_out=self._why_left_out(names)) if plan.cases else None
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
         states, timed = host_states(plan, self._session.hosts, findings), self._timed(plan)
@@ -222,7 +196,8 @@ class StartDialog(Dialog[str]):
         refused = "preflight says stop; Esc leads back to why" if self.stopped else ""
         if self._refused is not None:
             refused = self._refused.what
-        unfit = unfit_lines(self._plan, self._session.hosts, self._findings)
+        found = self._findings
+        unfit = [*unfit_lines(self._plan, self._session.hosts, found), *unlike_lines(found or ())]
         self.app.push_screen(DryRunView(self._plan, runs, unfit, refused), self._after_dry_run)
 
     def _after_dry_run(self, answer: str | None) -> None:

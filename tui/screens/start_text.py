@@ -114,11 +114,12 @@ def _names(names: Iterable[str]) -> str:
     return plain(fold_nodeset(named)) if named else ""
 
 
-def left_out_text(plan: Plan, without: Plan, stopped: Sequence[str]) -> Text:
+def left_out_text(plan: Plan, without: Plan) -> Text:
     """What one key would start without the stopped hosts, and what that leaves undone."""
-    there = _names(host.name for host in without.hosts)
+    used = [host.name for host in without.hosts]
+    there, others = _names(used), _names(h.name for h in plan.hosts if h.name not in used)
     text = Text("x ", "bold")
-    text.append(f"leaves out {_names(stopped)} and starts ")
+    text.append(f"leaves out {others} and starts ")
     kept = {planned.case.key for planned in without.cases}
     lost = [planned.case.label for planned in plan.cases if planned.case.key not in kept]
     of = f"{without.run_count} of {plan.run_count} runs" if lost else "every run"

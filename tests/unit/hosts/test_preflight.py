@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.hosts.foreseen import differences, other_devices, same_machines
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import (
     Gpu,
@@ -21,13 +22,7 @@ from backends.hosts.host_facts import (
     Software,
 )
 from backends.hosts.needs import Need, needs_of
-from backends.hosts.preflight import (
-    check_needs,
-    differences,
-    other_devices,
-    preflight,
-    same_machines,
-)
+from backends.hosts.preflight import check_needs, preflight
 from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of, worst
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host

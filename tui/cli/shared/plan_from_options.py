@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS
+from backends.hosts.preflight_finding import Finding, stopping
 from backends.hosts.software import sought_for
 from backends.inventory.nodesets import fold_nodeset
 from backends.use_cases import Workspace
@@ -87,6 +89,47 @@ def refuse_unmeant(made: Plan, arguments: argparse.Namespace) -> None:
         f"{made.run_count:,} runs are started only when they are meant",
         remedy="add --yes, or give fewer cases, values or repeats",
     )
+
+
+def add_leave_out(parser: argparse._ActionsContainer) -> None:
+    """For :func:`leave_out`."""
+    parser.add_argument(
+        "--leave-out",
+        action="store_true",
+        help="go on without the hosts that preflight stops; the report will say so",
+    )
+
+
+def leave_out(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> Plan:
+    """The plan on the hosts that nothing stops.
+
+    Raises
+    ------
+    SelectionError: nothing is left to run, or a case that was named is not.
+    """
+    without = workspace.without_stopped(made, findings)
+    if without is None:
+        stop = stopping(findings, force=False)
+        raise SelectionError(
+            f"--leave-out leaves nothing to run: {'' if stop is None else stop.what}".rstrip(": "),
+            where="" if stop is None else stop.host,
+            remedy="give other hosts, or mend these",
+        )
+    if made.selection.cases:
+        _refuse_named(without)
+    return without
+
+
+def ways_on(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> str:
+    """Which options start in spite of what stops it: "--leave-out goes on with node[1-3], --force
+    with all"."""
+    without = workspace.without_stopped(made, findings)
+    if without is None:
+        return "--force starts all the same"
+    there = fold_nodeset(host.name for host in without.hosts)
+    fewer = without.run_count < made.run_count
+    of = f", {without.run_count} of {made.run_count} runs" if fewer else ""
+    return f"--leave-out goes on with {there} alone{of}, --force with all"
 
 
 def say_left_out(made: Plan) -> None:

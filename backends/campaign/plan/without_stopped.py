@@ -1,0 +1,40 @@
+"""A plan on those of its hosts that preflight does not stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.selection import Selection
+from backends.hosts.host_facts import AWAY, HostSnapshot
+from backends.hosts.preflight_finding import Finding, Level
+from profiles.errors import DlperfError
+
+
+def without_stopped(
+    plan: Plan,
+    findings: Sequence[Finding],
+    snapshots: Iterable[HostSnapshot],
+    replan: Callable[[Selection], Plan],
+) -> Plan | None:
+    """The plan without the hosts that a finding stops, and without those that did not answer, which
+    could only be waited for; it says which and why (``left_out``). The same where there are none.
+
+    None where that leaves nothing to run, or what stops it is said of no host.
+    """
+    why = {snapshot.name: "did not answer" for snapshot in snapshots if snapshot.state in AWAY}
+    for finding in findings:
+        if finding.level == Level.STOP:
+            why.setdefault(finding.host, finding.what)
+    left = [host.name for host in plan.hosts if host.name not in why]
+    if "" in why or not left:
+        return None
+    if len(left) == len(plan.hosts):
+        return plan
+    try:
+        made = replan(replace(plan.selection, hosts=",".join(left)))
+    except DlperfError:
+        return None
+    out = tuple(f"{host.name}: {why[host.name]}" for host in plan.hosts if host.name in why)
+    return replace(made, left_out=(*plan.left_out, *out)) if made.cases else None

@@ -1,0 +1,157 @@
+"""What preflight will say of hosts by what they told already; nothing is asked, nothing is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from backends.hosts.fingerprint import is_unknown
+from backends.hosts.host_condition import host_findings
+from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot
+from backends.hosts.needs import Planned
+from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
+from backends.hosts.preflight_finding import Bearing, Finding, Level
+from backends.hosts.software import short_digest
+from backends.inventory.nodesets import fold_nodeset
+from backends.remote.lease import WAIT
+
+GPU_MODEL = "GPU model"
+
+
+def facts_for(cases: Sequence[Planned], snapshots: Iterable[HostSnapshot]) -> dict[str, HostFacts]:
+    """What the hosts that answer told, by name; without their GPUs where no case uses any."""
+    told = {
+        snapshot.name: snapshot.facts
+        for snapshot in snapshots
+        if snapshot.facts is not None and snapshot.state not in AWAY
+    }
+    if all(planned.profile.on_cpus for planned in cases):
+        return {name: facts.without_gpus() for name, facts in told.items()}
+    return told
+
+
+def foreseen(
+    facts: Mapping[str, HostFacts],
+    cases: Sequence[Planned],
+    *,
+    placement: Placement = Placement.FIRST,
+    person: str = "",
+) -> tuple[Finding, ...]:
+    """About hosts for ``cases``, host by host, then about all together.
+
+    ``facts``: of :func:`facts_for`; ``person``: as in :func:`~backends.hosts.preflight.preflight`.
+    """
+    gpus_needed = any(planned.profile.devices == "gpu" for planned in cases)
+    on_gpus = tuple(dict.fromkeys(p.profile.name for p in cases if not p.profile.on_cpus))
+    only = () if all(p.profile.name in on_gpus for p in cases) else on_gpus
+    findings: list[Finding] = []
+    for name, own in facts.items():
+        findings += host_findings(name, own, gpus_needed=gpus_needed, on_gpus=only)
+        if placement is Placement.LINKED and not links_known(own):
+            what = "how its GPUs are linked is not known: runs get the first ones"
+            about = Bearing(only, ((name,),))
+            findings.append(Finding(name, Level.WARN, what, LINKS_REMEDY, bearing=about))
+        if own.lease is not None:
+            ours = own.lease.of(person)
+            what = f"held by {f'our own {ours}' if ours else own.lease}: runs wait for it"
+            remedy = WAIT if ours else own.lease.remedy
+            findings.append(Finding(name, Level.WARN, what, remedy, harmless=True))
+    findings += same_machines(facts)
+    if max((planned.case.nodes for planned in cases), default=1) == 1:
+        findings += other_devices(facts, only)
+    elif len(facts) > 1:
+        findings += differences(facts, only)
+    return tuple(findings)
+
+
+def differences(
+    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
+    """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
+    GPUs, where others do not."""
+    pace = "of a run over several hosts the slowest or oldest sets the pace"
+    remedy = f"{pace}, and repeats elsewhere differ; make them alike, or leave hosts out"
+    found = _differing(facts, _COMPARED, remedy, on_gpus)
+    for image in dict.fromkeys(image for own in facts.values() for image in images_of(own)):
+        # Not every host was asked about it.
+        told = {name: own for name, own in facts.items() if image in images_of(own)}
+        found += _differing(told, {f"image {image}": _id_of(image)}, remedy, on_gpus)
+    return tuple(found)
+
+
+def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
+    """Hosts that are one machine: a run on any of them may share its devices with another."""
+    machines: dict[str, list[str]] = {}
+    for name, own in facts.items():
+        if own.boot_id:
+            machines.setdefault(own.boot_id, []).append(name)
+    return tuple(
+        Finding(
+            "",
+            Level.WARN,
+            f"{fold_nodeset(names)} are the same machine",
+            "they share its devices: remove all but one from the inventory, unless you mean it",
+            bearing=Bearing(hosts=(tuple(names),)),
+        )
+        for names in machines.values()
+        if len(names) > 1
+    )
+
+
+def other_devices(
+    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
+    """Whether each run, on one host alone, gets a GPU of the same model wherever it is put."""
+    remedy = "repeats of a case run on any of them and do not compare: choose hosts of one kind"
+    with_gpus = {name: own for name, own in facts.items() if own.gpus}
+    found = _differing(with_gpus, {GPU_MODEL: _COMPARED[GPU_MODEL]}, remedy, on_gpus)
+    anywhere = Bearing(on_gpus, (tuple(with_gpus),))  # of runs on one host, each bears
+    return tuple(replace(finding, bearing=anywhere) for finding in found)
+
+
+def _differing(
+    facts: Mapping[str, HostFacts],
+    compared: Mapping[str, Callable[[HostFacts], str]],
+    remedy: str,
+    on_gpus: tuple[str, ...],
+) -> list[Finding]:
+    findings = []
+    for title, value_of in compared.items():
+        names_of: dict[str, list[str]] = {}
+        for name, own in facts.items():
+            names_of.setdefault(value_of(own), []).append(name)
+        if len(names_of) > 1:
+            groups = (
+                f"{value or 'none'} on {fold_nodeset(names)}" for value, names in names_of.items()
+            )
+            what = f"{title} differs: {', '.join(groups)}"
+            about = Bearing(
+                on_gpus if title in _OF_GPUS else (), tuple(map(tuple, names_of.values()))
+            )
+            findings.append(Finding("", Level.WARN, what, remedy, bearing=about))
+    return findings
+
+
+_OF_GPUS = ("GPU driver", GPU_MODEL, "number of GPUs")
+_COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
+    "GPU driver": lambda facts: facts.driver_version or "",
+    GPU_MODEL: lambda facts: ", ".join(sorted({gpu.name for gpu in facts.gpus})),
+    "number of GPUs": lambda facts: str(len(facts.gpus)),
+    "CPU model": lambda facts: facts.cpu_model,
+    "python3": lambda facts: facts.python or "",
+    "kernel": lambda facts: facts.kernel,
+}
+
+
+def images_of(facts: HostFacts) -> dict[str, str]:
+    """Their ids, as far as they tell them apart, by their names."""
+    told = (one for one in facts.software if (one.kind, one.name) == ("image", "id"))
+    return {
+        one.where.partition(" ")[2]: short_digest(one.version)
+        for one in told
+        if not is_unknown(one.version)
+    }
+
+
+def _id_of(image: str) -> Callable[[HostFacts], str]:
+    return lambda facts: images_of(facts)[image]

@@ -1,0 +1,95 @@
+"""What is planned without the hosts that preflight stops: none of them, and nothing lost unsaid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.planner import make_plan
+from backends.campaign.plan.selection import Selection
+from backends.campaign.plan.without_stopped import without_stopped
+from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.preflight_finding import Finding, Level
+from backends.inventory.host_entry import Host
+from profiles.format.catalog import Catalog
+from tests.console.fakes import facts, known_host
+
+NAMES = [f"node{i}" for i in range(1, 5)]
+KINDS = st.lists(st.sampled_from(["well", "warned", "stopped", "away"]), min_size=4, max_size=4)
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return Catalog.load([], None)
+
+
+def snapshots(kinds: list[str]) -> list[HostSnapshot]:
+    hosts = [known_host(name, "10.11.0.2", facts()) for name in NAMES]
+    gone = {"state": HostState.UNREACHABLE, "facts": None, "reason": "connection refused"}
+    return [
+        replace(host, **gone) if kind == "away" else host  # type: ignore[arg-type]
+        for host, kind in zip(hosts, kinds, strict=True)
+    ]
+
+
+@given(kinds=KINDS, of_all=st.booleans(), nodes=st.integers(1, 3))
+def test_it_has_the_hosts_that_nothing_stops_and_says_why_it_has_not_the_others(
+    catalog: Catalog, kinds: list[str], of_all: bool, nodes: int
+) -> None:
+    known = snapshots(kinds)
+    all_hosts = [Host(name) for name in NAMES]
+
+    def plan_on(selection: Selection) -> Plan:
+        names = selection.hosts.split(",") if selection.hosts else NAMES
+        hosts = [host for host in all_hosts if host.name in names]
+        return make_plan(selection, catalog, hosts, [one for one in known if one.name in names])
+
+    plan = plan_on(Selection(("cpu-smoke",), (f"{nodes}n1g", "1n1g"), {}, 2))
+    levels = {"warned": Level.WARN, "stopped": Level.STOP}
+    findings = [
+        Finding(name, levels[kind], f"{kind} {name}")
+        for name, kind in zip(NAMES, kinds, strict=True)
+        if kind in levels
+    ]
+    findings += [Finding("", Level.STOP if of_all else Level.WARN, "of all")]
+    left = [name for name, kind in zip(NAMES, kinds, strict=True) if kind in ("well", "warned")]
+    without = without_stopped(plan, findings, known, plan_on)
+    if of_all or not left:
+        assert without is None
+        return
+    assert without is not None
+    assert [host.name for host in without.hosts] == left
+    assert {planned.case.nodes for planned in without.cases} == {
+        planned.case.nodes for planned in plan.cases if planned.case.nodes <= len(left)
+    }
+    why = {"stopped": "stopped {0}", "away": "did not answer"}
+    assert list(without.left_out) == [
+        f"{name}: {why[kind].format(name)}"
+        for name, kind in zip(NAMES, kinds, strict=True)
+        if kind in why
+    ]
+    assert without_stopped(without, findings, known, plan_on) in (without, None)
+    others = [name for name in NAMES if name not in left]
+    assert (without is plan) == (not others)
+
+
+def test_what_was_left_out_before_stays_said(catalog: Catalog, tmp_path: Path) -> None:
+    known = snapshots(["well"] * 4)
+
+    def plan_on(selection: Selection) -> Plan:
+        names = selection.hosts.split(",") if selection.hosts else NAMES
+        return make_plan(selection, catalog, [Host(name) for name in names], known)
+
+    plan = plan_on(Selection(("cpu-smoke",), ("1n1g",), {}, 2))
+    for name in ("node2", "node4"):
+        stop = Finding(name, Level.STOP, "broken")
+        made = without_stopped(plan, [stop], known, plan_on)
+        assert made is not None
+        plan = made
+    assert plan.left_out == ("node2: broken", "node4: broken")
+    assert [host.name for host in plan.hosts] == ["node1", "node3"]
