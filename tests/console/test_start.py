@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
+from textual.widgets import TextArea
 
 from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.plan.cost_estimate import plan_price
@@ -62,7 +63,7 @@ from tui.plan_words import (
     price_text,
     unfit_lines,
 )
-from tui.screens.dry_run import dry_run_text
+from tui.screens.dry_run import DryRunView, dry_run_text
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.possible_changes import repeat_question
 from tui.screens.start_dialog import StartDialog
@@ -97,6 +98,16 @@ async def test_one_key_leaves_the_stopped_hosts_out_and_starts(workspace: FakeWo
         shown = screen_text(app)
         assert "x Leave out, start" in shown
         assert "⏎ Start" not in shown.replace("⏎ Start  space", "")
+        await settled(app)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        dry_run = app.screen.query_one(TextArea).text
+        assert "# left out: node3: in use: alice" in dry_run
+        assert dry_run.count("node3") == 1
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "Esc, then x starts this"))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
         await settled(app)
         await pilot.press("x")
         await until(pilot, lambda: workspace.started)

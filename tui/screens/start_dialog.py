@@ -185,20 +185,27 @@ class StartDialog(Dialog[str]):
         self._go(self._plan, self._findings or (), force=True)
 
     def action_dry_run(self) -> None:
-        """On top of this, which is there again when that is left; Enter there starts it."""
+        """On top of this, which is there again when that is left; Enter there starts it. Where
+        preflight stops hosts it is of what goes on without them."""
         from tui.screens.dry_run import DryRunView  # noqa: PLC0415 - seldom needed
 
+        plan, found = self._plan, self._findings or ()
+        workspace = self._session.workspace
+        if self._without is not None:
+            plan, found = self._without, workspace.foreseen(self._without)
         try:
-            runs = self._session.workspace.dry_run(self._plan)
+            runs = workspace.dry_run(plan)
         except DlperfError as error:
             self.post_message(Problem(error))
             return
         refused = "preflight says stop; Esc leads back to why" if self.stopped else ""
+        if self._without is not None:
+            refused = "preflight says stop; Esc, then x starts this"
         if self._refused is not None:
             refused = self._refused.what
-        found = self._findings
-        unfit = [*unfit_lines(self._plan, self._session.hosts, found), *unlike_lines(found or ())]
-        self.app.push_screen(DryRunView(self._plan, runs, unfit, refused), self._after_dry_run)
+        lines = [*unfit_lines(plan, self._session.hosts, found), *unlike_lines(found)]
+        lines[:0] = [f"left out: {host}" for host in plan.left_out]
+        self.app.push_screen(DryRunView(plan, runs, lines, refused), self._after_dry_run)
 
     def _after_dry_run(self, answer: str | None) -> None:
         if answer == "start" and self.able("start"):
