@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.record.journal import read_events
+from backends.campaign.record.state import fold
 from backends.hosts.host_facts import Sought
 from backends.hosts.probe import probe
 from backends.transports.pool import TransportPool
-from tests.support.campaigns import Bench, finish
+from tests.support.campaigns import Bench, finish, until_running
 from tests.support.sshd import ServedHost, SshHosts, sshd_program
+from tests.support.waiting import until
 
 HEADER = """\
 index, name, uuid, pci.bus_id, driver_version, memory.total [MiB], memory.used [MiB], \
@@ -208,6 +211,32 @@ async def test_what_was_recorded_at_first_stays_where_hosts_changed_or_are_out_o
     report = (controller.path / "report.md").read_text().replace("\\", "")
     assert "different environments" in report
     await bench.close()
+
+
+async def test_a_run_on_a_host_that_is_away_at_resume_has_the_environment_that_was_recorded(
+    equipped: list[Equipped], tmp_path: Path
+) -> None:
+    bench = Bench(tmp_path, [one.served.host for one in equipped])
+    there = tmp_path / "go"
+    controller = await bench.start("1n1g", repeats=3, lines=3, after=bench.until_there(there))
+    await until_running(controller, count=2)
+    await controller.detach()
+    await bench.close()
+    away = equipped[1].served
+    away.stop(sessions=True)
+
+    console = bench.spawn("resume", bench.campaign.name, "--json")
+    told = "node2 is out of reach: what runs there has its environment as it was recorded 2"
+    await until(lambda: told in (bench.campaign / "events.jsonl").read_text(), what="the note")
+    away.start()
+    there.touch()
+    _, err = console.communicate(timeout=90)
+    assert console.returncode == 0, err
+    runs = fold(read_events(bench.campaign / "events.jsonl")).runs.values()
+    assert {host for run in runs for host in run.hosts} == {"node1", "node2"}
+    hosts = json.loads((bench.campaign / "environment.json").read_text())["hosts"]
+    recorded = {host["name"]: host["fingerprint"] for host in hosts}
+    assert [run.fingerprint for run in runs] == [recorded[run.hosts[0]] for run in runs]
 
 
 def test_hosts_of_a_run_that_are_set_otherwise_are_noted_and_unknown_ones_are_not(
