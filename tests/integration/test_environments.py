@@ -237,6 +237,8 @@ async def test_a_run_on_a_host_that_is_away_at_resume_has_the_environment_that_w
     hosts = json.loads((bench.campaign / "environment.json").read_text())["hosts"]
     recorded = {host["name"]: host["fingerprint"] for host in hosts}
     assert [run.fingerprint for run in runs] == [recorded[run.hosts[0]] for run in runs]
+    report = (bench.campaign / "report.md").read_text().replace("\\", "")
+    assert "#1 on node1, beside runs on node2" in report, "which are one machine"
 
 
 def test_hosts_of_a_run_that_are_set_otherwise_are_noted_and_unknown_ones_are_not(
