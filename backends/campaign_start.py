@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -321,7 +321,12 @@ class Starter:
         known = [
             with_what_was_recorded(self._cluster.snapshot(host), recorded) for host in basis.hosts
         ]
-        engine = self._engine(basis, known, path.name, state)
+
+        async def learnt(host: HostSnapshot) -> None:
+            for text in await asyncio.to_thread(self._record_environment, path, [host]):
+                controller.note(ev.Noted(t=self._clock(), text=text))
+
+        engine = self._engine(basis, known, learnt, path.name, state)
         askers = time.time if self._cluster.simulated else None
         controller = CampaignController(
             path,
@@ -353,16 +358,16 @@ class Starter:
             runs = state.runs.values()
             at_work = {name for run in runs if run.state.active for name in run.hosts}
             notes += [text for text in environments_of_then(known, at_work) if text not in told]
-            notes += await asyncio.to_thread(self._record_environment, path, basis.hosts)
+            hosts = [self._cluster.snapshot(host) for host in basis.hosts]
+            notes += await asyncio.to_thread(self._record_environment, path, hosts)
         for text in notes:
             controller.note(ev.Noted(t=self._clock(), text=text))
         controller.start()
         return controller
 
-    def _record_environment(self, path: Path, hosts: Sequence[Host]) -> list[str]:
-        snapshots = [self._cluster.snapshot(host) for host in hosts]
+    def _record_environment(self, path: Path, hosts: Sequence[HostSnapshot]) -> list[str]:
         try:
-            record_environment(path, snapshots, self._clock())
+            record_environment(path, hosts, self._clock())
         except OSError as error:
             return [f"cannot write environment.json: {error.strerror}"]
         return []
@@ -379,9 +384,14 @@ class Starter:
         ]
 
     def _engine(
-        self, basis: Basis, known: Sequence[HostSnapshot], campaign: str, state: CampaignState
+        self,
+        basis: Basis,
+        known: Sequence[HostSnapshot],
+        learnt: Callable[[HostSnapshot], Awaitable[None]],
+        campaign: str,
+        state: CampaignState,
     ) -> Engine:
-        """``known``: of each of its hosts the latest."""
+        """``known``: of each of its hosts the latest; ``learnt``: told of those that are back."""
         return engine_for(
             list(zip(basis.hosts, known, strict=True)),
             self._cluster.pool,
@@ -389,6 +399,7 @@ class Starter:
             force=state.forced,
             placement=placement_of(state.placement),
             sought=basis.sought,
+            learnt=learnt,
             clock=self._clock,
             queue=basis.queue,
             campaign=campaign_of(next(iter(state.runs), "")),

@@ -15,6 +15,7 @@ import pytest
 
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import fold
+from backends.engines import direct
 from backends.hosts.host_facts import Sought
 from backends.hosts.probe import probe
 from backends.transports.pool import TransportPool
@@ -239,6 +240,34 @@ async def test_a_run_on_a_host_that_is_away_at_resume_has_the_environment_that_w
     assert [run.fingerprint for run in runs] == [recorded[run.hosts[0]] for run in runs]
     report = (bench.campaign / "report.md").read_text().replace("\\", "")
     assert "#1 on node1, beside runs on node2" in report, "which are one machine"
+
+
+async def test_a_host_that_was_away_at_first_is_recorded_when_it_is_back(
+    equipped: list[Equipped], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct, "REPROBE_EVERY_S", 0.2)
+    bench = Bench(tmp_path, [one.served.host for one in equipped])
+    late, there = equipped[1].served, tmp_path / "go"
+    late.stop()
+    controller = await bench.start("1n1g", repeats=2, lines=3, after=bench.until_there(there))
+    await until_running(controller)
+    late.start()
+    await until_running(controller, count=2)
+    record = controller.path / "environment.json"
+    await until(lambda: "recorded_at" in json.loads(record.read_text())["hosts"][1])
+    first, second = json.loads(record.read_text())["hosts"]
+    assert "recorded_at" not in first
+    await controller.detach()
+    await bench.close()
+    late.stop(sessions=True)
+
+    again = await bench.workspace().resume(controller.path)
+    late.start()
+    there.touch()
+    state = await finish(again)
+    on_late = [run for run in state.runs.values() if run.hosts == ("node2",)]
+    assert [run.fingerprint for run in on_late] == [second["fingerprint"]]
+    await bench.close()
 
 
 def test_hosts_of_a_run_that_are_set_otherwise_are_noted_and_unknown_ones_are_not(
