@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,11 @@ from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.directory_identity import check_place
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
 from backends.campaign.folder.reader import CampaignReader
+from backends.campaign.folder.recorded_hosts import (
+    environments_of_then,
+    recorded_hosts,
+    with_what_was_recorded,
+)
 from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.plan import Plan, PlannedCase
@@ -40,7 +45,7 @@ from backends.engines.choice import engine_for
 from backends.engines.engine import Engine, Held
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
-from backends.hosts.host_facts import Sought
+from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.placement import Placement, placement_of
 from backends.hosts.preflight_finding import Finding, in_spite_of
 from backends.hosts.software import sought_for
@@ -312,7 +317,16 @@ class Starter:
     ) -> CampaignController:
         path = reader.directory
         state = await asyncio.to_thread(reader.state)  # now that nobody else writes it
-        engine = self._engine(basis, path.name, state)
+        recorded = await asyncio.to_thread(recorded_hosts, path, self._clock())
+        known = [
+            with_what_was_recorded(self._cluster.snapshot(host), recorded) for host in basis.hosts
+        ]
+
+        async def learnt(host: HostSnapshot) -> None:
+            for text in await asyncio.to_thread(self._record_environment, path, [host]):
+                controller.note(ev.Noted(t=self._clock(), text=text))
+
+        engine = self._engine(basis, known, learnt, path.name, state)
         askers = time.time if self._cluster.simulated else None
         controller = CampaignController(
             path,
@@ -341,16 +355,19 @@ class Starter:
         told = {"", *(text for _, _, text in state.notes)}
         notes = [text for text in basis.notes if text not in told]
         if order is None:  # else nothing is measured on them now
-            notes += await asyncio.to_thread(self._record_environment, path, basis.hosts)
+            runs = state.runs.values()
+            at_work = {name for run in runs if run.state.active for name in run.hosts}
+            notes += [text for text in environments_of_then(known, at_work) if text not in told]
+            hosts = [self._cluster.snapshot(host) for host in basis.hosts]
+            notes += await asyncio.to_thread(self._record_environment, path, hosts)
         for text in notes:
             controller.note(ev.Noted(t=self._clock(), text=text))
         controller.start()
         return controller
 
-    def _record_environment(self, path: Path, hosts: Sequence[Host]) -> list[str]:
-        snapshots = [self._cluster.snapshot(host) for host in hosts]
+    def _record_environment(self, path: Path, hosts: Sequence[HostSnapshot]) -> list[str]:
         try:
-            record_environment(path, snapshots, self._clock())
+            record_environment(path, hosts, self._clock())
         except OSError as error:
             return [f"cannot write environment.json: {error.strerror}"]
         return []
@@ -366,14 +383,23 @@ class Starter:
             *recovered(state, path, profiles, now),
         ]
 
-    def _engine(self, basis: Basis, campaign: str, state: CampaignState) -> Engine:
+    def _engine(
+        self,
+        basis: Basis,
+        known: Sequence[HostSnapshot],
+        learnt: Callable[[HostSnapshot], Awaitable[None]],
+        campaign: str,
+        state: CampaignState,
+    ) -> Engine:
+        """``known``: of each of its hosts the latest; ``learnt``: told of those that are back."""
         return engine_for(
-            [(host, self._cluster.snapshot(host)) for host in basis.hosts],
+            list(zip(basis.hosts, known, strict=True)),
             self._cluster.pool,
             lease=f"{getpass.getuser()}@{self._cluster.login_host}, campaign {campaign}",
             force=state.forced,
             placement=placement_of(state.placement),
             sought=basis.sought,
+            learnt=learnt,
             clock=self._clock,
             queue=basis.queue,
             campaign=campaign_of(next(iter(state.runs), "")),

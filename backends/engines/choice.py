@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from backends.engines.direct import DirectEngine, Pool
@@ -27,6 +27,7 @@ def engine_for(
     force: bool,
     placement: Placement,
     sought: Sequence[Sought],
+    learnt: Callable[[HostSnapshot], Awaitable[None]],
     clock: Callable[[], float],
     queue: Queue | None = None,
     campaign: str = "",
@@ -63,6 +64,7 @@ def engine_for(
         force=force,
         placement=placement,
         sought=sought,
+        learnt=learnt,
         clock=clock,
     )
 

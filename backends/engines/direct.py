@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
@@ -96,6 +96,7 @@ class DirectEngine:
     force: use hosts that somebody else keeps busy, too.
     placement: which devices of its hosts a run gets.
     sought: where a probe looks for software.
+    learnt: told what a host is that was out of reach and has answered.
     clock: seconds since the epoch; a probe notes it. monotonic: what waiting goes by.
     jitter: 0 … 1, so that two consoles do not always look at the same moment.
     """
@@ -110,6 +111,7 @@ class DirectEngine:
         force: bool = False,
         placement: Placement = Placement.FIRST,
         sought: Sequence[Sought] = (),
+        learnt: Callable[[HostSnapshot], Awaitable[None]] | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = loop_time,
         jitter: Callable[[], float] = random.random,
@@ -120,6 +122,7 @@ class DirectEngine:
         self._force = force
         self._placement = placement
         self._sought = tuple(sought)
+        self._learnt = learnt
         self._clock = clock
         self._monotonic = monotonic
         self._jitter = jitter
@@ -299,9 +302,12 @@ class DirectEngine:
             hosts = [use.host for use in doubtful]
             async for snapshot in probe_all(self._pool, hosts, self._clock, sought=self._sought):
                 self.seen(snapshot)
-                if snapshot.state is not HostState.UNREACHABLE and snapshot.name in away:
+                is_back = snapshot.state is not HostState.UNREACHABLE and snapshot.name in away
+                if is_back:
                     back(snapshot.name)
                 changed()
+                if is_back and self._learnt is not None:
+                    await self._learnt(snapshot)
 
     async def _look_at_leases(self, changed: Callable[[], None]) -> None:
         """Hosts that others held join when they are free; who has the others may have changed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,13 @@ from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
 from backends.results.flag_lines import case_parts, flag_lines
-from backends.results.grade_words import grade_counts, grade_reasons, within, worst_case
+from backends.results.grade_words import (
+    grade_counts,
+    grade_reasons,
+    reasons_elsewhere,
+    within,
+    worst_case,
+)
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.llm import llm_tables
@@ -24,7 +30,12 @@ from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.render import Column, Table, markdown_rows, render_markdown
-from backends.results.repeat_hosts import repeat_hosts_heading, repeat_hosts_lines
+from backends.results.repeat_hosts import (
+    beside_heading,
+    beside_lines,
+    repeat_hosts_heading,
+    repeat_hosts_lines,
+)
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.statistics import Spread
@@ -145,7 +156,9 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     counts = grade_counts(case for group in groups for case in group.cases)
     said = w.worst_grade.format(grade=case.grade, counts=counts)
     why = "; ".join(md_text(reason) for reason in grade_reasons(case, group, lang))
-    return [f"> **{said}** {_case_name(case, groups)}: {why}."]
+    more = reasons_elsewhere(groups)
+    further = w.more_reasons.format(grade=case.grade, n=more) if more else ""
+    return [f"> **{said}** {_case_name(case, groups)}: {why}.{further}"]
 
 
 def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:
@@ -217,9 +230,15 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
 
 
 def _repeat_hosts(groups: Sequence[Group], lang: Lang) -> list[str]:
-    told = repeat_hosts_lines(groups, lang)
-    lines = [f"- {md_text(whose)}: {md_text(what)}" for whose, what in told]
-    return [f"### {repeat_hosts_heading(lang)}", "\n".join(lines)] if lines else []
+    """Which repeats ran where, and which beside others."""
+    blocks = []
+    for heading, told in (
+        (repeat_hosts_heading(lang), repeat_hosts_lines(groups, lang)),
+        (beside_heading(lang), beside_lines(groups, lang)),
+    ):
+        lines = [f"- {md_text(whose)}: {md_text(what)}" for whose, what in told]
+        blocks += [f"### {heading}", "\n".join(lines)] if lines else []
+    return blocks
 
 
 def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
@@ -384,7 +403,8 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
             for run in replaced:
                 reason = md_text(run.reason or run.state)
-                lines.append(f"  - #{run.repeat}: {w.retried.format(reason=reason)}")
+                text = f"#{run.repeat}: {w.retried.format(reason=reason)}"
+                lines.append(f"  - {_with_hosts_and_log(text, run)}")
                 lines += _diagnosed(run, w)
             reasons = dict.fromkeys(run.reason for run in failed)
             lines += [f"  - → {md_text(REMEDIES[one])}" for one in reasons if one in REMEDIES]
@@ -395,6 +415,10 @@ def _failed_run(run: RunResult) -> str:
     text = f"#{run.repeat}: {md_text(run.state)}"
     if run.reason:
         text += f", {md_text(run.reason)}"
+    return _with_hosts_and_log(text, run)
+
+
+def _with_hosts_and_log(text: str, run: RunResult) -> str:
     if run.hosts:
         text += f" ({', '.join(md_code(host) for host in run.hosts)})"
     return f"{text}: {md_link('log', run.log)}" if run.log else text
@@ -417,11 +441,28 @@ def _logs(groups: Sequence[Group], w: Words) -> str:
     lines = []
     for group in groups:
         for case in group.cases:
-            links = [md_link(str(run.repeat), run.log) for run in case.runs if run.log]
+            links = [
+                md_link(_attempt_name(run, case, w), run.log)
+                for run in _with_earlier_attempts(case)
+                if run.log
+            ]
             links += [md_link(w.profiled, run.log) for run in case.profiled_runs if run.log]
             if links:
                 lines.append(f"- {_case_name(case, groups)}: {', '.join(links)}")
     return "\n".join(lines)
+
+
+def _with_earlier_attempts(case: CaseResult) -> Iterator[RunResult]:
+    """Every repeat after the attempts that it replaced."""
+    for last in case.runs:
+        yield from (run for run in case.superseded if run.repeat == last.repeat)
+        yield last
+
+
+def _attempt_name(run: RunResult, case: CaseResult, w: Words) -> str:
+    if run in case.superseded:
+        return w.attempt.format(repeat=run.repeat, attempt=run.attempt)
+    return str(run.repeat)
 
 
 def _case_name(case: CaseResult, groups: Sequence[Group]) -> str:

@@ -49,6 +49,24 @@ def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
     return max(graded, key=lambda pair: pair[0].grade or Grade.A, default=None)
 
 
+def reasons_elsewhere(groups: Sequence[Group]) -> int:
+    """How many kinds of reasons set the same grade in other cases than the :func:`worst_case`, and
+    not in that; a base's grade is no reason of its own."""
+    worst = worst_case(groups)
+    if worst is None:
+        return 0
+    grade = worst[0].grade
+    setting = {
+        finding.concern
+        for group in groups
+        for case in group.cases
+        if case.grade is not None
+        for finding in case.findings
+        if finding.ceiling == grade
+    }
+    return len(setting - {Concern.WEAK_BASE, *worst[0].concerns})
+
+
 def grade_counts(cases: Iterable[CaseResult]) -> str:
     """``3 × A, 1 × C``; empty while nothing is graded."""
     graded = [case.grade for case in cases]
@@ -123,15 +141,17 @@ def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
 
 
 def _packed(case: CaseResult, lang: Lang) -> list[str]:
-    count, of = sum(bool(run.shared_with) for run in case.measured_runs), len(case.measured_runs)
-    english = "the only repeat" if of == 1 else f"{count} of {of} repeats"
+    which = [run.repeat for run in case.measured_runs if run.shared_with]
+    count, of = len(which), len(case.measured_runs)
+    listed = f" ({', '.join(f'#{repeat}' for repeat in sorted(which))})" * (count < of)
+    english = "the only repeat" if of == 1 else f"{count} of {of} repeats{listed}"
     return [
         pick(
             lang,
             f"packed: {english} shared a host with other runs of the campaign, on other devices: "
             "memory, links, CPUs, power and cooling were shared too",
-            f"打包运行：{of} 次重复中有 {count} 次与本次测试的其他运行共用主机（设备各自独立）："
-            "内存、链路、CPU、供电与散热并非独占",
+            f"打包运行：{of} 次重复中有 {count} 次{listed}与本次测试的其他运行共用主机"
+            "（设备各自独立）：内存、链路、CPU、供电与散热并非独占",
         )
     ]
 

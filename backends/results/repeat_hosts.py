@@ -1,4 +1,5 @@
-"""Which repeats of a case ran on which hosts, where these were not the same ones."""
+"""Which repeats of a case ran on which hosts, where these were not the same ones; and which ran
+beside others on one machine."""
 
 from __future__ import annotations
 
@@ -23,10 +24,7 @@ def repeat_hosts_text(runs: Iterable[RunResult]) -> str:
     if len(places) < 2:
         return ""
     told = [(sorted(repeats), fold_nodeset(sorted(hosts))) for hosts, repeats in places.items()]
-    return "; ".join(
-        f"{hosts} {', '.join(f'#{repeat}' for repeat in repeats)}"
-        for repeats, hosts in sorted(told)
-    )
+    return "; ".join(f"{hosts} {_listed(repeats)}" for repeats, hosts in sorted(told))
 
 
 def repeat_hosts_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
@@ -38,6 +36,43 @@ def repeat_hosts_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[t
         if (text := repeat_hosts_text(case.runs))
     ]
     yield from told_once(told, lang)
+
+
+def beside_text(runs: Iterable[RunResult]) -> str:
+    """``#1, #3 on node1, beside runs on node2``: of the latest attempts; empty where all had their
+    machines to themselves, as far as is known."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for run in runs:
+        if run.beside:
+            names = fold_nodeset(sorted(set(run.hosts))), fold_nodeset(run.beside)
+            places.setdefault(names, []).append(run.repeat)
+    return "; ".join(
+        f"{_listed(repeats)} on {own}, beside runs on {others}"
+        for repeats, own, others in sorted((sorted(r), *names) for names, r in places.items())
+    )
+
+
+def beside_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
+    """Of which cases, and what; once where it is the same of several."""
+    told = [
+        (LEAST, text, case_parts(case, groups))
+        for group in groups
+        for case in group.cases
+        if (text := beside_text(case.runs))
+    ]
+    yield from told_once(told, lang)
+
+
+def beside_heading(lang: Lang) -> str:
+    return pick(
+        lang,
+        "Repeats that ran beside others on one machine of several names",
+        "与其他运行同时使用同一台机器（有多个名称）的重复",
+    )
+
+
+def _listed(repeats: Iterable[int]) -> str:
+    return ", ".join(f"#{repeat}" for repeat in repeats)
 
 
 def repeat_hosts_heading(lang: Lang) -> str:

@@ -61,6 +61,8 @@ class RunResult:
     devices: the device indices on each host; placement: how they were chosen; job_id: of the
         queue that gave them, or empty.
     shared_with: the runs of its campaign that were on its host at the same time, on other devices.
+    beside: hosts that are its machine by another name, where other runs of its campaign were at
+        work at the same time.
     log: rank 0's log, relative to the campaign directory.
     gpu_memory_mib: the largest figure of any device of the run.
     fingerprint: names the environment (driver, GPU model, image …); equal text, equal environment;
@@ -113,6 +115,7 @@ class RunResult:
     placement: str = ""
     job_id: str = ""
     shared_with: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     log: str | None = None
     metrics: Mapping[str, float] = field(default_factory=_nothing)
     gpu_memory_mib: int | None = None

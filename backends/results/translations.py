@@ -207,7 +207,12 @@ class Words:
     worst_grade = Both(
         "Grade {grade}, the worst of {counts}.", "评级 {grade}，为 {counts} 中最差。"
     )
+    more_reasons = Both(
+        " More reasons for {grade} in other cases: {n}.",
+        " 其他用例评级 {grade} 的其他原因：{n} 个。",
+    )
     logs = Both("Raw logs", "日志数据")
+    attempt = Both("{repeat} attempt {attempt}", "{repeat}（第 {attempt} 次尝试）")
     no_environment = Both("Nothing is recorded about the environment.", "没有环境记录。")
     no_results = Both("No run has ended yet.", "尚无已结束的运行。")
     generated = Both("Written by dlperf-tui {version}.", "由 dlperf-tui {version} 生成。")

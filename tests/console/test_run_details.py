@@ -130,6 +130,24 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
     assert "h1  devices 0-1" in unknown
 
 
+def test_hosts_of_a_run_and_of_its_attempts_before_stand_in_the_order_of_its_ranks(
+    tmp_path: Path,
+) -> None:
+    first, second = "r-0001-a1", "r-0001-a2"
+    told = [
+        planned(first),
+        replace(assigned(first), hosts=("vb", "va")),
+        ev.RunFailed(t=20.0, run_id=first, reason="NCCL error"),
+        replace(planned(second), attempt=2, retry_of=first),
+        replace(assigned(second), hosts=("node2", "node1")),
+    ]
+    state = fold(told)
+    view = next(v for v in take(state, tmp_path, now=90.0).runs if v.run_id == second)
+    text = " ".join(details_text(view, state).plain.split())
+    assert "hosts node2,node1 " in text
+    assert " on vb,va" in text
+
+
 def test_what_was_looked_for_and_not_found_is_said_in_words(tmp_path: Path) -> None:
     run = "r-0001-a1"
     software = "H100, driver 580; python: none; checkout changes: none; ECC: on"

@@ -13,11 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.record.journal import read_events
+from backends.campaign.record.state import fold
+from backends.engines import direct
 from backends.hosts.host_facts import Sought
 from backends.hosts.probe import probe
 from backends.transports.pool import TransportPool
-from tests.support.campaigns import Bench, finish
+from tests.support.campaigns import Bench, finish, until_running
 from tests.support.sshd import ServedHost, SshHosts, sshd_program
+from tests.support.waiting import until
 
 HEADER = """\
 index, name, uuid, pci.bus_id, driver_version, memory.total [MiB], memory.used [MiB], \
@@ -207,6 +211,62 @@ async def test_what_was_recorded_at_first_stays_where_hosts_changed_or_are_out_o
     assert record.read_text() == first
     report = (controller.path / "report.md").read_text().replace("\\", "")
     assert "different environments" in report
+    await bench.close()
+
+
+async def test_a_run_on_a_host_that_is_away_at_resume_has_the_environment_that_was_recorded(
+    equipped: list[Equipped], tmp_path: Path
+) -> None:
+    bench = Bench(tmp_path, [one.served.host for one in equipped])
+    there = tmp_path / "go"
+    controller = await bench.start("1n1g", repeats=3, lines=3, after=bench.until_there(there))
+    await until_running(controller, count=2)
+    await controller.detach()
+    await bench.close()
+    away = equipped[1].served
+    away.stop(sessions=True)
+
+    console = bench.spawn("resume", bench.campaign.name, "--json")
+    told = "node2 is out of reach: what runs there has its environment as it was recorded 2"
+    await until(lambda: told in (bench.campaign / "events.jsonl").read_text(), what="the note")
+    away.start()
+    there.touch()
+    _, err = console.communicate(timeout=90)
+    assert console.returncode == 0, err
+    runs = fold(read_events(bench.campaign / "events.jsonl")).runs.values()
+    assert {host for run in runs for host in run.hosts} == {"node1", "node2"}
+    hosts = json.loads((bench.campaign / "environment.json").read_text())["hosts"]
+    recorded = {host["name"]: host["fingerprint"] for host in hosts}
+    assert [run.fingerprint for run in runs] == [recorded[run.hosts[0]] for run in runs]
+    report = (bench.campaign / "report.md").read_text().replace("\\", "")
+    assert "#1 on node1, beside runs on node2" in report, "which are one machine"
+
+
+async def test_a_host_that_was_away_at_first_is_recorded_when_it_is_back(
+    equipped: list[Equipped], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct, "REPROBE_EVERY_S", 0.2)
+    bench = Bench(tmp_path, [one.served.host for one in equipped])
+    late, there = equipped[1].served, tmp_path / "go"
+    late.stop()
+    controller = await bench.start("1n1g", repeats=2, lines=3, after=bench.until_there(there))
+    await until_running(controller)
+    late.start()
+    await until_running(controller, count=2)
+    record = controller.path / "environment.json"
+    await until(lambda: "recorded_at" in json.loads(record.read_text())["hosts"][1])
+    first, second = json.loads(record.read_text())["hosts"]
+    assert "recorded_at" not in first
+    await controller.detach()
+    await bench.close()
+    late.stop(sessions=True)
+
+    again = await bench.workspace().resume(controller.path)
+    late.start()
+    there.touch()
+    state = await finish(again)
+    on_late = [run for run in state.runs.values() if run.hosts == ("node2",)]
+    assert [run.fingerprint for run in on_late] == [second["fingerprint"]]
     await bench.close()
 
 

@@ -19,7 +19,7 @@ from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.hosts.fingerprint import side_by_side
 from backends.hosts.host_facts import Gpu, HostFacts
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.device_words import memory_name
 from backends.results.grade_words import rules_text
 from backends.results.steady_words import disturbance_text
@@ -180,7 +180,7 @@ def _diagnosed(text: Text, record: RunRecord) -> None:
 def _facts(run: RunView, record: RunRecord, log: str) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if run.hosts:
-        facts.append(("hosts", fold_nodeset(run.hosts)))
+        facts.append(("hosts", ranked_nodeset(run.hosts)))
     if run.throughput is not None:
         facts.append(("throughput", f"{number(run.throughput)} {run.unit}"))
         facts.append(("measured", rules_text([(record.statistic, record.window)])))
@@ -237,7 +237,7 @@ def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, st
         took = ""
         if one.started_at is not None and one.ended_at is not None:
             took = f" after {format_duration(max(0.0, one.ended_at - one.started_at))}"
-        where = f" on {fold_nodeset(one.hosts)}" if one.hosts else ""
+        where = f" on {ranked_nodeset(one.hosts)}" if one.hosts else ""
         why = f": {one.reason}" if one.reason else ""
         how = "skipped" if one.skipped else one.state
         yield "" if place else "attempts", f"{one.attempt}. {how}{took}{where}{why}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any  # JSON
 
@@ -60,6 +60,29 @@ def with_findings(host: HostSnapshot, told: Iterable[str]) -> HostSnapshot:
     known = {concern.what for concern in host.concerns}
     more = (Concern(what, AS_BEGUN) for what in dict.fromkeys(found) if what not in known)
     return replace(host, concerns=(*host.concerns, *more))
+
+
+def with_what_was_recorded(now: HostSnapshot, recorded: Iterable[HostSnapshot]) -> HostSnapshot:
+    """A host that is out of reach and of which nothing is known with what the campaign has
+    ``recorded`` of it, if anything: then it is :attr:`HostSnapshot.recorded`, and as it was when it
+    was ``probed_at``; any other as it is."""
+    before = next((host for host in recorded if host.name == now.name and host.facts), None)
+    if before is None or now.facts is not None or now.state is not HostState.UNREACHABLE:
+        return now
+    slots = now.slots or before.slots
+    return replace(now, facts=before.facts, slots=slots, probed_at=before.probed_at)
+
+
+def environments_of_then(hosts: Iterable[HostSnapshot], at_work: Container[str]) -> Iterator[str]:
+    """What the operator must know of ``hosts`` that are known by the record alone, while a run is
+    ``at_work`` there: of when its environment is."""
+    for host in hosts:
+        if host.recorded and host.probed_at is not None and host.name in at_work:
+            when = datetime.fromtimestamp(host.probed_at, UTC)
+            yield (
+                f"{host.name} is out of reach: what runs there has its environment as it was "
+                f"recorded {when:%Y-%m-%d %H:%M:%S} UTC"
+            )
 
 
 def _small(digits: str) -> int:

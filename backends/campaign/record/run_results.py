@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_window import window_seen
-from backends.campaign.record.sharing import shared_with
+from backends.campaign.record.sharing import beside_on_its_machine, shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.hosts.placement import Placement
 from backends.results.auto_repeats import Stop
@@ -14,11 +14,21 @@ from backends.results.run_result import RunResult
 def run_results(state: CampaignState) -> tuple[RunResult, ...]:
     """Every attempt at every repeat, in planning order; statistics take the last that ended."""
     shared = shared_with(state.runs.values()) if state.pack else {}
-    return tuple(run_result(run, state, shared.get(run.run_id, ())) for run in state.runs.values())
+    beside = beside_on_its_machine(state.runs.values())
+    return tuple(
+        run_result(run, state, shared.get(run.run_id, ()), beside.get(run.run_id, ()))
+        for run in state.runs.values()
+    )
 
 
-def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = ()) -> RunResult:
-    """One attempt at one repeat; ``shared``: with which runs it shared a host."""
+def run_result(
+    run: RunRecord,
+    state: CampaignState,
+    shared: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
+) -> RunResult:
+    """One attempt at one repeat; ``shared``: with which runs it shared a host; ``beside``: as in
+    :class:`RunResult`."""
     measured = run.throughput if run.state is RunState.SUCCEEDED else None
     used, window_s, speeds = window_seen(run)
     return RunResult(
@@ -46,6 +56,7 @@ def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = (
         placement=run.placement or (Placement.FIRST if run.devices else ""),
         job_id=run.job_id,
         shared_with=shared,
+        beside=beside,
         log=run.log or None,
         metrics=run.metrics,
         gpu_memory_mib=run.gpu_memory_mib,

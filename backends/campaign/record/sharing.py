@@ -1,4 +1,4 @@
-"""Which runs of a campaign shared a host while they ran."""
+"""Which runs of a campaign shared a host, or a machine, while they ran."""
 
 from __future__ import annotations
 
@@ -33,6 +33,31 @@ def shared_with(runs: Iterable[RunRecord]) -> Mapping[str, tuple[str, ...]]:
     }
 
 
+def beside_on_its_machine(runs: Iterable[RunRecord]) -> Mapping[str, tuple[str, ...]]:
+    """By run id the hosts that are other names of one of its machines, and on which other runs were
+    at work at the same time; what had its machines alone is left out.
+
+    One machine has one boot id, whatever it is called.
+    """
+    by_machine: dict[str, dict[str, RunRecord]] = defaultdict(dict)
+    for run in runs:
+        for boot_id in run.boot_ids if run.launched_at is not None else ():
+            by_machine[boot_id][run.run_id] = run
+    by_machine.pop("", None)
+    found: dict[str, set[str]] = defaultdict(set)
+    for boot_id, there in by_machine.items():
+        for one, other in _together([*there.values()]):
+            names, others = _names(one, boot_id), _names(other, boot_id)
+            found[one.run_id] |= others - names
+            found[other.run_id] |= names - others
+    return {run_id: tuple(sorted(names)) for run_id, names in found.items() if names}
+
+
+def _names(run: RunRecord, boot_id: str) -> set[str]:
+    """What the run calls a machine."""
+    return {host for host, boot in zip(run.hosts, run.boot_ids, strict=False) if boot == boot_id}
+
+
 def _together(runs: Sequence[RunRecord]) -> Iterable[tuple[RunRecord, RunRecord]]:
     """Pairs that ran at the same time."""
     at_work: list[RunRecord] = []
@@ -44,4 +69,6 @@ def _together(runs: Sequence[RunRecord]) -> Iterable[tuple[RunRecord, RunRecord]
 
 
 def _end(run: RunRecord) -> float:
-    return math.inf if run.ended_at is None else run.ended_at
+    """When nothing of it was at work any more, by its hosts or by who saw it first."""
+    told = (time for time in (run.ended_at, run.over_at) if time is not None)
+    return min(told, default=math.inf)

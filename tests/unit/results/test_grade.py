@@ -352,6 +352,18 @@ def test_report_begins_with_the_worst_grade_and_why(runs_of):
     assert "Nothing to distrust was found." in text
 
 
+def test_report_says_how_many_other_reasons_set_the_same_grade_in_other_cases(runs_of):
+    few = runs_of("1n1g", [100.0], fingerprint="a")
+    forced = runs_of("1n2g", [198.0], fingerprint="a", forced=True)
+    wide = runs_of("1n4g", [390.0, 300.0, 420.0], fingerprint="a")
+    runs = [*few, *forced, *wide]
+    third = render_report(ReportContext("c"), runs, summarise(runs)).splitlines()[2]
+    assert third.startswith("> **Grade D, the worst of 3 × D.** 1n1g: one repeat: ")
+    assert third.endswith(" More reasons for D in other cases: 1.")
+    alike = few + runs_of("1n2g", [198.0], fingerprint="a")
+    assert "More reasons" not in render_report(ReportContext("c"), alike, summarise(alike))
+
+
 def test_nothing_measured_is_not_called_free_of_doubt():
     assert "Nothing to distrust" not in render_report(ReportContext("c"), [], ())
 

@@ -52,3 +52,25 @@ def test_every_repeat_has_its_hosts_where_these_differ(
         if tag in differing
     }
     assert found == expected
+
+
+def test_repeats_beside_others_on_one_machine_are_told_in_a_line_of_their_case(runs_of):
+    one, two, three = runs_of("1n1g", [100.0] * 3, hosts=("node1",))
+    (other,) = runs_of("1n2g", [200.0], hosts=("node2",))
+    runs = [replace(one, beside=("node2",)), two, replace(three, beside=("node2", "node3"))]
+    text = render_report(ReportContext("c"), [*runs, other], summarise([*runs, other]))
+    heading = "### Repeats that ran beside others on one machine of several names"
+    section = text.split(heading)[1].split("\n#")[0].replace("\\", "")
+    assert section.split("\n- ")[1:] == [
+        "1n1g: #1 on node1, beside runs on node2; #3 on node1, beside runs on node[2-3]\n"
+    ]
+    alone = [one, two, three, other]
+    assert heading not in render_report(ReportContext("c"), alone, summarise(alone))
+
+
+def test_the_repeats_that_packed_are_named_where_it_was_not_all(runs_of):
+    one, two, three = runs_of("1n1g", [100.0] * 3)
+    packed = [replace(one, shared_with=("x",)), two, replace(three, shared_with=("y",))]
+    assert "packed: 2 of 3 repeats (#1, #3) shared a host" in render_report(
+        ReportContext("c"), packed, summarise(packed)
+    ).replace("\\", "")

@@ -139,10 +139,51 @@ def test_report_without_any_result_is_still_a_report():
 
 
 def test_superseded_attempts_are_told_with_their_reason(runs_of):
-    (failed,) = runs_of("1n1g", [None])
+    (failed,) = runs_of("1n1g", [None], hosts=("node1",))
     retried = replace(failed, attempt=2, state="succeeded", throughput=100.0)
     runs = [failed, retried]
-    assert "#1: retried after: out of memory" in render_report(CONTEXT, runs, summarise(runs))
+    assert "#1: retried after: out of memory (`node1`): [log](./logs/" in render_report(
+        CONTEXT, runs, summarise(runs)
+    )
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["failed", "cancelled"]), max_size=2),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_the_log_of_every_attempt_is_linked(earlier: list[list[str]]):
+    runs = []
+    for repeat, states in enumerate(earlier, 1):
+        for attempt, state in enumerate([*states, "succeeded"], 1):
+            one = _attempt(repeat, attempt, state)
+            runs.append(one)
+    text = render_report(CONTEXT, runs, summarise(runs))
+    links = text.partition("## Raw logs")[2]
+    assert re.findall(r"\(\./(.*?)\)", links) == [run.log for run in runs]
+    for run in runs[:-1]:
+        told = f"{run.repeat} attempt {run.attempt}"
+        assert (f"[{told}](./{run.log})" in links) == (run.state != "succeeded")
+
+
+def _attempt(repeat: int, attempt: int, state: str) -> RunResult:
+    return RunResult(
+        run_id=f"r{repeat}-a{attempt}",
+        profile="cpu-smoke",
+        framework="Python",
+        model="MLP",
+        case_tag="1n1g",
+        nodes=1,
+        gpus_per_node=1,
+        parameters={},
+        repeat=repeat,
+        attempt=attempt,
+        state=state,
+        throughput=100.0 if state == "succeeded" else None,
+        log=f"logs/{repeat}.{attempt}.log",
+    )
 
 
 def test_what_was_skipped_is_no_failed_run(runs_of):
