@@ -16,7 +16,10 @@ RESULTS = Panel(
     "Welch's, of the ratio of geometric means, which three to five repeats have, and need not "
     "lie around the speedup, which is of medians; of these there is one from six on. "
     "Of a case: rule, which readings of a run make its figure; steady, whether these have no "
-    "drift, step or stall; lost to, what takes the rest of the efficiency.",
+    "drift, step or stall; lost to, what takes the rest of the efficiency; without data loading, "
+    "the throughput that its log counts while it does not wait for data. Not level before step 24: "
+    "until that step the speed was still settling. Below a curve stand the flags of the case under "
+    "the cursor, where the list has no room for all of them.",
     (
         Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
         Key("enter", "open", "Repeats", "every repeat of the case and its state", footer=2),

@@ -22,8 +22,10 @@ from textual.widgets import Input
 
 from backends.campaign.folder.export_report import Export
 from backends.campaign.plan.selection import Selection
+from backends.inventory.host_entry import Inventory
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column, Table
+from backends.use_cases import Workspace
 from tests.console.conftest import (
     DEADLINE_S,
     HUGE,
@@ -39,7 +41,14 @@ from tests.console.conftest import (
     words,
 )
 from tests.console.fakes import FakeWorkspace
-from tests.console.test_results import choose, export, open_export, open_results
+from tests.console.test_results import (
+    EXAMPLES,
+    choose,
+    export,
+    open_example,
+    open_export,
+    open_results,
+)
 from tui import typed_ahead
 from tui.app import DlperfApp
 from tui.screens import export_sheet
@@ -628,3 +637,18 @@ async def test_a_name_that_says_a_format_which_there_is_not_is_told_and_not_take
         await until(pilot, partial(shows, app, "✗ this is not written as csv, but as md or html"))
         assert isinstance(app.screen, Prompt)
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["h200-x4", "h200-x2-auto"])
+async def test_below_the_table_stands_what_the_file_says_of_its_hosts(name: str) -> None:
+    async with console(Workspace(Inventory(()), None, EXAMPLES), HUGE) as (app, pilot):
+        page = await open_example(app, pilot, name)
+        assert page.viewed is not None
+        sheet = ExportSheet(page.viewed, page._groups)
+        what = sheet._wanted
+        told = sheet._told(what, aligned=True)
+        assert told.text is not None
+        shown = " ".join(" ".join(line.plain for line in told.shown).split())
+        below = told.text.rstrip().rpartition("\n")[2].replace("\\", "")
+        assert "NVIDIA H200" in below
+        assert " ".join(below.split()) in shown

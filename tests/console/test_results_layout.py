@@ -20,6 +20,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import open_results
 from tui.app import DlperfApp
+from tui.key_bindings import PANELS
 from tui.screens.results_page import OTHERS, ResultsPage
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
@@ -197,3 +198,8 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
         assert any(line.startswith(f"▲ {case.grade} ") for line in lines[1:2])
         assert next(n for n, line in enumerate(lines) if line.startswith("median ")) > first[-1]
         assert f"grade {case.grade}, by what" in screen_text(app)
+
+
+@pytest.mark.parametrize("words", ["without data loading", "not level before", "below a curve"])
+def test_the_help_of_results_explains_words_that_stand_there(words: str) -> None:
+    assert words in PANELS["results"].about.lower()
