@@ -20,12 +20,12 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from backends.campaign.folder import compare_campaigns
 from backends.campaign.folder.export_report import Export
 from backends.campaign.plan.selection import Selection
-from backends.inventory.host_entry import Inventory
+from backends.hosts.machines import Machines
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column, Table
-from backends.use_cases import Workspace
 from tests.console.conftest import (
     DEADLINE_S,
     HUGE,
@@ -41,14 +41,7 @@ from tests.console.conftest import (
     words,
 )
 from tests.console.fakes import FakeWorkspace
-from tests.console.test_results import (
-    EXAMPLES,
-    choose,
-    export,
-    open_example,
-    open_export,
-    open_results,
-)
+from tests.console.test_results import choose, export, open_export, open_results
 from tui import typed_ahead
 from tui.app import DlperfApp
 from tui.screens import export_sheet
@@ -639,16 +632,18 @@ async def test_a_name_that_says_a_format_which_there_is_not_is_told_and_not_take
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["h200-x4", "h200-x2-auto"])
-async def test_below_the_table_stands_what_the_file_says_of_its_hosts(name: str) -> None:
-    async with console(Workspace(Inventory(()), None, EXAMPLES), HUGE) as (app, pilot):
-        page = await open_example(app, pilot, name)
+async def test_below_the_table_stands_what_the_file_says_of_its_hosts(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Machines(1, 8, 64, 500, boots=frozenset({"one machine of several names"}))
+    monkeypatch.setattr(compare_campaigns, "machines_of", lambda *_: one)
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace, repeats=2)
+        page = await open_results(workspace, app, pilot)
         assert page.viewed is not None
         sheet = ExportSheet(page.viewed, page._groups)
-        what = sheet._wanted
-        told = sheet._told(what, aligned=True)
+        told = sheet._told(sheet._wanted, aligned=True)
         assert told.text is not None
         shown = " ".join(" ".join(line.plain for line in told.shown).split())
-        below = told.text.rstrip().rpartition("\n")[2].replace("\\", "")
-        assert "NVIDIA H200" in below
-        assert " ".join(below.split()) in shown
+        assert "(1 machine)" in told.text
+        assert "(1 machine)" in shown
