@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 
 from tui.dialog_keys import DIALOGS
 from tui.key_types import LAST, SCROLL, Key, Panel
+from tui.results_keys import CURVE, RESULTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,36 +412,8 @@ PANELS: Mapping[str, Panel] = {
             *SCROLL,
         ),
     ),
-    "results": Panel(
-        "Results",
-        "The median over the successful repeats of each case, and how it scales: speedup is "
-        "throughput over that of the base case, efficiency is speedup over the share of devices. "
-        "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
-        "number, no more; the panel of the case says why. "
-        "n: successful repeats, 6/7 where one failed or is to come. CV: their standard deviation "
-        "over their mean. Flags: what to distrust, what sets the grade first; D↓: what all share "
-        "sets it, which the line below the list says. w: the interval is "
-        "Welch's, of the ratio of geometric means, which three to five repeats have, and need not "
-        "lie around the speedup, which is of medians; of these there is one from six on. "
-        "Of a case: rule, which readings of a run make its figure; steady, whether these have no "
-        "drift, step or stall; lost to, what takes the rest of the efficiency.",
-        (
-            Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
-            Key("enter", "open", "Repeats", "every repeat of the case and its state", footer=2),
-            Key("v", "view", "Curve", "the curve, or all about the case", footer=3),
-            Key(
-                "c",
-                "quantity",
-                "Curve",
-                "curves of speedup, efficiency or throughput per device; of all, which is first",
-                footer=4,
-            ),
-            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=5),
-            Key("s", "sort", "Sort", "by throughput, speedup, efficiency, CV or grade", footer=6),
-            Key("S", "reverse", "Reverse", "the largest first, or the smallest", footer=7),
-            Key("escape", "back", "Back", "back to the list", 8, said="Esc", palette=False),
-        ),
-    ),
+    "results": RESULTS,
+    "curve": CURVE,
     "scroll": Panel("Text", "", SCROLL),
     "filter": Panel(
         "Filter",

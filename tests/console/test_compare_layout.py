@@ -170,3 +170,52 @@ async def test_the_interval_stands_in_every_row_however_long_the_names_of_cases_
         assert shown["case"] >= 24
         assert "95% interval" in screen_text(app)
         assert "candidate" not in shown or "12,345.7 " in row
+
+
+def listed(told: str) -> list[str]:
+    """The page to the panels below the rows."""
+    lines = told.splitlines()
+    return lines[: next(n for n, line in enumerate(lines) if "Speedup over" in line)]
+
+
+@pytest.mark.parametrize("between", [(100, 30), (200, 60), (40, 12)], ids=str)
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+async def test_a_size_that_it_had_before_looks_as_it_did(
+    workspace: FakeWorkspace, size: tuple[int, int], between: tuple[int, int]
+) -> None:
+    await several(workspace, 2, MANY[:3], "resnet50-after-the-driver-went-back-to-450.80")
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        table = screen.query_one(KeyedTable)
+        await settled(app)
+        before = screen_text(app)
+        for other in (between, size):
+            await pilot.resize_terminal(*other)
+            await until(pilot, lambda: screen.size == other)  # noqa: B023 - awaited here
+            await settled(app)
+            await pilot.pause()
+            assert table.size.height <= table.row_total + 1, "no empty line below the rows"
+        assert listed(screen_text(app)) == listed(before)
+
+
+async def test_several_cases_are_in_sight_on_the_lowest_terminal(workspace: FakeWorkspace) -> None:
+    await several(workspace, 2, MANY, "resnet50-after-the-driver-went-back-to-450.80")
+    async with console(workspace, SMALL) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        await pilot.resize_terminal(40, 12)
+        await until(pilot, lambda: screen.size.height == 12)
+        await settled(app)
+        await pilot.pause()
+        assert screen.query_one(KeyedTable).size.height - 1 >= LEAST
+        assert TOO_SMALL not in screen_text(app)
+
+
+async def test_the_threshold_has_its_key_in_the_foot_at_80_columns(
+    workspace: FakeWorkspace,
+) -> None:
+    await several(workspace, 2, MANY)
+    async with console(workspace, SMALL) as (app, pilot):
+        await open_compare(app, pilot, 2)
+        for _ in VIEWS:
+            assert "t Threshold  Esc Close" in screen_text(app)
+            await pilot.press("c", "v")

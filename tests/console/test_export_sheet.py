@@ -20,8 +20,10 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from backends.campaign.folder import compare_campaigns
 from backends.campaign.folder.export_report import Export
 from backends.campaign.plan.selection import Selection
+from backends.hosts.machines import Machines
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column, Table
 from tests.console.conftest import (
@@ -628,3 +630,20 @@ async def test_a_name_that_says_a_format_which_there_is_not_is_told_and_not_take
         await until(pilot, partial(shows, app, "✗ this is not written as csv, but as md or html"))
         assert isinstance(app.screen, Prompt)
     assert not (tmp_path / "out.csv").exists()
+
+
+async def test_below_the_table_stands_what_the_file_says_of_its_hosts(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Machines(1, 8, 64, 500, boots=frozenset({"one machine of several names"}))
+    monkeypatch.setattr(compare_campaigns, "machines_of", lambda *_: one)
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace, repeats=2)
+        page = await open_results(workspace, app, pilot)
+        assert page.viewed is not None
+        sheet = ExportSheet(page.viewed, page._groups)
+        told = sheet._told(sheet._wanted, aligned=True)
+        assert told.text is not None
+        shown = " ".join(" ".join(line.plain for line in told.shown).split())
+        assert "(1 machine)" in told.text
+        assert "(1 machine)" in shown

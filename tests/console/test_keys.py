@@ -125,6 +125,7 @@ def test_within_a_panel_no_key_has_two_meanings(panel: str) -> None:
         ("scroll", "runs"),
         ("table", "results"),
         ("scroll", "results"),
+        ("curve", "results"),
     ],
 )
 def test_no_panel_hides_a_key_of_its_page_or_of_the_app(inner: str, page: str) -> None:

@@ -7,11 +7,22 @@ from random import Random
 import pytest
 
 from backends.campaign.plan.selection import Selection
-from tests.console.conftest import HUGE, LARGE, ONEFLOW, SMALL, console, screen_text, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    ONEFLOW,
+    SMALL,
+    console,
+    screen_text,
+    tick,
+    until,
+)
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import open_results
 from tui.app import DlperfApp
+from tui.key_bindings import PANELS
 from tui.screens.results_page import OTHERS, ResultsPage
+from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
 
 FRAME, LEAST = 2, 3
@@ -96,3 +107,99 @@ async def test_every_panel_has_its_least_lines_and_a_chart_is_drawn_at_every_siz
                 assert TOO_SMALL not in told, (size, key, told)
                 lowest = max(page.query_one(f"#{panel}").region.bottom for panel in in_sight(page))
                 assert lowest == lower.region.bottom, "no line is left over"
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        table, before = page.query_one(KeyedTable), in_sight(page)
+        assert " z Zoom " in screen_text(app)
+        for back in ("z", "escape", "slash"):
+            await pilot.press("z")
+            for view in ("curve", "case", "repeats"):
+                await until(pilot, lambda: in_sight(page) == [view])  # noqa: B023 - awaited here
+                panel = page.query_one(f"#{view}")
+                lower = page.query_one("#results-lower")
+                assert panel.region == lower.region
+                assert panel.region.y == 2
+                assert panel.has_focus
+                assert " z All panels " in screen_text(app)
+                assert TOO_SMALL not in screen_text(app)
+                await pilot.press("s", "v")  # the list cannot be sorted out of sight
+            await pilot.press(back)
+            await until(pilot, lambda: table.size.height)
+            await until(pilot, lambda: back == "slash" or table.has_focus)  # noqa: B023
+            await until(pilot, lambda: in_sight(page) == before)
+            await pilot.press(*["escape"] * (back == "slash"))
+        assert page._order.given
+
+
+@pytest.mark.parametrize("panel", ["case", "repeats"])
+async def test_the_panel_with_the_focus_is_zoomed_and_the_list_has_the_keys_again_after(
+    workspace: FakeWorkspace, panel: str
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        page.set_focus(page.query_one(f"#{panel}"))
+        await pilot.press("z")
+        await until(pilot, lambda: in_sight(page) == [panel])
+        await pilot.press("z")
+        await until(pilot, lambda: page.query_one(KeyedTable).has_focus)
+
+
+async def test_a_curve_alone_goes_on_to_the_next_case_and_names_it(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        await pilot.press("z", "j")
+        await until(pilot, lambda: page.query_one(KeyedTable).cursor_row == 1)
+        await until(pilot, lambda: "1n8g" in str(page.query_one("#curve").border_subtitle))
+        await pilot.press("k")
+        await until(pilot, lambda: "1n1g" in str(page.query_one("#curve").border_subtitle))
+
+
+async def test_a_campaign_without_cases_has_its_page_again_where_a_panel_was_alone(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        await pilot.press("z")
+        await until(pilot, lambda: in_sight(page) == ["curve"])
+        app.session.controller = None
+        tick(app)
+        await until(pilot, lambda: "results-panel" in in_sight(page))
+        assert "All panels" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        if size == SMALL:
+            await pilot.press("v")
+        case = page.selected[1] if page.selected else None
+        assert case is not None
+        assert case.grade is not None
+        _, *lines = page.query_one("#case", Details).text.splitlines()
+        assert lines[0].startswith(f"grade {case.grade}, by what is marked")
+        first = [lines.index(line) for line in lines if line.startswith(("▲ ", "→ "))]
+        assert first == list(range(1, len(first) + 1))
+        assert any(line.startswith(f"▲ {case.grade} ") for line in lines[1:2])
+        assert next(n for n, line in enumerate(lines) if line.startswith("median ")) > first[-1]
+        assert f"grade {case.grade}, by what" in screen_text(app)
+
+
+@pytest.mark.parametrize("words", ["without data loading", "not level before", "below a curve"])
+def test_the_help_of_results_explains_words_that_stand_there(words: str) -> None:
+    assert words in PANELS["results"].about.lower()

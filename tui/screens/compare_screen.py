@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -58,9 +58,10 @@ VIEWS = {"curves": "Curves", "verdict": "Verdict", "campaigns": "Campaigns"}
 BESIDE = {"-wide": ("curves",), "-huge": tuple(VIEWS)}
 """By width: what is always in sight."""
 FRAME, LEAST_ROWS = 2, 4
+MOST_SAID, MOST_SAID_WHERE_LOW = 6, 2
 CHART = 1 + 2 + MIN_HEIGHT
-"""Lines of the page's frame; of the rows with what stands above them, at least; and of a chart with
-its title and its legend."""
+"""Lines of the page's frame; of the rows with what stands above them, at least; of what is said
+below them, at most; and of a chart with its title and its legend."""
 
 
 class Compare(Dialog[None]):
@@ -95,6 +96,7 @@ class Compare(Dialog[None]):
         self._problem: DlperfError | None = None
         self._quantity = Quantity.SPEEDUP
         self._view = "curves"
+        self._reasoned = False  # the rows have their reasons
         self._alone = ""  # the view that has all of the page
         self._curved = True  # else bars, which have one quantity
         self._no_base = ""  # why there is nothing for a speedup to refer to
@@ -158,6 +160,9 @@ class Compare(Dialog[None]):
             return
         found, panel = self._found, self._panel
         huge = self.has_class("-huge")
+        if huge is not self._reasoned:
+            self._reasoned = huge
+            panel.table.forget()  # how much room the reasons took
         rows = [] if found is None else compared_rows(found, self._labels, reasons=huge)
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
@@ -230,10 +235,18 @@ class Compare(Dialog[None]):
             self._show_curves(found, selected)
 
     def _share_lines(self) -> None:
-        """The rows have nearly half of the lines, as far as a chart can be drawn below them."""
-        room = self.size.height - FRAME
-        said = self.query_one("#below-compared").outer_size.height
-        self._panel.styles.max_height = max(LEAST_ROWS, min(room * 45 // 100, room - said - CHART))
+        """The rows have nearly half of the lines, as far as a chart can be drawn below them; all
+        but what is said below them where none can be."""
+        room, below = self.size.height - FRAME, self.query_one("#below-compared")
+        low = room < LEAST_ROWS + MOST_SAID_WHERE_LOW + CHART
+        below.styles.max_height = MOST_SAID_WHERE_LOW if low else MOST_SAID
+        charted = "curves" in self._in_sight() and not self._alone
+        most = room - below.outer_size.height
+        if not (low and charted):
+            most = min(room * 45 // 100, most - CHART)
+        self._panel.styles.max_height = max(LEAST_ROWS, most)
+        if low and charted:
+            self.query_one("#curves").display = False
 
     def _show_curves(self, found: SideBySide, selected: tuple[int, ComparedCase] | None) -> None:
         chart = self.query_one("#curves", Chart)
@@ -313,6 +326,10 @@ class Compare(Dialog[None]):
         if self._alone:
             return labels | {"zoom": "All panels", "leave": "Back"}
         return labels | ({"leave": "All"} if self._panel.filter_text else {})
+
+    @property
+    def urgent_now(self) -> Collection[str]:
+        return ("zoom", "leave") * bool(self._alone)
 
     def action_view(self) -> None:
         label = self.labels_now["view"]

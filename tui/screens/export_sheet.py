@@ -15,6 +15,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.widgets import Static
 
+from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.folder.export_report import (
     REPORT,
     Export,
@@ -23,6 +24,7 @@ from backends.campaign.folder.export_report import (
     exported,
     formats_of,
 )
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.common import LayoutOptions
@@ -228,7 +230,8 @@ class ExportSheet(Dialog[None]):
         columns = lays(self._groups, replace(what.options, arrangement=AS_IT_IS))[0].columns
         if not aligned:
             return LaidOut(text, file_text(text), columns)
-        below = footer(self._groups, what.options)
+        own = [(self._viewed.path, run_results(self._viewed.state))]
+        below = footer(self._groups, what.options, recorded_each(own))
         return LaidOut(text, tables_text(lays(self._groups, what.options), below), columns)
 
     # Keys --------------------------------------------------------------------------------------

@@ -103,6 +103,12 @@ _GRADE_COLOURS: Mapping[Grade | None, str] = {
     Grade.C: WARN,
     Grade.D: BAD,
 }
+_GOOD_FOR = {
+    Grade.A: "good for a claim",
+    Grade.B: "good for a table",
+    Grade.C: "good for orientation",
+    Grade.D: "a number, no more",
+}
 NO_FLAGS = ("–", "nothing ended yet")
 _WIDE = frozenset({Concern.FEW_REPEATS, Concern.WIDE_INTERVAL})
 _UNQUIET = frozenset(
@@ -331,14 +337,15 @@ def case_text(
             text.append(f"{plain(reason)}\n", f"bold {BAD}")
         if way_on := _way_on(case, again=retriable and bool(case.failed_runs)):
             text.append("→ ", ACCENT).append(f"{way_on}\n")
+        text.append("\n").append_text(_distrust(case, group, here=retriable))
     else:
+        text.append_text(_distrust(case, group, here=retriable)).append("\n")
         rows = [
             *([("measured", bandwidth_words(group))] if is_collective(group) else []),
             ("median", f"{number(spread.median)} {case.unit}"),
             ("mean", number(spread.mean)),
             *_range_row(spread),
             *_interval_rows(spread),
-            ("grade", _grade_words(case)),
             *_window_rows(case),
             *_repeats_rows(case, rule),
             *_per_device_row(case, one),
@@ -357,18 +364,26 @@ def case_text(
         text.append_text(named_rows(rows))
         said = configuration(case.metrics)
         text.append_text(named_rows(said, "\nthe workload, by its log"))
-    lines = found_lines(case, group)
-    text.append("\n")
+    text.rstrip()
+    return text
+
+
+def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
+    """The grade, what sets it or is odd otherwise, and what would mend that."""
+    lines, text = found_lines(case, group), Text(end="")
+    if case.grade is not None:
+        text.append("grade ", MUTED).append(str(case.grade), f"bold {_GRADE_COLOURS[case.grade]}")
+        why = "" if case.grade is Grade.A else f", by what is marked {case.grade} below"
+        text.append(f"{why}: {_GOOD_FOR[case.grade]}\n")
     for found, line in lines:
         text.append("▲ ", WARN)
         if found.ceiling > Grade.A and case.grade is not None:
             text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
         text.append(f"{plain(line)}\n")
-    for way_on in _better(case, here=retriable) if spread is not None else ():
+    for way_on in _better(case, here=here) if case.spread is not None else ():
         text.append("→ ", ACCENT).append(f"{way_on}\n")
     if case.grade is Grade.A and not lines:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
-    text.rstrip()
     return text
 
 
@@ -407,13 +422,6 @@ def _interval_rows(spread: Spread) -> list[tuple[str, str]]:
         ("95% of median", of_median),
         ("95% of mean", f"{low} to {high} (Student's, ±{percent(half, 2)})"),
     ]
-
-
-def _grade_words(case: CaseResult) -> str:
-    """Below stands what allows no better one, with the letter before it."""
-    if case.grade is None or case.grade is Grade.A:
-        return str(case.grade or NOTHING)
-    return f"{case.grade}, by what is marked {case.grade} below"
 
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:

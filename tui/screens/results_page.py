@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from textual import on, work
 from textual.containers import Horizontal
+from textual.message import Message
 from textual.widget import Widget
 
 from backends.campaign.record.run_results import run_results
@@ -68,12 +69,31 @@ TALL = 45
 """Lines of a terminal, of at least :data:`THREE` columns, from which every quantity has a curve."""
 LEAST_HALF = 16
 """Lines that the curves side by side have at least, and what is below them, too."""
+VIEWS = {"curve": "Curve", "case": "Case", "repeats": "Repeats"}
+"""The panels below the list."""
 OTHERS = ("curve-second", "curve-third")
 """Of the quantities that ``c`` did not choose."""
 
 
 def _beyond(groups: Sequence[Group]) -> dict[int, Beyond]:
     return {id(group): (project_group(group), published_throughputs(group)) for group in groups}
+
+
+class Curve(Chart, can_focus=False):
+    """Alone on the page it has the keys: the list, which goes to the next case, is out of sight."""
+
+    PANEL = "curve"
+    BINDINGS = bindings("curve")
+
+    class Step(Message):
+        """To the next case, or to the one before."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    def action_move(self, step: int) -> None:
+        self.post_message(self.Step(step))
 
 
 class ResultsPage(Page):
@@ -89,14 +109,15 @@ class ResultsPage(Page):
         self._quantity = Quantity.SPEEDUP
         self._order = BY_CASE
         self._summarised: object = None
-        self._view = "chart"
+        self._view = "curve"  # or the case, where there is room for one
+        self._alone = ""  # the view that has all of the page
         self._repeats_shown: tuple[CaseResult, Group, int] | None = None
 
     def body(self) -> Iterable[Widget]:
         table = KeyedTable(result_columns((), self._labels), id="results")
         yield TablePanel(table, "Results", id="results-panel")
         with Horizontal(id="results-lower"):
-            yield Chart(id="curve")
+            yield Curve(id="curve")
             yield from (Chart(id=name) for name in OTHERS)
             yield Details("Case", id="case")
             yield Details("Repeats", id="repeats")
@@ -148,8 +169,10 @@ class ResultsPage(Page):
 
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
         width = chart.content_size.width
-        marks = "" if self.has_class("-wide") else flags_below(case, self._groups)
-        marks = f"{self._labels.label(case.as_case)}: {marks}" if marks else ""
+        listed = self.has_class("-wide") and not self._alone  # with its flags
+        marks, called = flags_below(case, self._groups), self._labels.label(case.as_case)
+        marks = "" if listed or not marks else f"{called}: {marks}"
+        marks = marks or called * bool(self._alone)
         if is_collective(group):
             chart.show(busbw_plot(self._groups, case, width=width))
             set_frame(chart, "bus bandwidth in GB/s over the size of a message", marks)
@@ -188,7 +211,7 @@ class ResultsPage(Page):
 
     def _has_all_curves(self, group: Group) -> bool:
         """Whether there is room for a curve of each quantity beside the others."""
-        large = self.size.width >= THREE and self.size.height >= TALL
+        large = self.size.width >= THREE and self.size.height >= TALL and not self._alone
         return large and self._is_scaling(group) and self._room >= 2 * LEAST_HALF
 
     def _show_all_curves(self, group: Group, case: CaseResult) -> None:
@@ -249,14 +272,14 @@ class ResultsPage(Page):
     def _show_selected(self) -> None:
         chart, details = self.query_one("#curve", Chart), self.query_one("#case", Details)
         repeats = self.query_one("#repeats", Details)
-        both = self.has_class("-wide")
         selected = self.selected
         lower = self.query_one("#results-lower")
         lower.display = selected is not None
-        chart.display = both or self._view == "chart"
-        details.display = both or self._view == "case"
         if selected is None:
+            self._show_all()
             return
+        chart.display = self._shows("curve")
+        details.display = self._shows("case")
         group, case = selected
         stacked, all_curves = False, self._has_all_curves(group)
         for name in OTHERS:
@@ -267,13 +290,14 @@ class ResultsPage(Page):
         elif chart.display:
             self._show_curve(chart, group, case)
             needed = chart.rows_needed(self._room - FRAME) + FRAME
-            stacked = self._room - needed >= LEAST_BELOW
+            stacked = self._room - needed >= LEAST_BELOW and not self._alone
             lower.styles.grid_rows = f"{needed} 1fr"
         lower.set_class(stacked, "-stacked")
         if lower.has_class("-all-curves") is not all_curves:
             lower.set_class(all_curves, "-all-curves")
             self.call_after_refresh(self._show_selected)  # each knows its width then
-        repeats.display = stacked or self.size.width >= THREE
+        beside = stacked or self.size.width >= THREE
+        repeats.display = self._alone == "repeats" if self._alone else beside
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             called = self._labels.label(case.as_case)
@@ -295,24 +319,36 @@ class ResultsPage(Page):
     def not_now(self, action: str) -> str:
         if not self._groups:
             return "there is no result yet"
-        if action == "view" and self.has_class("-wide"):
+        if action == "view" and self._both:
             return "curve and case are both in sight"
         if action == "quantity":
-            shown = self.has_class("-wide") or self._view == "chart"
-            return "these cases are of one size" if shown else "the case is in sight; v Curve"
+            shown = self._shows("curve")
+            hidden = VIEWS[self._alone or self._view].lower()
+            return "these cases are of one size" if shown else f"the {hidden} is in sight; v Curve"
+        if action in ("sort", "reverse") and self._alone:
+            return "the list is out of sight; z All panels"
         return "the list is in the order of the cases" if action == "reverse" else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "reverse":
-            return bool(self._groups) and not self._order.given
-        if action in ("open", "export", "sort"):
+        listed = bool(self._groups) and not self._alone
+        able = {
+            "reverse": listed and not self._order.given,
+            "sort": listed,
+            "view": bool(self._groups) and not self._both,
+            "zoom": self.selected is not None,
+            "quantity": bool(self._groups) and self._shows("curve") and self._scales,
+        }
+        if action in ("open", "export"):
             return bool(self._groups) and not self.never(action)
-        if action == "view":
-            return bool(self._groups) and not self.has_class("-wide")
-        if action == "quantity":
-            shown = self.has_class("-wide") or self._view == "chart"
-            return bool(self._groups) and shown and self._scales
-        return super().check_action(action, parameters)
+        return able[action] if action in able else super().check_action(action, parameters)
+
+    @property
+    def _both(self) -> bool:
+        return self.has_class("-wide") and not self._alone
+
+    def _shows(self, view: str) -> bool:
+        """Of the curve and the case."""
+        return self._both or view == (self._alone or self._view)
 
     @property
     def _scales(self) -> bool:
@@ -325,16 +361,65 @@ class ResultsPage(Page):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {
-            "view": "Case" if self._view == "chart" else "Curve",
-            "quantity": quantity_label(self._quantity.next),
-        }
+        views = [*VIEWS] if self._alone else ["curve", "case"]
+        after = views[(views.index(self._alone or self._view) + 1) % len(views)]
+        labels = {"view": VIEWS[after], "quantity": quantity_label(self._quantity.next)}
+        alone = {"zoom": "All panels", "open": "Each repeat"}  # beside the panel of all of them
+        return labels | (alone if self._alone else {})
+
+    @property
+    def urgent_now(self) -> Collection[str]:
+        return ("zoom",) * bool(self._alone)
 
     def action_view(self) -> None:
-        self._view = "case" if self._view == "chart" else "chart"
+        label = self.labels_now["view"]
+        view = next(view for view, said in VIEWS.items() if said == label)
+        if view != "repeats":
+            self._view = view
+        if self._alone:
+            self._zoom(view)
+        else:
+            self._rearrange()
+
+    def action_zoom(self) -> None:
+        """The panel with the focus alone, from the list what is read below it; again: all."""
+        focused = self.focused.id if self.focused is not None else None
+        here = focused if focused in VIEWS else "curve" if self._both else self._view
+        self._zoom("" if self._alone else str(here))
+
+    @on(Curve.Step)
+    def _move(self, step: Curve.Step) -> None:
+        table = self.main_panel().table
+        table.move_cursor(row=table.cursor_row + step.step)
+
+    def _zoom(self, view: str) -> None:
+        """``view``: has the page and the keys; empty: all panels, and the list has the keys."""
+        self._alone = view
+        self.main_panel().display = not view
+        self.query_one(Curve).can_focus = bool(view)
+        self._rearrange()
+        self.set_focus(self.query_one(f"#{view}") if view else self.main_panel().table)
+
+    def _show_all(self) -> None:
+        """Nothing is there to be alone."""
+        if self._alone:
+            self._zoom("")
+
+    def _rearrange(self) -> None:
         self.refresh_bindings()
         self._show_selected()
-        self.call_after_refresh(self._show_selected)
+        self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
+
+    def action_filter(self) -> None:
+        if self._alone:
+            self._zoom("")
+        super().action_filter()
+
+    def action_back(self) -> None:
+        if self._alone:
+            self._zoom("")
+        else:
+            super().action_back()
 
     def action_quantity(self) -> None:
         self._quantity = self._quantity.next

@@ -198,7 +198,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         differ.
         """
         if not {row.key for row in rows} & {row.key for row in self._rows}:
-            self._forget()
+            self.forget()
         self._rows, self._read = tuple(rows), self.current_key
         self._all_columns = tuple(columns or self._all_columns)
         self._draw()
@@ -206,10 +206,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         if self.size.width != self._width:  # else it is longer, or has a scrollbar
             self._width = self.size.width
-            self._forget()
+            self.forget()
         self._draw()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """What columns have held: they stand still while the content and the width are the same."""
         self._needed.clear()
         self._filled.clear()

@@ -1,0 +1,57 @@
+"""Keys of Results, and what its help explains."""
+
+from __future__ import annotations
+
+from tui.key_types import Key, Panel
+
+RESULTS = Panel(
+    "Results",
+    "The median over the successful repeats of each case, and how it scales: speedup is "
+    "throughput over that of the base case, efficiency is speedup over the share of devices. "
+    "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
+    "number, no more; the panel of the case begins with why. "
+    "n: successful repeats, 6/7 where one failed or is to come. CV: their standard deviation "
+    "over their mean. Flags: what to distrust, what sets the grade first; D↓: what all share "
+    "sets it, which the line below the list says. w: the interval is "
+    "Welch's, of the ratio of geometric means, which three to five repeats have, and need not "
+    "lie around the speedup, which is of medians; of these there is one from six on. "
+    "Of a case: rule, which readings of a run make its figure; steady, whether these have no "
+    "drift, step or stall; lost to, what takes the rest of the efficiency; without data loading, "
+    "the throughput that its log counts while it does not wait for data. Not level before step 24: "
+    "until that step the speed was still settling. Below a curve stand the flags of the case under "
+    "the cursor, where the list has no room for all of them.",
+    (
+        Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
+        Key("enter", "open", "Repeats", "every repeat of the case and its state", footer=2),
+        Key("v", "view", "Curve", "the curve, or all about the case", footer=3),
+        Key(
+            "c",
+            "quantity",
+            "Curve",
+            "curves of speedup, efficiency or throughput per device; of all, which is first",
+            footer=4,
+        ),
+        Key(
+            "z",
+            "zoom",
+            "Zoom",
+            "the focused panel alone, or what is read below the list, where v leads to the next; "
+            "again: all",
+            footer=5,
+        ),
+        Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=6),
+        Key("s", "sort", "Sort", "by throughput, speedup, efficiency, CV or grade", footer=7),
+        Key("S", "reverse", "Reverse", "the largest first, or the smallest", footer=8),
+        Key("escape", "back", "Back", "back to the list", 9, said="Esc", palette=False),
+    ),
+)
+
+CURVE = Panel(
+    "Curve",
+    "",
+    (
+        Key("down,j", "move(1)", "Down", "the next case", said="↓ j", palette=False),
+        Key("up,k", "move(-1)", "Up", "the case before it", said="↑ k", palette=False),
+    ),
+)
+"""Of one that is alone on the page."""
