@@ -336,9 +336,16 @@ PANELS: Mapping[str, Panel] = {
                 "f",
                 "follow",
                 "Follow",
-                "follow the log, or hold it still; of a run that is not at work: to one that is, "
-                "and the cursor goes with it",
+                "follow the run's log, which comes into sight for that, or hold it still",
                 footer=4,
+            ),
+            Key(
+                "a",
+                "to_work",
+                "To work",
+                "to a run that is at work; the cursor goes with what is, until a key concerns its "
+                "run",
+                footer=5,
             ),
             Key(
                 "d",

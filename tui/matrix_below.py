@@ -1,6 +1,6 @@
-"""What stands below the grid where a terminal is tall: the grids of the other profiles that take
-part, then what is known of the case under the cursor: what runs, what was measured before, and what
-others published."""
+"""What stands below the grid: where a terminal is tall the grids of the other profiles that take
+part, then, where lines are free, what is known of the case under the cursor: what runs, what was
+measured before, and what others published."""
 
 from __future__ import annotations
 
@@ -104,7 +104,10 @@ def case_lines(
     """All that is known of a case, as far as there is room: the past has half of what the command
     leaves, and what published figures do not need. ``command``: of :func:`run_lines`."""
     time = asked.past(part).times.get(case.key)
-    lines = run_lines(part, case, time, width, command)[:height]
+    lines = run_lines(part, case, time, width, command)
+    if len(lines) > height + 1:  # the last one is empty
+        lines = [*lines[: max(0, height - 1)], Text(" … i shows all of it", MUTED, end="")]
+    lines = lines[:height]
     same, rows = asked.past(part).of(case).same, asked.published(part, case)
     left = height - len(lines)
     most = max(left // 2, left - len(rows) - 2) if rows else left

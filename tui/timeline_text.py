@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -75,17 +75,19 @@ def host_lines(
     *,
     now_s: float | None = None,
     fold: bool = True,
+    first: Collection[str] = (),
 ) -> list[Text]:
     """A line for each host, in ``width`` columns that end at ``total`` seconds; more than one where
     bars are there side by side. ``now_s``: where a line stands across all of them.
-    ``fold``: hosts whose lines are the same are one."""
+    ``fold``: hosts whose lines are the same are one. ``first``: hosts that stand above."""
     hosts: dict[str, list[Bar]] = defaultdict(list)
     for bar in bars:
         for host in bar.hosts:
             hosts[host].append(bar)
     columns = width - MOST_NAME - 1
     alike: dict[tuple[str, tuple[_Drawn, ...]], list[str]] = defaultdict(list)
-    for host, there in sorted(hosts.items(), key=lambda one: natural_order(one[0])):
+    for host in sorted(hosts, key=lambda name: (name not in first, natural_order(name))):
+        there = hosts[host]
         alike["" if fold else host, _lanes(there, columns, total)].append(host)
     now = None if now_s is None else column_of(now_s, columns, total)
     lines = []

@@ -641,3 +641,27 @@ async def test_the_frame_says_what_the_mark_under_the_cursor_means(
             table.select(name)
             await settled(app)
             assert [one for _, one in said.values() if shows(app, one)] == [said[name][1]]
+
+
+@pytest.mark.parametrize("keys", ["", "j", "a"])
+async def test_free_lines_below_a_small_grid_say_what_a_run_is(
+    workspace: FakeWorkspace, keys: str
+) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press(*keys)
+        await until(pilot, lambda: "what a run is" in screen_text(app))
+        grid, below = page.query_one(MatrixGrid), page.query_one("#below")
+        assert grid.size.height == grid.lines, "no row of it gives way"
+        lines = [line.split("│")[1] for line in screen_text(app).splitlines() if "│" in line]
+        first = below.region.y - page.query_one("#grid-panel").region.y - 1
+        text = " ".join(" ".join(lines[first : first + below.size.height]).split())
+        assert "without a reading" in text or "i shows all of it" in text
+
+
+async def test_where_no_lines_are_free_the_grid_has_them(workspace: FakeWorkspace) -> None:
+    async with console(workspace, (80, 17)) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await settled(app)
+        assert "what a run is" not in screen_text(app)
+        assert not page.query_one("#below").display

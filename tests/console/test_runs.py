@@ -33,7 +33,7 @@ from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.run_details import details_text
 from tui.screens.run_text import PROGRESS, RunRows, in_trouble, named_series, run_columns, summary
-from tui.screens.runs_page import RunsPage
+from tui.screens.runs_page import GOES_ALONG, RunsPage
 from tui.theme import BAD, WARN
 from tui.widgets.chart import Chart
 from tui.widgets.chart_scale import AXIS_ABOVE_0
@@ -458,7 +458,7 @@ async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
         await pilot.press("k")
         await pass_time(workspace, app, pilot, 50)
         assert table.current_key == "r02"
-        await pilot.press("f")
+        await pilot.press("a")
         await pass_time(workspace, app, pilot, 5)
         await until(pilot, lambda: page.selected is not None and page.selected.state.active)
 
@@ -481,7 +481,7 @@ async def test_the_cursor_goes_on_also_where_it_was_moved_while_nobody_had_heard
 
 
 MOVES = ("j", "k", "g", "G", "x", "X", "pagedown")
-LOOKS = ("v", "enter", "tab", "z", "W", "m", "s", "L", "f", "y", "t", "c,n", "/,#,#")
+LOOKS = ("v", "enter", "tab", "z", "W", "m", "s", "L", "f", "y", "t", "c,n", "/,#,#", "a")
 
 
 @given(st.lists(st.sampled_from([*MOVES, *LOOKS, "escape", *3 * ["time"]]), max_size=10))
@@ -500,7 +500,7 @@ async def test_after_a_key_that_concerns_a_run_the_cursor_stays_there_until_it_i
         await pass_time(workspace, app, pilot, 30)
         held = False
         for key in keys:
-            before, in_list = table.current_key, table.has_focus and not page.panels.alone
+            before = table.current_key
             if key == "time":
                 await pass_time(workspace, app, pilot, 13)
                 assert not held or table.current_key == before
@@ -514,10 +514,10 @@ async def test_after_a_key_that_concerns_a_run_the_cursor_stays_there_until_it_i
                 await pilot.press("escape")
                 tick(app)
                 await pilot.pause()
-            if key == "f" and in_list and not page._held:
+            if key == "a":
                 held = False
             else:
-                held = held or key not in ("escape", "f")
+                held = held or key != "escape"
                 if key not in MOVES:
                     assert table.current_key == before, key
 
@@ -533,11 +533,11 @@ async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_t
         await pass_time(workspace, app, pilot, 30)
         await pilot.press("x", "enter", "escape")
         assert (table.current_key, table.has_focus) == ("r01", True)
-        await until(pilot, lambda: page.labels_now["follow"] == "To work")
         await pilot.press("escape", "escape")
         await pass_time(workspace, app, pilot, 5)
         assert table.current_key == "r01", "Esc once too often loses no row"
-        await pilot.press("f")
+        await until(pilot, lambda: "to_work" in {key.action for key in offered(page)})
+        await pilot.press("a")
         assert page.selected is not None
         assert page.selected.state.active
 
@@ -551,7 +551,7 @@ async def test_a_page_that_is_not_composed_yet_has_labels(workspace: FakeWorkspa
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
-async def test_the_label_of_f_says_what_it_does(
+async def test_f_is_about_the_log_whatever_has_the_keys(
     workspace: FakeWorkspace, size: tuple[int, int]
 ) -> None:
     async with console(workspace, size) as (app, pilot):
@@ -562,22 +562,52 @@ async def test_the_label_of_f_says_what_it_does(
         for key in ("f", "f", "up", "f", "escape", "f", "f", "escape", "f", "end", "f", "f", "v"):
             await pass_time(workspace, app, pilot, 10)
             does, shown, before = page.labels_now["follow"], log.display, log.following
-            seen.add(does)
+            able = "follow" in {one.action for one in offered(page)}
             at = table.current_key
             await pilot.press(key)
             await pilot.pause()
-            if key != "f":
+            if key != "f" or not able:
                 continue
-            assert page.selected is not None
-            if does == "To work":
-                assert page.selected.state.active
-            else:
-                assert table.current_key == at
-                assert log.display
-                assert log.following is (does == "Follow")
-                assert shown or does == "Follow"
-                assert before is (does == "Hold") or not shown
-        assert seen == {"Follow", "Hold", "To work"}
+            seen.add(does)
+            assert table.current_key == at
+            assert log.display
+            assert log.following is (does == "Follow")
+            assert before is (does == "Hold") or not shown
+        assert seen == {"Follow", "Hold"}
+
+
+async def test_a_log_that_was_held_follows_when_f_brings_it_back(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        log = page.query_one(LogPanel)
+        await pilot.press("f", "f", "escape", "v")
+        tick(app)
+        await pilot.pause()
+        assert not log.display
+        assert not log.following
+        await pilot.press("f")
+        await pilot.pause()
+        assert log.display
+        assert log.following
+
+
+async def test_a_hands_the_cursor_back_where_its_run_is_at_work_too(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        await pass_time(workspace, app, pilot, 10)
+        await pilot.press("v", "a")
+        await pass_time(workspace, app, pilot, 5)
+        assert GOES_ALONG in screen_text(app)
+        assert "to_work" not in {key.action for key in offered(page)}
+        before = table.current_key
+        await pass_time(workspace, app, pilot, 60)
+        assert table.current_key != before
 
 
 @pytest.mark.parametrize("how", ["palette", "mouse"])

@@ -116,6 +116,40 @@ def test_a_bar_has_the_label_of_its_run_whole_or_its_mark_alone(
         assert set(drawn) <= whole | {""}
 
 
+@given(st.lists(st.integers(1, 2), min_size=1, max_size=6), st.integers(0, 5), st.integers(2, 9))
+@settings(max_examples=60, deadline=None)
+def test_hosts_of_the_run_under_the_cursor_come_first_where_not_all_have_room(
+    sizes: list[int], at: int, rows: int
+) -> None:
+    viewed, now = campaign([1, *sizes], 0, 0)
+    names = tuple(f"h{number}" for number in range(1, 10))
+    selected = viewed.runs[at % len(viewed.runs)]
+    lines = Schedule().lines(viewed, selected, 100, now, names, rows=rows).plain.splitlines()
+    one = viewed.runs.index(selected) + 1
+    mine = [n for n, line in enumerate(lines) if f" #{one}" in line and line.startswith("h")]
+    hosts = [line[:2] for line in lines if line.startswith("h")]
+    if len(lines) > rows:
+        assert mine[:1] == [1], "right below the axis"
+    else:
+        assert hosts == sorted(hosts)
+
+
+async def test_only_what_is_said_leaves_a_zoomed_panel_of_runs(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        for key in ("s", "v"):
+            await pilot.press(key, "z")
+            zoomed = page.panels.alone
+            await pilot.press("W")
+            await pilot.pause()
+            assert zoomed
+            assert page.panels.alone == zoomed
+            assert "z or Esc" in screen_text(app)
+            await pilot.press("z", "escape")
+
+
 def test_what_has_no_place_is_counted_and_the_cursor_is_told_when() -> None:
     viewed, now = campaign([1, 2, 1], 1, 1)
     paused = ev.RunPaused(t=now, run_id="r-0003-a1", by="alice")

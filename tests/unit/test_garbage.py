@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
 from tui import garbage
+from tui.app import DlperfApp
+from tui.console_fault import run_to_end
 from tui.garbage import AGAIN_S, PAUSE_S, Sweep
 
 
@@ -50,3 +53,19 @@ def test_garbage_goes_in_a_pause_of_the_keys_and_at_most_so_often(
     assert not swept()
     now += AGAIN_S
     assert swept()
+
+
+class _Closed:
+    fault = None
+
+    async def run_async(self) -> str:
+        return "said at its end"
+
+
+async def test_when_the_console_has_ended_nothing_is_left_to_look_through() -> None:
+    """Else the prompt comes a tenth of a second late, and what is typed until then is echoed."""
+    try:
+        assert await run_to_end(cast(DlperfApp, _Closed())) == "said at its end"
+        assert len(gc.get_objects()) < gc.get_freeze_count() / 10
+    finally:
+        gc.unfreeze()

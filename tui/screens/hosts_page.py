@@ -63,6 +63,8 @@ STALE_S = 600.0
 REST_S = 1.0
 """A host is watched when the cursor rests on it for so long."""
 
+LEAST = 15
+"""Lines, from which on the list's share of the page has room for a host and a bar below it."""
 OF_NOW_S = 15.0
 """After so long without a sample nobody knows any more what a host does."""
 
@@ -203,6 +205,7 @@ class HostsPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
+        self.VERTICAL_BREAKPOINTS = [(0, "-lowest"), (LEAST, "-short"), (34, "-tall")]
         self._hosts: tuple[HostSnapshot, ...] = ()  # as of the last tick
         self._own: dict[str, str] = {}
         self._leases = OwnLeases()
@@ -412,6 +415,7 @@ class HostsPage(Page):
 
     def action_back(self) -> None:
         self.remove_class("-zoomed")
+        self.query_one(HostDetail).scroll_home(animate=False)
         super().action_back()
 
     def action_probe_one(self) -> None:

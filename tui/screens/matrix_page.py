@@ -58,6 +58,8 @@ READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
 CHANGING = ("mark_all", "mark_none", "scaling", "parameters", "settings")
 """What is done to the profile on the grid alone."""
+LEAST_BELOW = 6
+"""Free lines, from which on they say what a run is."""
 
 
 class ProfileTable(KeyedTable):
@@ -209,18 +211,23 @@ class MatrixPage(Page):
         return cell_text(grid.current, part, self._asked, others, now, room, named=named)
 
     def _show_below(self, grid: MatrixGrid, part: Marks) -> None:
-        """Where there is room: the other profiles that take part, and what the case measured."""
-        below = self.query_one("#below", ShownText)
-        tall = self.has_class("-tall")
-        grid.styles.height = grid.lines if tall else "1fr"
+        """Where there is room: what a run is and what the case measured; on a tall terminal the
+        other profiles that take part, too, which are named with the case on any other."""
+        below, tall = self.query_one("#below", ShownText), self.has_class("-tall")
+        free = self.query_one("#grid-panel").content_size.height - grid.lines
+        free -= self.query_one("#cell").outer_size.height
+        if (shown_here := tall or free >= LEAST_BELOW) != below.display:
+            below.display = shown_here
+            self.call_after_refresh(self._show_grid)
+        grid.styles.height = grid.lines if shown_here else "1fr"
         grid.styles.min_height = grid.least_lines  # before what is said below it
         width, height = below.size
-        if not tall or not height:
+        if not shown_here or not height:
             return
         others = tuple(
             OtherGrid(one, self._asked.cells(one), self._asked.past(one).figures)
             for one in self._asked.taking_part
-            if one is not part
+            if tall and one is not part
         )
         of = (others, width, height)
         if of != self._below_of:

@@ -64,6 +64,7 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
         "diagnose": _no_diagnosis(viewed, run, is_so),
         "pause": is_so,
         "cancel_all": "every run has ended",
+        "to_work": "every run has ended",
         "pause_all": NONE_WAITS,
         "next_log": "the run has one log" if run.hosts else f"{is_so}: there is no log",
         "open": "" if run.hosts else f"{is_so}: there is no log",

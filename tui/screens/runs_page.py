@@ -48,12 +48,13 @@ LOW = 18
 """Lines, below which the list has all of them until a panel is asked for."""
 BROAD = 160
 """Columns, from which on the details stand at the right, and the list still has all of its own."""
+GOES_ALONG = "the cursor goes with what is at work"
 _OF_NO_RUN = frozenset(
     name
     for key in PANELS["replay"].keys + PANELS["app"].keys
     if key.action not in ("app.focus_next", "app.focus_previous", "command_palette")
     for name in key.keys.split(",")
-) | {"f"}
+) | {"a"}
 """Keys of the whole console, and the one that hands the cursor back."""
 
 
@@ -70,6 +71,7 @@ class _Able(NamedTuple):
     troubled: tuple[str, ...] = ()
     window: bool = False
     all_in_sight: bool = False
+    left: bool = False
 
 
 class RunsPage(Page):
@@ -222,8 +224,9 @@ class RunsPage(Page):
             labels=tuple(labels.items()),
             silent=run is not None and run.silent_s is not None,
             troubled=self._others,
-            window=viewed is not None and run is not None and has_window(viewed, run),
+            window=not (zoomed or viewed is None or run is None) and has_window(viewed, run),
             all_in_sight=self.panels.all_in_sight,
+            left=viewed is not None and viewed.done < viewed.total,
         )
 
     def _waiting(self, viewed: CampaignSnapshot | None) -> list[RunView]:
@@ -257,20 +260,8 @@ class RunsPage(Page):
 
     @property
     def _follows(self) -> str:
-        """What ``f`` does: of the list, where the log of a run that is not at work does not wait
-        for it, it lets the cursor go with what is at work."""
-        viewed, log = self.viewed, self.panels.log_panel
-        stands = log.display and not log.following
-        left = viewed is not None and viewed.done < viewed.total
-        if left and not stands and self._in_list:  # which says too that the list is there
-            run = self.selected
-            if run is None or not run.state.active:
-                return "To work"
+        log = self.panels.log_panel
         return "Hold" if log.display and log.following else "Follow"
-
-    @property
-    def _in_list(self) -> bool:
-        return isinstance(self.focused, KeyedTable) and not self.panels.alone
 
     @property
     def urgent_now(self) -> Collection[str]:
@@ -284,6 +275,10 @@ class RunsPage(Page):
     def not_now(self, action: str) -> str:
         if action == "view" and self._able.all_in_sight:
             return "all of it is in sight"
+        if action == "to_work" and self._able.left:
+            return GOES_ALONG
+        if action == "window" and self._able.zoomed:
+            return "z or Esc leads back to where the chart is"
         return why_not(action, self.viewed, self.selected)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -294,7 +289,8 @@ class RunsPage(Page):
             return action in changes
         there = {  # of a run that waits there is nothing to follow
             "next_log": hosts is not None and hosts > 1,
-            "follow": bool(hosts) or self._follows == "To work",
+            "follow": bool(hosts),
+            "to_work": self._held and self._able.left,
             "trouble": bool(self._able.troubled),
             "window": self._able.window,
         }
@@ -469,16 +465,24 @@ class RunsPage(Page):
         self._show_selected()
 
     def action_follow(self) -> None:
-        log, does = self.panels.log_panel, self._follows
-        if does == "To work":
-            self._held = False
-            self._steer(self.viewed)
+        """Follow the log, which comes into sight, or hold it still."""
+        log = self.panels.log_panel
+        if log.display:
+            log.toggle_follow()
         else:
-            self._held = does == "Hold" or not self._in_list
-            if log.display:
+            self.action_open()
+            if not log.following:
                 log.toggle_follow()
-            else:
-                self.action_open()
+        self._show_selected()
+        self.refresh_bindings()
+
+    def action_to_work(self) -> None:
+        """The cursor goes with what is at work, until a key concerns its run."""
+        table = self.main_panel().table
+        before, self._held = table.current_key, False
+        self._steer(self.viewed)
+        if table.current_key == before:
+            self.post_message(Said(GOES_ALONG))
         self._show_selected()
         self.refresh_bindings()
 

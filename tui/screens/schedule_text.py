@@ -57,7 +57,8 @@ class Schedule:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts.
         ``called``: the runs by their ids, where they have other names than their labels. ``rows``:
         that there is room for: what they leave has the names of runs whose bars are too short, and
-        what the signs mean. ``whole``: how names for which there is no room come into sight."""
+        what the signs mean; where they are too few, the hosts of the run under the cursor come
+        first. ``whole``: how names for which there is no room come into sight."""
         records = list(viewed.state.runs.values())
         over = is_over(viewed)
         slots = {} if over else self._ahead(viewed, now, names)
@@ -83,10 +84,14 @@ class Schedule:
 
         def drawn_bars() -> list[Text]:
             every = [bar for of_run in bars.values() for bar in of_run]
-            return host_lines(every, width, total, now_s=at, fold=False)
+            return host_lines(every, width, total, now_s=at, fold=False, first=first)
 
+        first: Collection[str] = ()
         lines = drawn_bars()
         self.own_lines = 1 + len(lines) + len(words)
+        if self.own_lines > rows > 0 and selected is not None:
+            first = {host for bar in bars[selected.run_id] for host in bar.hosts}
+            lines = drawn_bars()
         left = rows - self.own_lines
         states = {one.state for one in records if bars[one.run_id]}
         signs = [_signs(lines, states, width)] if left > 0 else []
