@@ -48,8 +48,8 @@ from tui.widgets.header import Tabs
 from tui.widgets.keybar import KeyBar, offered, panel_of, placed
 from tui.widgets.keyed_table import KeyedTable
 
-WIDE = (199, 50)
-"""Room for all hints, on two lines."""
+WIDE = (200, 50)
+"""Room for all hints."""
 LOW = (220, 30)
 """Where a run has room for one panel."""
 STOP = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
@@ -295,25 +295,6 @@ async def test_what_has_settled_is_painted(workspace: FakeWorkspace) -> None:
             tabs.display = not tabs.display
             await settled(app)
             assert ("2 Matrix" in screen_text(app)) is tabs.display
-
-
-@pytest.mark.parametrize("page", ["1", "2", "3", "4"])
-async def test_on_a_broad_terminal_one_line_has_nearly_all_hints_of_the_page_itself(
-    workspace: FakeWorkspace, page: str
-) -> None:
-    async with console(workspace, HUGE) as (app, pilot):
-        begin(app, workspace)
-        workspace.clock.tick(30)
-        await pilot.press(page)
-        tick(app)
-        await pilot.pause()
-        bar = app.screen.query_one(KeyBar)
-        assert bar.size.height == 1
-        chosen = bar.chosen()
-        assert [key.action for key in chosen[-2:]] == ["quit", "help"]
-        everywhere = {key.action for key in PANELS["app"].keys}
-        left_out = [key for key in offered(app.screen) if key not in chosen]
-        assert len([key for key in left_out if key.action not in everywhere]) <= 2
 
 
 async def test_no_hint_of_the_page_shows_beneath_a_dialog(workspace: FakeWorkspace) -> None:

@@ -1,5 +1,5 @@
 """The last line: the keys that matter now, as many as fit; two lines where the terminal is so high
-that nobody misses one, and not so wide that one has nearly all."""
+that nobody misses one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tui.key_types import LAST, Key
 from tui.theme import ACCENT, TEXT
 from tui.typed_ahead import typed_ahead
 
-WIDE, BROAD, HIGH = 100, 200, 50
-"""From the first up to the second of these columns there are two lines, from so many rows on."""
+WIDE, HIGH = 100, 50
+"""Columns and rows, from which on there are two lines."""
 
 
 def panel_of(node: DOMNode) -> str:
@@ -100,7 +100,7 @@ class KeyBar(Widget):
             self.screen.refresh_bindings()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return 2 if viewport.height >= HIGH and WIDE <= viewport.width < BROAD else 1
+        return 2 if viewport.height >= HIGH and viewport.width >= WIDE else 1
 
     def chosen(self) -> list[Key]:
         """What works here and now, best first, as much as fits."""
