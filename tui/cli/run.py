@@ -61,11 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments)
     async with workspace:
+        refuse_unmeant(made, arguments)
         findings = await workspace.preflight(made, say)
         if arguments.leave_out:
             made, findings = await _without_stopped(workspace, made, findings)
         say_left_out(made)
-        refuse_unmeant(made, arguments)
         ways = partial(ways_on, workspace, made, findings)
         _say_findings(findings, ways, force=arguments.force)
         if arguments.detach:
