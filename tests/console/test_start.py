@@ -112,7 +112,10 @@ async def test_one_key_leaves_the_stopped_hosts_out_and_starts(workspace: FakeWo
         await pilot.press("x")
         await until(pilot, lambda: workspace.started)
         assert [host.name for host in workspace.started[0].hosts] == ["node1", "node2", "node4"]
-        assert workspace.started[0].left_out == ("node3: in use: alice",)
+        assert workspace.started[0].left_out == (
+            "node3: in use: alice",
+            "cpu-smoke 4n1g b32: needs 4 hosts, 3 can be used",
+        )
         assert workspace.forced == [False]
         assert workspace.overridden == [[]]
 

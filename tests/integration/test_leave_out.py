@@ -77,10 +77,26 @@ def test_what_cannot_go_on_without_it_is_one_line_and_nothing_begins(bench: Benc
     for words, why in (
         (("--hosts", "v100b"), "--leave-out leaves nothing to run"),
         (("--hosts", "v100a,v100b", "--case", "2n1g"), "--leave-out leaves nothing to run"),
-        (("--hosts", "v100a,v100b", "--case", "1n1g", "2n1g"), "case 2n1g of steady cannot run"),
+        (("--hosts", "v100a,v100b", "--case", "3n1g"), "case 3n1g of steady cannot run"),
         (("--force",), "not allowed with argument --force"),
     ):
         code, out, error = said(bench, "run", *words, "--leave-out")
         assert (code, out) == (2, "")
         assert why in error.splitlines()[-1]
         assert not list(bench.campaigns.glob("*"))
+
+
+def test_a_case_that_is_left_without_hosts_is_left_out_and_the_report_says_so(
+    bench: Bench,
+) -> None:
+    given = ("--hosts", "v100a,v100b", "--case", "1n1g", "2n1g")
+    _, _, error = said(bench, "run", *given)
+    assert "--leave-out goes on with v100a alone, 1 of 2 runs" in error
+    code, _, notes = said(bench, "run", *given, "--leave-out")
+    assert code == 0
+    (campaign,) = bench.campaigns.glob("*")
+    report = (campaign / "report.md").read_text()
+    for why in (f"v100b: {WORN}", "steady 2n1g: needs 2 hosts"):
+        assert f"left out: {why}" in notes
+        assert why in report
+    assert "It began without" in report

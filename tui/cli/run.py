@@ -61,11 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments)
     async with workspace:
+        say_left_out(made)
         refuse_unmeant(made, arguments)
         findings = await workspace.preflight(made, say)
         if arguments.leave_out:
             made, findings = await _without_stopped(workspace, made, findings)
-        say_left_out(made)
         ways = partial(ways_on, workspace, made, findings)
         _say_findings(findings, ways, force=arguments.force)
         if arguments.detach:
@@ -115,8 +115,8 @@ async def _without_stopped(
     without = leave_out(workspace, made, findings)
     if without is made:
         return made, findings
-    for host in without.left_out[len(made.left_out) :]:
-        say_folded(f"left out: {host}")
+    for line in without.left_out[len(made.left_out) :]:
+        say_folded(f"left out: {line}")
     return without, await workspace.preflight(without, say)
 
 

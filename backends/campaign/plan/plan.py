@@ -83,7 +83,7 @@ class Plan:
     cases: tuple[PlannedCase, ...]  # feasible ones, in matrix order
     refused: tuple[PlannedCase, ...]  # asked for but infeasible, with reasons
     capacities: tuple[HostCapacity, ...] = ()  # of the hosts that can be used
-    left_out: tuple[str, ...] = ()  # hosts that it could have had, and why not: "node3: in use"
+    left_out: tuple[str, ...] = ()  # hosts, and cases for want of them: "node3: in use"
 
     @property
     def job_keys(self) -> dict[str, Mapping[str, object]]:

@@ -19,7 +19,8 @@ def without_stopped(
     replan: Callable[[Selection], Plan],
 ) -> Plan | None:
     """The plan without the hosts that a finding stops, and without those that did not answer, which
-    could only be waited for; it says which and why (``left_out``). The same where there are none.
+    could only be waited for; it says which and why, and which cases that costs (``left_out``). The
+    same where there are none.
 
     None where that leaves nothing to run, or what stops it is said of no host.
     """
@@ -36,5 +37,11 @@ def without_stopped(
         made = replan(replace(plan.selection, hosts=",".join(left)))
     except DlperfError:
         return None
-    out = tuple(f"{host.name}: {why[host.name]}" for host in plan.hosts if host.name in why)
+    out = [f"{host.name}: {why[host.name]}" for host in plan.hosts if host.name in why]
+    lost = {planned.case.key for planned in plan.cases}
+    out += [
+        f"{planned.profile.name} {planned.case.label}: {planned.infeasible}"
+        for planned in made.refused
+        if planned.case.key in lost
+    ]
     return replace(made, left_out=(*plan.left_out, *out)) if made.cases else None

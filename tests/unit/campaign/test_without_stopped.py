@@ -68,11 +68,16 @@ def test_it_has_the_hosts_that_nothing_stops_and_says_why_it_has_not_the_others(
         planned.case.nodes for planned in plan.cases if planned.case.nodes <= len(left)
     }
     why = {"stopped": "stopped {0}", "away": "did not answer"}
-    assert list(without.left_out) == [
+    told = [
         f"{name}: {why[kind].format(name)}"
         for name, kind in zip(NAMES, kinds, strict=True)
         if kind in why
     ]
+    assert list(without.left_out[: len(told)]) == told
+    kept = {planned.case.label for planned in without.cases}
+    lost = [planned.case.label for planned in plan.cases if planned.case.label not in kept]
+    for label, line in zip(lost, without.left_out[len(told) :], strict=True):
+        assert line.startswith(f"cpu-smoke {label}: needs {nodes} hosts")
     assert without_stopped(without, findings, known, plan_on) in (without, None)
     others = [name for name in NAMES if name not in left]
     assert (without is plan) == (not others)

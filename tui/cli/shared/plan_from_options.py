@@ -101,11 +101,11 @@ def add_leave_out(parser: argparse._ActionsContainer) -> None:
 
 
 def leave_out(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> Plan:
-    """The plan on the hosts that nothing stops.
+    """The plan on the hosts that nothing stops; a case that takes more of them is left out, too.
 
     Raises
     ------
-    SelectionError: nothing is left to run, or a case that was named is not.
+    SelectionError: nothing is left to run.
     """
     without = workspace.without_stopped(made, findings)
     if without is None:
@@ -115,8 +115,6 @@ def leave_out(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> 
             where="" if stop is None else stop.host,
             remedy="give other hosts, or mend these",
         )
-    if made.selection.cases:
-        _refuse_named(without)
     return without
 
 
