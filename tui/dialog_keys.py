@@ -194,7 +194,9 @@ DIALOGS: Mapping[str, Panel] = {
         "insufficient where a side has no successful run of the case. n: successful repeats of "
         "both sides, 6/7 where one failed or is to come. "
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
-        "that of the medians, which has one of its own from six repeats on.",
+        "that of the medians, which has one of its own from six repeats on. Curves of speedup and "
+        "efficiency are over the smallest case that all of them have a figure of, which their "
+        "title names.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
             Key(

@@ -383,7 +383,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
         name, value = (faster.case, fixed(faster.throughput)) if faster else ("", "")
         mine = fixed(case.throughput)
         return (
-            f"negative scaling: {mine} is less than the {value} of {name} with fewer {called[0]}",
+            f"slower than fewer {called[0]}: {mine} is less than the {value} of {name}",
             f"负扩展：{mine} 低于{called[1]}更少的 {name} 的 {value}",
         )
     if concern is Concern.WEAK_BASE:

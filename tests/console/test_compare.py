@@ -249,6 +249,11 @@ async def test_c_goes_through_the_curves_of_every_campaign(workspace: FakeWorksp
                 *("a-before", "b-driver", "c-again", "ideal")
             ]
             assert [line.tag for line in lines if line.label][:3] == ["1", "2", "3"]
+            relative = screen._quantity is not Quantity.PER_DEVICE
+            assert shows(app, ", base 1n1g") == relative
+            for panel in screen.query("*"):  # else nobody sees it
+                framed = panel.styles.border_bottom[0] not in ("", "none")
+                assert framed or not panel.border_subtitle, panel
             await pilot.press("c")
         assert seen == set(Quantity)
 

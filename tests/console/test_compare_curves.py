@@ -56,9 +56,6 @@ def test_curves_of_equal_throughputs_lie_on_each_other_whatever_else_was_measure
         assert all(len(values) == 1 for values in at.values()), (quantity, at)
         assert bool(shown.why_per_device) == (not common)
         relative = quantity is not Quantity.PER_DEVICE
-        assert (
-            f"base {common[0]}" in shown.below
-            if common and relative
-            else "base " not in shown.below
-        )
-        assert ("no case has a result in all" in shown.below) == (not common)
+        title = shown.title.plain
+        assert f", base {common[0]}" in title if common and relative else "base " not in title
+        assert ("no case has a result in all" in title) == (not common)

@@ -10,6 +10,7 @@ from rich.text import Text
 from backends.results.comparison import ComparedCase
 from backends.results.summary import Group, common_base, held_to
 from tui.side_by_side import SideBySide
+from tui.theme import MUTED
 from tui.widgets.chart import Plot
 from tui.widgets.scaling_plot import (
     TOO_FEW,
@@ -26,12 +27,10 @@ NO_BASE = "no speedup, as no case has a result in all of them"
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """``below``: for the frame. ``why_per_device``: where that is what there is, whatever was
-    asked for."""
+    """``why_per_device``: where that is what there is, whatever was asked for."""
 
     plot: Plot
     title: Text
-    below: str
     why_per_device: str = ""
 
 
@@ -69,10 +68,7 @@ def curves_of(
         empty=next((why_no_curve(one, quantity) for one in known), TOO_FEW),
         base=next((one.base_case.gpus for one in known if one.base == base), None),
     )
-    below = "" if base is None or quantity is Quantity.PER_DEVICE else _base_words(base, known)
-    title = curve_title(quantity, case.unit, known)
-    return Curves(plot, title, NO_BASE if apart else below, NO_BASE if apart else "")
-
-
-def _base_words(base: str, groups: Sequence[Group]) -> str:
-    return f"base {base}" + ", the smallest that all have" * (len(groups) > 1)
+    title = curve_title(quantity, case.unit, known, base or "")
+    if apart:
+        title.append(f" · {NO_BASE}", MUTED)
+    return Curves(plot, title, NO_BASE if apart else "")

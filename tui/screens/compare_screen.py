@@ -270,7 +270,7 @@ class Compare(Dialog[None]):
         shown = curves_of(found, place, case, groups, wanted, width=width)
         self._no_base = shown.why_per_device
         chart.show(shown.plot)
-        set_frame(chart, shown.title, shown.below)
+        set_frame(chart, shown.title)
 
     def on_resize(self) -> None:
         super().on_resize()

@@ -130,8 +130,11 @@ def group_label(group: Group, groups: Sequence[Group], labels: CaseLabels) -> st
 
 
 def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column, ...]:
-    """What stands over the rows: devices that are CPU slots are not called GPUs."""
-    devices = "Devices" if on_cpus(groups) else "GPUs"
+    """What stands over the rows: devices that are CPU slots, or of which no run has told yet what
+    they are, are not called GPUs."""
+    runs = (run for group in groups for case in group.cases for run in case.runs)
+    told = any(run.fingerprint or run.imported for run in runs)
+    devices = "GPUs" if told and not on_cpus(groups) else "Devices"
     named = {
         "gpus": replace(_COLUMNS[1], label=devices, width=len(devices)),
         "throughput": replace(
@@ -277,9 +280,10 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
     ]
     if not told:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
+    told.sort(key=lambda concern: concern not in _GRAVE)
     words = ", ".join(_in_short(concern, case) for concern in told)
-    grave = any(concern in _GRAVE for concern in told)
-    return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
+    mark = "✗" if Concern.FAILED_RUNS in told and case.failed else "▲"
+    return cell(f"{mark} {words}", BAD if told[0] in _GRAVE else WARN)
 
 
 def _in_short(concern: Concern, case: CaseResult) -> str:

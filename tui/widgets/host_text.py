@@ -93,7 +93,8 @@ def _headline(
         when = "asked just now" if old == "now" else f"as of {old} ago"
         when += f", {host.outdated}" * bool(host.outdated)
         if metered and old != "now":
-            when = f"facts {when}; GPUs as of now"
+            seen = "GPUs" if host.facts is not None and host.facts.gpus else "load"
+            when = f"facts {when}; {seen} as of now"
         parts.append((when, MUTED))
     if host.facts is None or host.partitions or (host.recorded and not host.lease):
         return join(parts, " · ")

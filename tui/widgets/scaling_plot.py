@@ -71,10 +71,12 @@ def quantity_label(quantity: Quantity) -> str:
     return str(quantity).replace("_", " ").capitalize()
 
 
-def curve_title(quantity: Quantity, unit: str, groups: Sequence[Group]) -> Text:
-    """Every quantity by name, the one that is shown set off. ``unit``: of the throughput."""
+def curve_title(quantity: Quantity, unit: str, groups: Sequence[Group], base: str = "") -> Text:
+    """Every quantity by name, the one that is shown set off. ``unit``: of the throughput;
+    ``base``: the case that it refers to, where that is not said elsewhere."""
+    refers = f", base {base}" if base and quantity is not Quantity.PER_DEVICE else ""
     parts: list[Text | str | tuple[str, str]] = [
-        f"▸ {curve_name(one, unit, groups)}"
+        f"▸ {curve_name(one, unit, groups)}{refers}"
         if one is quantity
         else (_figure_name(one, unit, groups), MUTED)
         for one in Quantity
