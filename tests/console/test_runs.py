@@ -16,6 +16,7 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from tests.console.conftest import (
+    HUGE,
     LARGE,
     SMALL,
     begin,
@@ -540,6 +541,47 @@ async def test_a_run_that_was_read_is_still_under_the_cursor_when_the_list_has_t
         await pilot.press("a")
         assert page.selected is not None
         assert page.selected.state.active
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_escape_takes_a_search_of_the_log_away_and_is_in_the_foot_until_the_list_has_the_keys(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        log = page.panels.log_panel
+        assert "Esc Back" not in screen_text(app)
+        for zoomed in (False, True):
+            await pilot.press("enter", *(["z"] if zoomed else []))
+            await until(pilot, partial(shows, app, "Esc Back"))
+            await pilot.press("/", *"loss", "enter")
+            await until(pilot, lambda: log.searched and log.has_focus)
+            await until(pilot, partial(shows, app, "Esc Clear"))
+            await pilot.press("escape")
+            await until(pilot, partial(shows, app, "Esc Back"))
+            assert log.has_focus
+            assert not log.searched
+            assert "loss ·" not in screen_text(app)
+            assert bool(page.panels.alone) == zoomed
+            await pilot.press("escape")
+            await until(pilot, lambda: page.query_one(KeyedTable).has_focus)
+            assert not page.panels.alone
+
+
+async def test_escape_is_called_by_what_it_does_where_a_list_is_filtered(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 600)
+        for page, words in (("3", "1n8g"), ("4", "1n8g"), ("1", "node1")):
+            await pilot.press(page, "/", *words, "enter")
+            await until(pilot, partial(shows, app, "Esc All rows"))
+            await pilot.press("escape")
+            await until(pilot, lambda: "All rows" not in screen_text(app))
 
 
 async def test_a_page_that_is_not_composed_yet_has_labels(workspace: FakeWorkspace) -> None:

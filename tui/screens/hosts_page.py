@@ -370,7 +370,7 @@ class HostsPage(Page):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {"zoom": "All panels"} if self.has_class("-zoomed") else {}
+        return {"zoom": "All panels"} if self.has_class("-zoomed") else super().labels_now
 
     @property
     def urgent_now(self) -> Collection[str]:

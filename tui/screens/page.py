@@ -53,7 +53,8 @@ class Page(FrontScreen[None]):
     @property
     def labels_now(self) -> Mapping[str, str]:
         """By action: what its key would do at this moment, where that is not always the same."""
-        return {}
+        filtered = any(panel.filter_text for panel in self.query(TablePanel))
+        return {"back": "All rows"} if filtered else {}
 
     @property
     def urgent_now(self) -> Collection[str]:

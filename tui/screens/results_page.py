@@ -365,11 +365,11 @@ class ResultsPage(Page):
         after = views[(views.index(self._alone or self._view) + 1) % len(views)]
         labels = {"view": VIEWS[after], "quantity": quantity_label(self._quantity.next)}
         alone = {"zoom": "All panels", "open": "Each repeat"}  # beside the panel of all of them
-        return labels | (alone if self._alone else {})
+        return {**labels, **(alone if self._alone else super().labels_now)}
 
     @property
     def urgent_now(self) -> Collection[str]:
-        return ("zoom",) * bool(self._alone)
+        return ("zoom", "back") * bool(self._alone)
 
     def action_view(self) -> None:
         label = self.labels_now["view"]

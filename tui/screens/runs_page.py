@@ -256,7 +256,14 @@ class RunsPage(Page):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {**dict(self._able.labels), "follow": self._follows}
+        labels = {**dict(self._able.labels), "follow": self._follows}
+        if self.panels.log_panel.has_focus and self.panels.log_panel.searched:
+            return {**labels, "back": "Clear"}
+        return {**labels, **super().labels_now} if self._in_list else labels
+
+    @property
+    def _in_list(self) -> bool:
+        return isinstance(self.focused, KeyedTable) and not self.panels.alone
 
     @property
     def _follows(self) -> str:
@@ -265,7 +272,8 @@ class RunsPage(Page):
 
     @property
     def urgent_now(self) -> Collection[str]:
-        return ("diagnose",) * self._able.silent + ("zoom",) * bool(self._able.zoomed)
+        away = ("back",) * (not self._in_list)  # at the front: no other key leads to the list
+        return ("diagnose",) * self._able.silent + ("zoom",) * bool(self._able.zoomed) + away
 
     def never(self, action: str) -> str:
         if action not in CHANGES or not self.session.readonly:
@@ -455,8 +463,11 @@ class RunsPage(Page):
         super().action_filter()
 
     def action_back(self) -> None:
-        """Esc: first to the list, then its filter goes."""
-        if self.panels.alone or not self.main_panel().table.has_focus:
+        """Esc: first a search of the log goes, then to the list, then its filter goes."""
+        log = self.panels.log_panel
+        if log.has_focus and log.searched:
+            log.forget_search()
+        elif not self._in_list:
             self.panels.alone = ""
             self._show_selected()
             self.main_panel().table.focus()

@@ -359,6 +359,19 @@ class LogPanel(ScrollView, can_focus=True):
         """Show the next line that has the words."""
         self._seek(words_sought(words), forward=True)
 
+    @property
+    def searched(self) -> bool:
+        """Something is looked for, or was."""
+        return self._sought is not None or bool(self._said)
+
+    def forget_search(self) -> None:
+        """As if nothing had been looked for; the lines that are shown stay."""
+        self._stop_searching()
+        self._sought = self._match = None
+        self._said = ""
+        self._retitle()
+        self.refresh()
+
     def action_again(self, direction: int) -> None:
         if self._sought is not None:
             self._seek(self._sought, forward=direction > 0)
