@@ -140,6 +140,24 @@ class CampaignState:
         return f"It began without {'; '.join(self.left_out)}" if self.left_out else ""
 
     @property
+    def forced_over(self) -> str:
+        """Which stops of preflight its operator overrode; empty when none was, or an older journal
+        does not name them."""
+        return f"Forced in spite of: {'; '.join(self.overridden)}" if self.overridden else ""
+
+    @property
+    def notes_of_begin(self) -> list[tuple[float, str, str]]:
+        """As :attr:`notes`, of what its operator decided when it began."""
+        begun = self.created_at or 0.0
+        notes = (("info", self.begun_without), ("warn", self.forced_over))
+        return [(begun, level, text) for level, text in notes if text]
+
+    @property
+    def notes_of_results(self) -> list[tuple[float, str, str]]:
+        """As :attr:`notes`, those that go with its results."""
+        return [*self.notes_of_begin, *self.notes_of_outages]
+
+    @property
     def unfinished(self) -> str:
         """That it goes on, and how far it is; empty when it has finished, or was imported."""
         if self.finished or self.imported:

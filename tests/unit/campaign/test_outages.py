@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign.folder.artifacts import report_context
+from backends.campaign.folder.artifacts import report_context, rewrite_results
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
@@ -212,7 +212,7 @@ def test_no_journal_breaks_them_and_open_ones_are_those_of_its_runs(events):
     assert len(told(state)) >= len(state.outages.kept)
 
 
-@pytest.mark.parametrize("how", ["report", "notes", "json"])
+@pytest.mark.parametrize("how", ["report", "notes", "json", "results"])
 def test_it_is_in_report_on_n_and_in_json(
     tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
 ):
@@ -227,6 +227,10 @@ def test_it_is_in_report_on_n_and_in_json(
     elif how == "notes":
         snapshot = take(state, campaign, now=T0 + 300)
         assert said in [text for _, _, text in snapshot.notes]
+    elif how == "results":
+        rewrite_results(state, campaign)
+        notes = json.loads((campaign / "results.json").read_text())["notes"]
+        assert notes == [{"t": T0 + 100, "level": "info", "text": said}]
     else:
         assert main(["status", str(campaign), "--json"]) == 0
         notes = json.loads(capsys.readouterr().out)["notes"]
