@@ -259,7 +259,8 @@ class ReadingsSampled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactChanged(Event):
-    """The connection to a run's host was lost (``lost``, with the reason) or is back."""
+    """The connection to a run's host was lost (``lost``, with the reason) or is back; with a
+    ``reason`` that may be so for long, and nobody had asked."""
 
     durable: ClassVar[bool] = False
     run_id: Text

@@ -26,8 +26,9 @@ _ANSWERED = (Why.REFUSED, Why.KILLED, Why.ORPHANS, Why.DEAF)
 class Outage:
     """``lost``: runs that have lost the host and not found it again; ``runs``: all that had;
     ``put_back``: those of them that were planned anew before they had started. Times are in seconds
-    since the epoch; ``until``: None while it lasts. ``back``: the host came back to a run at
-    ``until``; else all its runs were over by then, and ``heard`` whether the host told it."""
+    since the epoch; ``until``: None while it lasts. ``back``: the host came back to a run that
+    was at work; else all its runs were over. ``heard``: it answered at ``until``, and maybe could
+    have before, as nobody asked."""
 
     host: str
     since: float
@@ -51,8 +52,11 @@ class Outages:
 NO_OUTAGES = Outages()
 
 
-def outages_after(outages: Outages, before: RunRecord, after: RunRecord, t: float) -> Outages:
-    """With what became of a run's contact to its hosts, ``t`` in seconds since the epoch."""
+def outages_after(
+    outages: Outages, before: RunRecord, after: RunRecord, t: float, *, asked: bool = True
+) -> Outages:
+    """With what became of a run's contact to its hosts, ``t`` in seconds since the epoch;
+    ``asked``: a host that is back was asked all the time."""
     if before.started_at is not None and after.started_at != before.started_at:
         outages = _put_back(outages, after.run_id)
     if before.lost_hosts == after.lost_hosts:
@@ -60,7 +64,7 @@ def outages_after(outages: Outages, before: RunRecord, after: RunRecord, t: floa
     run_id, kept = after.run_id, [*outages.kept]
     for host in {*before.lost_hosts} - {*after.lost_hosts}:
         if (at := _open(kept, host)) is not None:
-            kept[at] = _found_again(kept[at], after, t)
+            kept[at] = _found_again(kept[at], after, t, asked=asked)
     for host in {*after.lost_hosts} - {*before.lost_hosts}:
         since, reason = after.lost_hosts[host]
         if reason == Problem.JOB_ENDS:
@@ -87,12 +91,12 @@ def _put_back(outages: Outages, run_id: str) -> Outages:
     return replace(outages, kept=tuple(kept))
 
 
-def _found_again(outage: Outage, run: RunRecord, t: float) -> Outage:
+def _found_again(outage: Outage, run: RunRecord, t: float, *, asked: bool) -> Outage:
     if run.run_id not in outage.lost:
         return outage
     lost = outage.lost - {run.run_id}
     back = outage.back or run.state.active
-    heard = outage.heard or _heard(outage.host, run)
+    heard = outage.heard or (_heard(outage.host, run) if run.state.ended else not asked)
     return replace(outage, lost=lost, back=back, heard=heard, until=None if lost else t)
 
 
@@ -116,7 +120,7 @@ def outage_notes(outages: Outages, runs: Mapping[str, RunRecord]) -> list[tuple[
 def _level(outage: Outage, runs: Mapping[str, RunRecord]) -> str:
     hit = (run for run in outage.runs if run in runs and run not in outage.put_back)
     failed = any(runs[run].state is RunState.FAILED for run in hit)
-    return "info" if outage.back and not failed else "warn"
+    return "info" if (outage.back or outage.heard) and not failed else "warn"
 
 
 def outage_text(outage: Outage, runs: Mapping[str, RunRecord]) -> str:
@@ -129,18 +133,21 @@ def outage_text(outage: Outage, runs: Mapping[str, RunRecord]) -> str:
         return f"{outage.host} is out of reach{reason}{became}; since {since} UTC"
     until = _clock(outage.until)
     until = until[11:] if until[:10] == since[:10] else until
-    if not outage.back:
-        return f"{outage.host} was out of reach{reason}{became}; {_over(outage, since, until)}"
+    if outage.heard or not outage.back:
+        ends = _no_moment(outage, runs, since, until)
+        return f"{outage.host} was out of reach{reason}{became}; {ends}"
     lasted = format_duration(max(0.0, outage.until - outage.since))
     return f"{outage.host} was out of reach for {lasted}{reason}{became}; {since} to {until} UTC"
 
 
-def _over(outage: Outage, since: str, until: str) -> str:
-    """When its runs were over before it came back to one of them."""
+def _no_moment(outage: Outage, runs: Mapping[str, RunRecord], since: str, until: str) -> str:
+    """When it was, where nobody saw the host come back."""
     if outage.heard:
+        ends = [runs[run].ended_at for run in outage.runs if run in runs]
+        over = all(end is not None and end <= (outage.until or end) for end in ends)
         whose = "its run" if len(outage.runs) == 1 else "its runs"
-        said = f"{whose} having ended by then"
-        return f"from {since}, heard from again by {until} UTC at the latest, {said}"
+        said = f", {whose} having ended by then" * over
+        return f"from {since}, heard from again by {until} UTC at the latest{said}"
     ended = "had ended or were put back" if outage.put_back else "had ended"
     return f"{since} until its runs {ended}, {until} UTC"
 

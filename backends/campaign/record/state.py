@@ -230,14 +230,14 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
             settle(run_id)
             if (run := runs.get(run_id)) is not None:
                 runs[run_id] = change(run, event)
-                state = _with_contact(state, run, runs[run_id], event.t)
+                state = _with_contact(state, run, runs[run_id], event)
             elif run_id not in state.strays:
                 state = replace(state, strays=state.strays | {run_id})
         elif type(event) is ev.RunPlanned:
             settle(event.retry_of)
             if changed := planned_runs(runs, event, imported=state.imported):
                 for before in (runs[run_id] for run_id in changed if run_id in runs):
-                    state = _with_contact(state, before, changed[before.run_id], event.t)
+                    state = _with_contact(state, before, changed[before.run_id], event)
                 runs.update(changed)
                 state = replace(state, finished=False, cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
@@ -259,7 +259,7 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
             return state
         runs = {**state.runs, **changed_runs}
         for before in (state.runs[run_id] for run_id in changed_runs if run_id in state.runs):
-            state = _with_contact(state, before, runs[before.run_id], event.t)
+            state = _with_contact(state, before, runs[before.run_id], event)
         return replace(state, runs=runs, finished=False, cancel_asked=False)
     change = RUN_CHANGES.get(type(event))
     if change is None:
@@ -270,15 +270,16 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
         stray = not isinstance(event, _READINGS)
         return replace(state, strays=state.strays | {run_id}) if stray else state
     changed = change(run, event)
-    state = _with_contact(state, run, changed, event.t)
+    state = _with_contact(state, run, changed, event)
     return state if changed is run else replace(state, runs={**state.runs, run_id: changed})
 
 
 def _with_contact(
-    state: CampaignState, before: RunRecord, after: RunRecord, t: float
+    state: CampaignState, before: RunRecord, after: RunRecord, event: ev.Event
 ) -> CampaignState:
     """With the outages of hosts that ``after`` tells, and ``before`` did not."""
-    outages = outages_after(state.outages, before, after, t)
+    asked = not (isinstance(event, ev.ContactChanged) and event.reason)
+    outages = outages_after(state.outages, before, after, event.t, asked=asked)
     return state if outages is state.outages else replace(state, outages=outages)
 
 
