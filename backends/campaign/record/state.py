@@ -278,7 +278,7 @@ def _with_contact(
     state: CampaignState, before: RunRecord, after: RunRecord, event: ev.Event
 ) -> CampaignState:
     """With the outages of hosts that ``after`` tells, and ``before`` did not."""
-    asked = not (isinstance(event, ev.ContactChanged) and event.reason)
+    asked = not (isinstance(event, ev.ContactChanged) and event.reason == ev.NOT_ASKED_SINCE)
     outages = outages_after(state.outages, before, after, event.t, asked=asked)
     return state if outages is state.outages else replace(state, outages=outages)
 

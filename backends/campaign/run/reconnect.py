@@ -6,6 +6,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from backends.campaign.record.events import NOT_ASKED_SINCE
 from backends.clocks import loop_time, sleep
 from backends.transports.transport import HostUnreachableError, Problem
 
@@ -15,9 +16,6 @@ LONGEST_LOOK_S = 60.0
 """Time between two looks beyond this was spent suspended, and counts for nobody."""
 
 _T = TypeVar("_T")
-
-
-NOT_ASKED_SINCE = "nobody had asked it since"
 
 
 class Contact:

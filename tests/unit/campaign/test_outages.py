@@ -19,7 +19,6 @@ from backends.campaign.record.outages import MOST_KEPT, outage_text
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import take
-from backends.campaign.run.reconnect import NOT_ASKED_SINCE
 from tests.unit.campaign.strategies import HOSTS, journals, planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.cli import main
@@ -186,7 +185,7 @@ def test_a_host_that_told_of_the_end_of_its_run_was_heard_from_by_then(
 @pytest.mark.parametrize(("ran_s", "over"), [(64.0, True), (170.0, False)])
 def test_when_a_host_came_back_is_not_claimed_where_nobody_had_asked_it(ran_s: float, over: bool):
     """Whoever was at work was killed; whoever goes on hears from the host at once."""
-    back = replace(contact(A, 93, lost=False), reason=NOT_ASKED_SINCE)
+    back = replace(contact(A, 93, lost=False), reason=ev.NOT_ASKED_SINCE)
     events = [*begun(A), contact(A, 10, lost=True), back]
     state = fold(events)
     named = f"{NODE} was out of reach (refused): p 2n1g b32 amp xla=true #1"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.events import NOT_ASKED_SINCE
 from backends.campaign.run.end_reason import (
     Ended,
     exit_reason,
@@ -19,7 +20,7 @@ from backends.campaign.run.end_reason import (
 )
 from backends.campaign.run.host_part import FailureLog
 from backends.campaign.run.postmortem import read_answer
-from backends.campaign.run.reconnect import NOT_ASKED_SINCE, Contact
+from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.stall import LONGEST_LOOK_S, StallWatch
 from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RunPhase, RunStatus
