@@ -131,7 +131,7 @@ def host_state(host: HostSnapshot) -> Text:
     symbol, colour = HOST_STATES[host.state]
     if host.in_use:
         symbol, colour = "◐", ACCENT
-    elif host.recorded:
+    elif host.recorded and host.state is HostState.READY:
         symbol, colour = "○", MUTED
     return cell(f"{symbol} {host.state_word}", colour)
 

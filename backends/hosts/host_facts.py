@@ -241,7 +241,8 @@ class HostSnapshot:
     def state_word(self) -> str:
         if self.in_use:
             return "in use"
-        return "recorded" if self.recorded else str(self.state)
+        fit = self.state is HostState.READY  # else what was recorded is the matter with it
+        return "recorded" if fit and self.recorded else str(self.state)
 
     @property
     def gpus_unknown(self) -> str:

@@ -107,7 +107,7 @@ def render_report(
         blocks += [f"## {w.logs}", logs]
     if context.version:
         blocks.append(w.generated.format(version=md_text(context.version)))
-    return "\n\n".join(block.rstrip("\n") for block in blocks) + "\n"
+    return "\n\n".join(filter(None, (block.rstrip("\n") for block in blocks))) + "\n"
 
 
 def _said(context: ReportContext) -> list[str]:

@@ -54,13 +54,13 @@ def publish(
     options: LayoutOptions = DEFAULT,
     precheck: Mapping[str, object] | None = None,
     machines: Recorded = NOT_RECORDED,
-    outages: Sequence[tuple[float, str, str]] = (),
+    notes: Sequence[tuple[float, str, str]] = (),
 ) -> str:
     """The text of one layout in the format asked for, else in its own; ends with a line break.
 
     ``path``: the campaign's directory, for JSON; None: of several. ``precheck``: of its hosts.
-    ``machines``: that the hosts were, to tell apart those of one name. ``outages``: of
-    hosts, for JSON.
+    ``machines``: that the hosts were, to tell apart those of one name. ``notes``: of the
+    campaign, for JSON, as times, levels and texts.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def publish(
     if written_as not in chosen.formats:
         raise SelectionError(f"{layout} is no {format}", remedy="leave --format out")
     _refuse_options(layout, written_as, options)
-    results = Results(campaign, runs, summarise(runs, center), path, precheck, machines, outages)
+    results = Results(campaign, runs, summarise(runs, center), path, precheck, machines, notes)
     if not chosen.fits(results.groups):
         what, remedy = chosen.lacks if results.groups else NO_RUNS
         raise SelectionError(what, where=campaign, remedy=remedy)

@@ -32,11 +32,12 @@ def write_results(
     lang: Lang = "en",
     figures: bool = False,
     precheck: Mapping[str, object] | None = None,
+    notes: Sequence[tuple[float, str, str]] = (),
 ) -> tuple[Group, ...]:
     """Rewrite the results of a campaign from all that is known of its runs.
 
     Call it from a thread where a screen must not wait. ``figures`` takes matplotlib; ``precheck``:
-    what the results say of it.
+    what the results say of it; ``notes``: of the campaign, for JSON, as times, levels and texts.
 
     Returns
     -------
@@ -51,7 +52,8 @@ def write_results(
     groups = summarise(runs)
     if figures:
         context = replace(context, figures=write_figures(directory, groups, lang))
-    results = to_json(document(context.campaign, runs, groups, precheck=precheck))
+    told = document(context.campaign, runs, groups, precheck=precheck, notes=notes)
+    results = to_json(told)
     write_in_campaign(directory / "results.json", results)
     write_in_campaign(directory / "results.csv", results_csv(groups))
     write_in_campaign(directory / "report.md", render_report(context, runs, groups, lang))

@@ -86,10 +86,10 @@ def document(
     groups: Sequence[Group],
     path: Path | None = HERE,
     precheck: Mapping[str, object] | None = None,
-    outages: Sequence[tuple[float, str, str]] = (),
+    notes: Sequence[tuple[float, str, str]] = (),
 ) -> dict[str, Any]:  # JSON
     """``{"campaign", "path", "runs", "results", "projections"}`` with every run, ended or not; and
-    ``"precheck"`` where one went before it, ``"notes"`` where there were ``outages`` of hosts.
+    ``"precheck"`` where one went before it, ``"notes"`` where there are any.
 
     ``path``: the campaign's directory; :data:`HERE` in a file that lies in it; None: of several
     that are reported together.
@@ -105,7 +105,7 @@ def document(
             if (found := project_group(group)) is not None
         ],
         **({} if precheck is None else {"precheck": dict(precheck)}),
-        **({"notes": notes_document(outages)} if outages else {}),
+        **({"notes": notes_document(notes)} if notes else {}),
     }
 
 

@@ -15,7 +15,10 @@ import pytest
 from backends import campaign_start
 from backends.campaign import controller as controller_module
 from backends.campaign.plan.does_not_fit import NOT_RUN
+from backends.campaign.record import events as ev
+from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Why
+from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.run import end_reason, supervisor
@@ -316,6 +319,31 @@ async def test_what_ended_while_nobody_looked_is_collected(bench: Bench) -> None
     assert only_run(state).state is RunState.SUCCEEDED
     assert bench.logs_are_exact(state, controller.path) == 1
     bench.nothing_is_left()
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_a_host_that_was_lost_when_nobody_looked_any_more_is_heard_from_again(
+    bench: Bench, ended: bool
+) -> None:
+    """Whoever was at work was killed during an outage; it is over when the campaign is resumed."""
+    controller = await bench.start(lines=10 if ended else 60, every=0.1)
+    await until_running(controller)
+    await controller.detach()
+    run, host = only_run(controller.state), bench.hosts[0].name
+    lost = ev.ContactChanged(t=time.time(), run_id=run.run_id, host=host, lost=True, reason="cut")
+    with (controller.path / journal.FILE_NAME).open("ab") as file:
+        file.write(encode(lost))
+    if ended:
+        await until(lambda: list(Path(bench.hosts[0].work_dir).glob("runs/*/exit")))
+    again = await bench.workspace().resume(controller.path)
+    await until(lambda: not only_run(again.state).lost_hosts)
+    assert only_run(again.state).state.ended <= ended
+    state = await finish(again)
+    ((_, level, said),) = state.notes_of_outages
+    assert level == "info"
+    assert " went on, and succeeded; from " in said
+    assert ", heard from again by " in said
+    assert said.endswith(", its run having ended by then") is ended
 
 
 async def test_time_in_which_nobody_looked_is_no_time_of_the_run(bench: Bench) -> None:

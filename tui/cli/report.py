@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         options=options,
         precheck=precheck_document(paths[0]) if len(paths) == 1 else None,
         machines=machines,
-        outages=_outages(workspace, paths) if arguments.format == "json" else (),
+        notes=_notes(workspace, paths) if arguments.format == "json" else (),
     )
     figures: tuple[Path, ...] = ()
     if arguments.figures:
@@ -196,9 +196,9 @@ def _arrangement(arguments: argparse.Namespace) -> Arrangement:
     return Arrangement(column, (number or 0) < 0, arguments.transpose)
 
 
-def _outages(workspace: Workspace, paths: Sequence[Path]) -> Sequence[tuple[float, str, str]]:
-    """Of hosts, of one campaign."""
-    return workspace.state(paths[0]).notes_of_outages if len(paths) == 1 else ()
+def _notes(workspace: Workspace, paths: Sequence[Path]) -> Sequence[tuple[float, str, str]]:
+    """Of one campaign, those that go with its results."""
+    return workspace.state(paths[0]).notes_of_results if len(paths) == 1 else ()
 
 
 def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:

@@ -92,7 +92,8 @@ def rewrite_results(state: CampaignState, path: Path) -> None:
     """
     precheck = precheck_of(path)
     context = _context(state, path, precheck)
-    write_results(path, context, run_results(state), precheck=_told(precheck))
+    told = _told(precheck)
+    write_results(path, context, run_results(state), precheck=told, notes=state.notes_of_results)
 
 
 def report_context(state: CampaignState, path: Path) -> ReportContext:

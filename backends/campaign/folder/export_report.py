@@ -82,7 +82,7 @@ def exported(state: CampaignState, campaign: Path, what: Export, where: Path) ->
         options=what.options,
         precheck=precheck_document(campaign),
         machines=recorded_each([(campaign, runs)]),
-        outages=state.notes_of_outages,
+        notes=state.notes_of_results,
     )
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
     )
 
 SCHEMA = 6
+NOT_ASKED_SINCE = "nobody had asked it since"
+"""The reason of a :class:`ContactChanged` to a host that may have been back for long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +261,8 @@ class ReadingsSampled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactChanged(Event):
-    """The connection to a run's host was lost (``lost``, with the reason) or is back."""
+    """The connection to a run's host was lost (``lost``, with the reason) or is back
+    (:data:`NOT_ASKED_SINCE`: maybe for long)."""
 
     durable: ClassVar[bool] = False
     run_id: Text

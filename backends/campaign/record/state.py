@@ -140,6 +140,24 @@ class CampaignState:
         return f"It began without {'; '.join(self.left_out)}" if self.left_out else ""
 
     @property
+    def forced_over(self) -> str:
+        """Which stops of preflight its operator overrode; empty when none was, or an older journal
+        does not name them."""
+        return f"Forced in spite of: {'; '.join(self.overridden)}" if self.overridden else ""
+
+    @property
+    def notes_of_begin(self) -> list[tuple[float, str, str]]:
+        """As :attr:`notes`, of what its operator decided when it began."""
+        begun = self.created_at or 0.0
+        notes = (("info", self.begun_without), ("warn", self.forced_over))
+        return [(begun, level, text) for level, text in notes if text]
+
+    @property
+    def notes_of_results(self) -> list[tuple[float, str, str]]:
+        """As :attr:`notes`, those that go with its results."""
+        return [*self.notes_of_begin, *self.notes_of_outages]
+
+    @property
     def unfinished(self) -> str:
         """That it goes on, and how far it is; empty when it has finished, or was imported."""
         if self.finished or self.imported:
@@ -212,14 +230,14 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
             settle(run_id)
             if (run := runs.get(run_id)) is not None:
                 runs[run_id] = change(run, event)
-                state = _with_contact(state, run, runs[run_id], event.t)
+                state = _with_contact(state, run, runs[run_id], event)
             elif run_id not in state.strays:
                 state = replace(state, strays=state.strays | {run_id})
         elif type(event) is ev.RunPlanned:
             settle(event.retry_of)
             if changed := planned_runs(runs, event, imported=state.imported):
                 for before in (runs[run_id] for run_id in changed if run_id in runs):
-                    state = _with_contact(state, before, changed[before.run_id], event.t)
+                    state = _with_contact(state, before, changed[before.run_id], event)
                 runs.update(changed)
                 state = replace(state, finished=False, cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
@@ -241,7 +259,7 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
             return state
         runs = {**state.runs, **changed_runs}
         for before in (state.runs[run_id] for run_id in changed_runs if run_id in state.runs):
-            state = _with_contact(state, before, runs[before.run_id], event.t)
+            state = _with_contact(state, before, runs[before.run_id], event)
         return replace(state, runs=runs, finished=False, cancel_asked=False)
     change = RUN_CHANGES.get(type(event))
     if change is None:
@@ -252,15 +270,16 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
         stray = not isinstance(event, _READINGS)
         return replace(state, strays=state.strays | {run_id}) if stray else state
     changed = change(run, event)
-    state = _with_contact(state, run, changed, event.t)
+    state = _with_contact(state, run, changed, event)
     return state if changed is run else replace(state, runs={**state.runs, run_id: changed})
 
 
 def _with_contact(
-    state: CampaignState, before: RunRecord, after: RunRecord, t: float
+    state: CampaignState, before: RunRecord, after: RunRecord, event: ev.Event
 ) -> CampaignState:
     """With the outages of hosts that ``after`` tells, and ``before`` did not."""
-    outages = outages_after(state.outages, before, after, t)
+    asked = not (isinstance(event, ev.ContactChanged) and event.reason == ev.NOT_ASKED_SINCE)
+    outages = outages_after(state.outages, before, after, event.t, asked=asked)
     return state if outages is state.outages else replace(state, outages=outages)
 
 

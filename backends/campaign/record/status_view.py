@@ -321,10 +321,9 @@ class Kept:
 
 def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
     begun = state.created_at or 0.0
-    without = [(begun, "info", state.begun_without)] if state.left_out else []
     damage = [(begun, "stop", state.damage)] if state.damage else []
     told = sorted((*state.notes, *state.notes_of_outages), key=lambda note: note[0])
-    return (*without, *told, *damage)
+    return (*state.notes_of_begin, *told, *damage)
 
 
 def _label(run: RunRecord) -> str:

@@ -247,7 +247,7 @@ class RunFactory:
                 )
             )
 
-        return Contact(name, changed)
+        return Contact(name, changed, lost=name in run.lost_hosts)
 
     def _fingerprints(
         self, allocation: Allocation, sought: Sequence[Sought]

@@ -6,6 +6,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from backends.campaign.record.events import NOT_ASKED_SINCE
 from backends.clocks import loop_time, sleep
 from backends.transports.transport import HostUnreachableError, Problem
 
@@ -22,8 +23,10 @@ class Contact:
 
     Parameters
     ----------
-    changed: told when contact is lost (True and the reason) and when it is back (False).
+    changed: told when contact is lost (True and the reason) and when it is back (False, and
+        :data:`NOT_ASKED_SINCE` where it may have been for long).
     clock: seconds; one that nobody sets, as it is only the time between two looks that counts.
+    lost: it was when somebody asked last, as the journal of a campaign that is gone on with says.
     jitter: 0 … 1, so that many hosts behind one switch do not come back all at once.
     """
 
@@ -33,17 +36,20 @@ class Contact:
         changed: Callable[[bool, str], None],
         clock: Callable[[], float] = loop_time,
         jitter: Callable[[], float] = random.random,
+        *,
+        lost: bool = False,
     ) -> None:
         self.host = host
         self._changed = changed
         self._clock = clock
         self._jitter = jitter
         self._looked_at: float | None = None
+        self._unheard = lost
         self._away_s = 0.0
 
     @property
     def lost(self) -> bool:
-        return self._looked_at is not None
+        return self._unheard or self._looked_at is not None
 
     async def persist(self, attempt: Callable[[], Awaitable[_T]], limit_s: float) -> _T:
         """The result of ``attempt``, which is made again with backoff as long as it takes.
@@ -76,13 +82,14 @@ class Contact:
             self._changed(True, str(error.problem))
         else:
             self._away_s += min(max(0.0, now - self._looked_at), LONGEST_LOOK_S)
-        self._looked_at = now
+        self._looked_at, self._unheard = now, False
         return self._away_s
 
     def is_back(self) -> None:
-        if self._looked_at is not None:
-            self._looked_at = None
-            self._changed(False, "")
+        if self.lost:
+            why = NOT_ASKED_SINCE if self._unheard else ""
+            self._looked_at, self._unheard = None, False
+            self._changed(False, why)
 
 
 def _as_unreachable(host: str, error: HostUnreachableError | TimeoutError) -> HostUnreachableError:

@@ -30,7 +30,7 @@ class Results:
     """What there is to lay out: the runs of a campaign, or of several, and their summary.
 
     ``path``: the campaign's directory; None: of several. ``precheck``: of its hosts before it.
-    ``machines``: that their hosts were. ``outages``: of hosts, while runs were at work there.
+    ``machines``: that their hosts were. ``notes``: of the campaign.
     """
 
     campaign: str
@@ -39,7 +39,7 @@ class Results:
     path: Path | None = None
     precheck: Mapping[str, object] | None = None
     machines: Recorded = field(default_factory=dict)
-    outages: Sequence[tuple[float, str, str]] = ()
+    notes: Sequence[tuple[float, str, str]] = ()
 
 
 Writer = Callable[[Results, LayoutOptions], str]
@@ -133,5 +133,5 @@ def with_shared(table: Table, lang: Lang) -> Table:
 
 def write_document(results: Results, _options: LayoutOptions) -> str:
     runs, groups = results.runs, results.groups
-    told = document(results.campaign, runs, groups, results.path, results.precheck, results.outages)
+    told = document(results.campaign, runs, groups, results.path, results.precheck, results.notes)
     return to_json(told)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import replace
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign.folder.artifacts import report_context
+from backends.campaign.folder.artifacts import report_context, rewrite_results
 from backends.campaign.folder.create import CannotCreateError, open_campaign, planned_runs
+from backends.campaign.folder.export_report import Export, exported
 from backends.campaign.folder.paths import (
     campaign_name,
     create_directory,
@@ -35,6 +38,7 @@ from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 from profiles.logs.own_log_names import log_path, safe_name
+from tui.cli import main
 
 SMOKE = Catalog.load().get("cpu-smoke")
 EXPLAINED = ("rank", "step", "compute", "communication", "input")
@@ -361,6 +365,31 @@ async def test_hosts_that_a_campaign_began_without_are_in_its_notes_and_its_repo
         notes = [note[1:] for note in take(state, path, now=6.0).notes]
         assert notes == ([("info", said)] if left_out else [])
         assert list(report_context(state, path).notes) == ([f"{said}."] if left_out else [])
+
+
+async def test_how_its_operator_began_it_is_in_all_documents_of_a_campaign(
+    tmp_path: Path, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which stops were forced, and which hosts were left out: on N and in each JSON."""
+    stops = ("v100b: GPU2 has 3 uncorrected memory errors", "the hosts' GPU models differ")
+    for forced, left_out in product(((), stops), ((), ("node3: in use",))):
+        plan = replace(plan_of(catalog), left_out=left_out)
+        request = Request(plan.selection, plan.hosts, forced=bool(forced))
+        against = InSpiteOf(stops=forced)
+        path, lock = await open_campaign(tmp_path, plan, request, (), against, lambda: 5.0)
+        lock.release()
+        state = read_campaign(path)
+        said = [("info", "It began without node3: in use")] if left_out else []
+        said += [("warn", f"Forced in spite of: {'; '.join(stops)}")] if forced else []
+        assert [note[1:] for note in take(state, path, now=6.0).notes] == said
+        rewrite_results(state, path)
+        kept = json.loads((path / "results.json").read_text())
+        assert main(["status", str(path), "--json"]) == 0
+        status = json.loads(capsys.readouterr().out)
+        report = json.loads(exported(state, path, Export("speedup", "json"), tmp_path))
+        for document in (kept, status, report):
+            told = document.get("notes", [])
+            assert told == [{"t": 5.0, "level": level, "text": text} for level, text in said]
 
 
 def test_picked_cases_run_small_ones_first_whatever_the_order_of_marking() -> None:

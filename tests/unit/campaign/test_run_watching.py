@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.events import NOT_ASKED_SINCE
 from backends.campaign.run.end_reason import (
     Ended,
     exit_reason,
@@ -123,6 +124,21 @@ async def test_contact_is_tried_again_until_it_is_back(no_waiting: Clock) -> Non
     assert await contact.persist(failing(5), 900.0) == "done"
     assert told == [(True, "connection lost"), (False, "")]
     assert not contact.lost
+
+
+@pytest.mark.parametrize("fails", [0, 3])
+async def test_a_host_that_was_lost_when_somebody_asked_last_is_told_to_be_back(
+    no_waiting: Clock, fails: int
+) -> None:
+    """Else a campaign that is gone on with has it out of reach for as long as its run lasts."""
+    told: list[tuple[bool, str]] = []
+    contact = Contact(
+        "a", lambda lost, why: told.append((lost, why)), no_waiting, lambda: 0.5, lost=True
+    )
+    assert contact.lost
+    await contact.persist(failing(fails), 900.0)
+    again = [(True, "connection lost"), (False, "")]
+    assert told == (again if fails else [(False, NOT_ASKED_SINCE)])
 
 
 async def test_a_host_away_for_too_long_is_given_up(no_waiting: Clock) -> None:

@@ -34,6 +34,9 @@ from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.errors import DlperfError
 from profiles.logs.log_parser import LogParser
+from tui.own_leases import OwnLeases
+from tui.screens.hosts_page import summary
+from tui.text import host_state
 from tui.widgets.host_text import host_text
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
@@ -648,6 +651,30 @@ def test_hosts_are_as_they_were_recorded():
     assert len(host.facts.gpus) == host.slots == 2
     assert not host.facts.of_a_moment
     assert host.probed_at == pytest.approx(1795376493, abs=2)
+
+
+async def test_a_host_that_was_degraded_when_it_was_recorded_is_so_in_a_replay_as_it_was_live(
+    tmp_path: Path,
+):
+    """Before its campaign's run is on it, meanwhile and afterwards; and not another host."""
+    for errors, fit in ((3, False), (0, True)):
+        source = tmp_path / f"recorded-{errors}"
+        shutil.copytree(RECORDED, source)
+        environment = json.loads((source / "environment.json").read_text())
+        environment["hosts"][0]["gpus"][0]["ecc_uncorrected"] = errors
+        (source / "environment.json").write_text(json.dumps(environment))
+        workspace = ReplayWorkspace(source, 10.0)
+        clock = workspace.replay_clock
+        seen = set()
+        for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+            clock.seek(clock.begin + share * (clock.end - clock.begin))
+            live = bring(workspace)
+            (host,) = OwnLeases().of(workspace.cluster.snapshots(), live)
+            seen.add(host_state(host).plain)
+            assert ("degraded" in summary([host])) is not fit
+            assert "its facts as of the campaign's begin" in host_text(host).plain
+        assert seen == ({"○ recorded", "◐ in use"} if fit else {"▲ degraded"})
+        await workspace.close()
 
 
 async def test_what_preflight_found_of_a_host_is_its_concern_in_a_replay(tmp_path: Path):

@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.folder.artifacts import rewrite_results
+from backends.campaign.folder.artifacts import report_context, rewrite_results
 from backends.campaign.folder.export_report import Export, export
 from backends.campaign.folder.paths import telemetry_path
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.hosts.telemetry import read_telemetry
 from backends.hosts.telemetry_summary import Span, summarise
 from backends.precheck.record import Precheck, PrecheckError
+from backends.results.campaign_report import render_report
+from backends.results.summary import summarise as summarise_runs
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
 
@@ -61,6 +64,13 @@ def test_the_examples_are_as_they_would_be_written_now(example: Path, tmp_path: 
     rewrite_results(read_campaign(copy), copy)
     for name in ("results.json", "results.csv", "report.md"):
         assert (copy / name).read_text() == (example / name).read_text(), name
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_one_empty_line_is_between_the_parts_of_a_report(example: Path) -> None:
+    state = read_campaign(example)
+    context, runs = report_context(state, example), run_results(state)
+    assert "\n\n\n" not in render_report(context, runs, summarise_runs(runs))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)

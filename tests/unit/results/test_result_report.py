@@ -221,9 +221,11 @@ def test_the_windows_say_what_their_seconds_and_cvs_are(runs_of):
     text = render_report(CONTEXT, runs, summarise(runs))
     after = text.partition("29 readings, 8.06 s")[2].partition("###")[0]
     assert "Seconds: from the arrival here of the reading before the window" in after
+    assert "what arrived after its run had ended counts as of that end" in after
     assert "all other CVs are of the repeats" in after
     told = render_report(CONTEXT, runs, summarise(runs), "zh")
     assert "秒数：" in told
+    assert "运行结束之后才到达的读数按结束时刻计" in told
 
 
 def test_topology_of_a_probe_prints_as_nvidia_smi_does():

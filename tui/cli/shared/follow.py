@@ -148,8 +148,8 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     groups = summarise(runs)
     failed = [run for run in state.latest_attempts() if run.state is RunState.FAILED]
     if as_json:
-        precheck, outages = precheck_document(path), state.notes_of_outages
-        print_json(document(state.campaign, runs, groups, path, precheck, outages))
+        precheck, notes = precheck_document(path), state.notes_of_results
+        print_json(document(state.campaign, runs, groups, path, precheck, notes))
     else:
         below = footer(groups, machines=recorded_each([(path, runs)]))
         print_tables(speedup_tables(groups), ((), (below,)))
