@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     Column("mark", "", 3, still=True),
-    Column("state", "State", 14, most=46, first=True, parts=True),
+    Column("state", "State", 14, most=28, first=True, parts=True),
     Column("name", "Campaign", None, ends=True),
     Column("runs", "Runs", 7, right=True),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
