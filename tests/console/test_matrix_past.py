@@ -609,7 +609,7 @@ async def test_profiles_say_whether_they_can_run_here(workspace: FakeWorkspace) 
     async with console(workspace, SMALL) as (app, pilot):
         page = await open_matrix(app, pilot)
         await until(pilot, partial(shows, app, "[s] oneflow-resnet50"))
-        assert shows(app, "[s] needs settings")
+        assert shows(app, "[s] settings")
         assert not shows(app, " · · not here")
         about = PANELS["matrix"].about
         assert "[·] is marked, but none of its cases can run here" in about
@@ -631,7 +631,7 @@ async def test_the_frame_says_what_the_mark_under_the_cursor_means(
 ) -> None:
     """Where there is no room for the words of all marks."""
     said = {
-        "cpu-smoke": (Able.SETTINGS, "[s] needs settings"),
+        "cpu-smoke": (Able.SETTINGS, "[s] settings"),
         "oneflow-resnet50": (Able.NOT_HERE, "· not here"),
     }
     monkeypatch.setattr(Asked, "able_to_run", lambda _, name: said[name][0])

@@ -265,7 +265,7 @@ def profile_row(name: str, asked: Asked) -> Row:
 _PROFILE_MARKS = {
     Able.RUNS: ("[ ]", ""),
     Able.ASKING: ("[ ]", "[·] waits for hosts"),
-    Able.SETTINGS: ("[s]", "[s] needs settings"),
+    Able.SETTINGS: ("[s]", "[s] settings"),
     Able.NOT_HERE: (" · ", "· not here"),
 }
 
