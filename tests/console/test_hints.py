@@ -422,8 +422,9 @@ async def test_a_click_is_the_key_that_it_is_on(
 
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 async def test_that_hosts_are_asked_is_said_until_their_answer_stands_there_with_its_files(
-    workspace: FakeWorkspace, size: tuple[int, int]
+    workspace: FakeWorkspace, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 600)  # it does not go by itself
     async with console(workspace, size) as (app, pilot):
         await pilot.press("3")
         begin(app, workspace)
@@ -444,3 +445,8 @@ async def test_that_hosts_are_asked_is_said_until_their_answer_stands_there_with
         await until(pilot, lambda: not shows(app, "its hosts are asked"))
         told = app.screen.query_one(RunPanels).details.text
         assert f"1 file of what they said: {stuck.path}/diagnosis/{asked}" in told
+        await pilot.press("d")
+        await until(pilot, partial(shows, app, "its hosts are asked again"))
+        stuck._apply(RunDiagnosed(t=workspace.clock() + 1, run_id=asked, diagnosis=found))
+        tick(app)
+        await until(pilot, lambda: not shows(app, "its hosts are asked"))

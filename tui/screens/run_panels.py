@@ -44,6 +44,7 @@ BRIEF = 10
 FRAME = 2
 """Lines of a panel's."""
 HOSTS_ASKED = "its hosts are asked; their answer may take half a minute"
+ASKED_AGAIN = "its hosts are asked again; until they answer, what they said before stands there"
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
@@ -144,7 +145,7 @@ class RunPanels(Vertical):
     def asks_why(self, record: RunRecord) -> None:
         """Its hosts are asked why it does not move; that is said until their answer is there."""
         self._asks_why = record.run_id, record.diagnosed_at
-        self.post_message(Said(HOSTS_ASKED))
+        self.post_message(Said(HOSTS_ASKED if record.diagnosed_at is None else ASKED_AGAIN))
 
     def _look_for_answer(self, viewed: CampaignSnapshot) -> None:
         if self._asks_why is None:
@@ -152,7 +153,8 @@ class RunPanels(Vertical):
         record = viewed.state.runs.get(self._asks_why[0])
         if record is None or record.diagnosed_at != self._asks_why[1]:
             self._asks_why = None
-            self.post_message(NoMore(HOSTS_ASKED))
+            for words in (HOSTS_ASKED, ASKED_AGAIN):
+                self.post_message(NoMore(words))
 
     @property
     def told_in_sight(self) -> bool:
