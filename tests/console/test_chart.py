@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from backends.campaign.record.chart_points import TOGETHER_S, spread
 from backends.campaign.record.run_record import Series
-from backends.campaign.record.run_window import RunWindow
+from backends.campaign.record.run_window import Jitter, RunWindow
 from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
@@ -42,7 +42,7 @@ from tui.widgets.chart import (
 )
 from tui.widgets.chart_scale import AXIS_ABOVE_0, nice_step, value_scale
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
-from tui.widgets.throughput_plot import throughput_plot, time_ticks, window_plot
+from tui.widgets.throughput_plot import jitter_text, throughput_plot, time_ticks, window_plot
 
 CONSOLE = Console(width=80, color_system="truecolor")
 
@@ -678,3 +678,9 @@ async def test_the_figures_of_a_legend_change_and_no_curve_is_drawn_for_that(
         chart.say({"a": "778", "b": "5", "c": "9"})
         await until(pilot, lambda: "a 778" in screen_text(app) and "b 5" in screen_text(app))
         assert len(drawn) == before
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+def test_a_cv_beside_the_chart_is_said_to_be_of_step_times(at_work: bool) -> None:
+    said = jitter_text(RunWindow(jitter=Jitter(1.76, 0.277)), at_work=at_work)
+    assert said.endswith(": step times p95 1.76 × median, CV 27.7%")
