@@ -27,7 +27,7 @@ from tui.garbage import Sweep
 from tui.kept_theme import keep_theme, kept_theme
 from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
-from tui.messages import CampaignStarted, Problem, Said, let_pass, make_room
+from tui.messages import CampaignStarted, NoMore, Problem, Said, let_pass, make_room, take_back
 from tui.repaint import Painted
 from tui.screens.front_screen import FrontScreen
 from tui.screens.login_questions import ConsolePrompter
@@ -489,6 +489,11 @@ class DlperfApp(App[str]):
     @on(Said)
     def _said(self, event: Said) -> None:
         self.notify(plain(event.text), title=event.ended, markup=False)
+
+    @on(NoMore)
+    def _no_more(self, event: NoMore) -> None:
+        take_back(self._notifications, event.text)
+        self._refresh_notifications()
 
     def _refresh_notifications(self) -> None:
         """Textual's own rack has each word in a box of its own."""

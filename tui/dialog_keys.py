@@ -233,7 +233,7 @@ DIALOGS: Mapping[str, Panel] = {
                 "down,j",
                 "move(1)",
                 "Down",
-                "the next case of curves alone",
+                "the next case, where z shows the curves alone",
                 said="↓ j",
                 palette=False,
             ),

@@ -172,7 +172,8 @@ PANELS: Mapping[str, Panel] = {
         "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
         "A faint figure was measured before, by the same settings, on the same GPU model where "
-        "that is known; the letter is its grade. [·] and ? wait for a host to answer. "
+        "that is known; the letter is its grade. [·] and ? wait for a host to answer. Below stands "
+        "how long the case takes, and its whole row, column and matrix if all were marked. "
         "Of profiles, [s] needs settings first, and a dot has no case that can run here; [·] is "
         "marked, but none of its cases can run here, or none before a host has answered. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
@@ -194,7 +195,7 @@ PANELS: Mapping[str, Panel] = {
                 "explain",
                 "Explain",
                 "one more run of each case, profiled and uncounted, where every marked profile "
-                "has [explain]",
+                "says how: its [explain]",
                 footer=6,
             ),
             Key(

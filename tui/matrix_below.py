@@ -153,7 +153,8 @@ def past_lines(
     shown = _shown(len(same), height)
     rows = [past_cells(one, now) for one in same[:shown]]
     words = _in_columns(rows, width - 1) if rows else []
-    return _listed(f"{label} before", words, len(same), width, height)
+    title = f"{label} before; ±: half of its 95% interval, – where it has none"
+    return _listed(title, words, len(same), width, height)
 
 
 def _in_columns(rows: Sequence[Sequence[str]], width: int) -> list[str]:

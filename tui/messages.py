@@ -31,6 +31,14 @@ class Said(Message):
         self.ended = ended
 
 
+class NoMore(Message):
+    """What was said before is over: its words go away."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
 class CampaignStarted(Message):
     """A campaign is attached; its runs can be watched."""
 
@@ -39,6 +47,13 @@ def let_pass(shown: Notifications) -> None:
     """What was said of a page or a dialog that is left; what ended by itself stays its time."""
     for one in list(shown):
         if one.severity == PASSING and not one.title:
+            del shown[one]
+
+
+def take_back(shown: Notifications, text: str) -> None:
+    """What was said by these words."""
+    for one in list(shown):
+        if one.message == text:
             del shown[one]
 
 

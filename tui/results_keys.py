@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from tui.campaign_words import MARKS
 from tui.key_types import Key, Panel
+
+_MARKS = "".join(f"{sign}: of a speedup, {words}.\n" for sign, words in MARKS.items())
 
 RESULTS = Panel(
     "Results",
     "The median over the successful repeats of each case, and how it scales: speedup is "
-    "throughput over that of the base case, efficiency is speedup over the share of devices. "
-    "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
-    "number, no more; the panel of the case begins with why. "
-    "n: successful repeats, 6/7 where one failed or is to come. CV: their standard deviation "
-    "over their mean. Flags: what to distrust, what sets the grade first; D↓: what all share "
-    "sets it, which the line below the list says. w: the interval is "
-    "Welch's, of the ratio of geometric means, which three to five repeats have, and need not "
-    "lie around the speedup, which is of medians; of these there is one from six on. "
-    "Of a case: rule, which readings of a run make its figure; steady, whether these have no "
-    "drift, step or stall; lost to, what takes the rest of the efficiency; without data loading, "
-    "the throughput that its log counts while it does not wait for data. Not level before step 24: "
-    "until that step the speed was still settling. Below a curve stand the flags of the case under "
-    "the cursor, where the list has no room for all of them.",
+    "throughput over that of the base case, efficiency is speedup over the share of devices.\n"
+    "Gr: the grade, what a figure is good for: A a claim, B a table, C orientation, D is a "
+    "number, no more; the panel of the case begins with why.\n"
+    "n: successful repeats, 6/7 where one failed or is to come.\n"
+    "CV: their standard deviation over their mean.\n"
+    f"{_MARKS}"
+    "w: the interval is Welch's, of the ratio of geometric means, which three to five repeats "
+    "have, and need not lie around the speedup, which is of medians; of these there is one from "
+    "six on.\n"
+    "Flags: what to distrust, what sets the grade first; D↓: what all share sets it, which the "
+    "line below the list says.\n\n"
+    "Of a case:\n"
+    "rule, which readings of a run make its figure, and how: elapsed, all samples over all the "
+    "time between readings; mean, median, harmonic mean, last, of what the readings say; trimmed "
+    "mean, without the largest and the smallest.\n"
+    "window, how many these are; CV within a run, of their speeds; page 3 has that of step "
+    "times.\n"
+    "steady, whether these have no drift, step or stall.\n"
+    "lost to, what takes the rest of the efficiency.\n"
+    "without data loading, the throughput that its log counts while it does not wait for data.\n"
+    "not level before step 24, until that step the speed was still settling.\n\n"
+    "Below a curve stand the flags of the case under the cursor, where the list has no room for "
+    "all of them.",
     (
         Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
         Key("enter", "open", "Repeats", "every repeat of the case and its state", footer=2),

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ from tui.app import DlperfApp
 from tui.cli.program import main
 from tui.key_bindings import key_name
 from tui.screens.campaign_list import CampaignList, Unfinished
-from tui.screens.campaign_text import campaign_rows, summary_words
+from tui.screens.campaign_text import BY_AGE, campaign_rows, summary_words
 from tui.screens.dialogs import Choice
 from tui.theme import BAD, GOOD, WARN
 from tui.widgets.filter_table import FilterLine
@@ -572,3 +573,16 @@ async def test_what_was_left_unfinished_stays_all_that_is_asked_about_and_goes_w
             assert asked.query_one(KeyedTable)._keys == [str(left.path)]
         workspace.summaries = others
         await until(pilot, lambda: app.screen is not asked)
+
+
+def test_by_state_campaigns_with_the_same_trouble_stand_together(tmp_path: Path) -> None:
+    lost = [(f, c) for f in (0, 1, 2) for c in (0, 1)] * 2
+    found = [
+        FakeSummary(str(n), tmp_path, "finished", 3, 3, failed=failed, cancelled=cancelled)
+        for n, (failed, cancelled) in enumerate(lost)
+    ]
+    by_state = BY_AGE
+    while by_state.by != "state":
+        by_state = by_state.next
+    troubles = [(bool(one.failed), bool(one.cancelled)) for one in by_state.of(found)]
+    assert [trouble for trouble, _ in groupby(troubles)] == sorted(set(troubles), reverse=True)

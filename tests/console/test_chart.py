@@ -15,17 +15,19 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from textual.app import App, ComposeResult
+from textual.strip import Strip
 
 from backends.campaign.record.chart_points import TOGETHER_S, spread
 from backends.campaign.record.run_record import Series
-from backends.campaign.record.run_window import RunWindow
+from backends.campaign.record.run_window import Jitter, RunWindow
 from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
 from profiles.throughput.steady import Disturbance, Shape
-from tests.console.conftest import screen_text
+from tests.console.conftest import screen_text, until
 from tui.text import number, plain
 from tui.theme import ACCENT, MUTED
+from tui.widgets import chart as chart_module
 from tui.widgets.chart import (
     AXIS_ROWS,
     Chart,
@@ -40,7 +42,7 @@ from tui.widgets.chart import (
 )
 from tui.widgets.chart_scale import AXIS_ABOVE_0, nice_step, value_scale
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
-from tui.widgets.throughput_plot import throughput_plot, time_ticks, window_plot
+from tui.widgets.throughput_plot import jitter_text, throughput_plot, time_ticks, window_plot
 
 CONSOLE = Console(width=80, color_system="truecolor")
 
@@ -647,3 +649,38 @@ def test_of_a_window_with_one_reading_there_is_no_curve() -> None:
     one = series("a", [(0.0, 5.0), (1.0, 6.0)], warmup=1)
     plot = window_plot(one, width=60, window=RunWindow(warmup=1, start_s=1.0))
     assert (plot.lines, plot.empty) == ((), "no two readings that count yet")
+
+
+async def test_the_figures_of_a_legend_change_and_no_curve_is_drawn_for_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[Plot] = []
+
+    def watched(plot: Plot, width: int, height: int, screen: Console) -> list[Strip]:
+        drawn.append(plot)
+        return draw(plot, width, height, screen)
+
+    monkeypatch.setattr(chart_module, "draw", watched)
+    many = [series(name, [(float(n), 100.0 + n) for n in range(9)]) for name in ("a", "b")]
+    plot = throughput_plot(many, "a", width=70, window=RunWindow(), latest={"a": "777"})
+    assert [line.note for line in plot.lines] == ["777", "108.0"]
+
+    class Alone(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Chart()
+
+    app = Alone()
+    async with app.run_test(size=(80, 20)) as pilot:
+        chart = app.query_one(Chart)
+        chart.show(plot)
+        await until(pilot, lambda: "a 777" in screen_text(app))
+        before = len(drawn)
+        chart.say({"a": "778", "b": "5", "c": "9"})
+        await until(pilot, lambda: "a 778" in screen_text(app) and "b 5" in screen_text(app))
+        assert len(drawn) == before
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+def test_a_cv_beside_the_chart_is_said_to_be_of_step_times(at_work: bool) -> None:
+    said = jitter_text(RunWindow(jitter=Jitter(1.76, 0.277)), at_work=at_work)
+    assert said.endswith(": step times p95 1.76 × median, CV 27.7%")

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import Input
 
+from backends.campaign.record.events import RunDiagnosed
+from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -24,6 +26,7 @@ from tests.console.conftest import (
     hints_shown,
     screen_text,
     settled,
+    shows,
     tick,
     until,
 )
@@ -42,6 +45,7 @@ from tui.key_types import Key
 from tui.screens.dialogs import Dialog
 from tui.screens.help import focused_panels
 from tui.screens.matrix_page import MatrixPage
+from tui.screens.run_panels import RunPanels
 from tui.screens.runs_page import RunsPage
 from tui.typed_ahead import typed_ahead
 from tui.widgets.header import Tabs
@@ -414,3 +418,35 @@ async def test_a_click_is_the_key_that_it_is_on(
                 key = bar.key_at(x, y)
                 assert key is not None
                 assert f"{key_name(key)} {key.label}" in line[max(0, x - 30) : x + 30]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_that_hosts_are_asked_is_said_until_their_answer_stands_there_with_its_files(
+    workspace: FakeWorkspace, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 600)  # it does not go by itself
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("3")
+        begin(app, workspace)
+        stuck = workspace.controllers[next(iter(workspace.controllers))]
+        while not any(run.state.active and run.readings > 5 for run in stuck.snapshot().runs):
+            workspace.clock.tick(2)
+        stuck.advance = lambda: None  # type: ignore[method-assign]
+        workspace.clock.tick(200)
+        tick(app)
+        await settled(app)
+        await pilot.press("x", "d")
+        await until(pilot, partial(shows, app, "its hosts are asked"))
+        (asked,) = stuck.diagnosed
+        suspect = Suspect("node3", 5, 3, None, (Finding(Sign.XID, xid=79),))
+        found = Diagnosis((suspect,), ranks=8, files=(f"diagnosis/{asked}/node3.txt",))
+        stuck._apply(RunDiagnosed(t=workspace.clock(), run_id=asked, diagnosis=found))
+        tick(app)
+        await until(pilot, lambda: not shows(app, "its hosts are asked"))
+        told = app.screen.query_one(RunPanels).details.text
+        assert f"1 file of what they said: {stuck.path}/diagnosis/{asked}" in told
+        await pilot.press("d")
+        await until(pilot, partial(shows, app, "its hosts are asked again"))
+        stuck._apply(RunDiagnosed(t=workspace.clock() + 1, run_id=asked, diagnosis=found))
+        tick(app)
+        await until(pilot, lambda: not shows(app, "its hosts are asked"))

@@ -225,7 +225,7 @@ async def test_profiled_runs_are_offered_where_every_marked_profile_can_explain(
         await pilot.press("s", "enter", *"/o", "enter", "j", "enter", *"/d", "enter", "escape")
         await until(pilot, lambda: app.screen is page)
         await pilot.press("tab", "space")
-        await until(pilot, partial(shows, app, "nothing is explained: no [explain] in oneflow-"))
+        await until(pilot, partial(shows, app, "nothing is profiled: oneflow-resnet50 does not"))
         assert not shows(app, "e Explain")
         assert shows(app, "12 cases, 48 runs ·"), "no profiled run is counted"
         await pilot.press("e", "space")

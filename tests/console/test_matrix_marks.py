@@ -14,11 +14,14 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.case import Case
+from profiles.format.launch_section import LAUNCHERS
 from profiles.format.profile import Matrix, Parameter, Profile
 from tests.console.fakes import FakeWorkspace, frozen_catalog, unprobed, v100_hosts
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import Asked, selection
+from tui.rule_words import RULES
+from tui.screens.matrix_text import profile_text
 from tui.screens.scaling_kinds_dialog import offered
 from tui.session import Session
 
@@ -289,3 +292,12 @@ def test_fewer_repeats_are_never_more_runs_and_more_never_fewer(
         assert all((now - was) * change >= 0 for was, now in pairs)
         assert min(numbers()) >= 1
         assert asked.can_be_fewer(asked.taking_part[0]) == (max(numbers()) > 1)
+
+
+@pytest.mark.parametrize("name", ["cpu-smoke", "oneflow-resnet50"])
+def test_a_profile_says_what_its_launcher_and_its_rule_do(name: str) -> None:
+    one = profile(name)
+    lines = profile_text(one).plain.splitlines()
+    launcher, rule = one.launch.launcher, one.measure.statistic
+    assert f"launcher {launcher}: {LAUNCHERS[launcher]}" in lines
+    assert f"measures {rule.replace('_', ' ')}: {RULES[rule]}" in lines

@@ -78,7 +78,7 @@ async def test_the_header_tells_hosts_campaign_progress_and_eta(workspace: FakeW
         tick(app)
         await pilot.pause()
         first = screen_text(app).splitlines()[0]
-        assert "dlperf-tui · login01 · 4 hosts 32 GPUs" in first
+        assert "dlperf-tui · on login01 · 4 hosts 32 GPUs" in first
         assert "2026-11-21-resnet50 · 3/8 runs · ETA" in first
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from random import Random
+from typing import get_args
 
 import pytest
 
 from backends.campaign.plan.selection import Selection
+from profiles.format.measure_section import Statistic
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -20,7 +22,9 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import open_results
 from tui.app import DlperfApp
+from tui.campaign_words import MARKS
 from tui.key_bindings import PANELS
+from tui.rule_words import RULES
 from tui.screens.results_page import OTHERS, ResultsPage
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
@@ -200,6 +204,20 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
         assert f"grade {case.grade}, by what" in screen_text(app)
 
 
-@pytest.mark.parametrize("words", ["without data loading", "not level before", "below a curve"])
+@pytest.mark.parametrize(
+    "words", ["without data loading", "not level before", "below a curve", "†: ", "‡: "]
+)
 def test_the_help_of_results_explains_words_that_stand_there(words: str) -> None:
     assert words in PANELS["results"].about.lower()
+
+
+def test_the_help_of_results_has_each_sign_on_a_line_and_every_rule() -> None:
+    lines = PANELS["results"].about.splitlines()
+    for sign in ("Gr", "n", "CV", *MARKS, "w", "Flags"):
+        assert sum(line.startswith(f"{sign}: ") for line in lines) == 1, sign
+    (rule,) = (line for line in lines if line.startswith("rule, "))
+    assert all(name.replace("_", " ") in rule for name in RULES)
+
+
+def test_every_rule_is_said_in_words() -> None:
+    assert set(RULES) == set(get_args(Statistic))

@@ -45,10 +45,20 @@ Results = Mapping[Path, Sequence[Past]]
 NO_RESULTS: Results = {}
 
 _ORDER = ("live", "unfinished", "finished")
+
+
+def _by_state(summary: CampaignSummary) -> tuple[int, ...] | None:
+    """Those with trouble together, before what went well."""
+    if summary.state not in _ORDER:
+        return None
+    lost = (summary.failed, summary.cancelled - summary.skipped, summary.skipped)
+    return (_ORDER.index(summary.state), *(-bool(many) for many in lost))
+
+
 SORTS: Mapping[str, Callable[[CampaignSummary], Any]] = {  # Any: what can be put in order
     "age": lambda one: None if one.created_at is None else -one.created_at,
     "name": lambda one: one.name,
-    "state": lambda one: _ORDER.index(one.state) if one.state in _ORDER else None,
+    "state": _by_state,
     "runs": lambda one: one.total,
     "failed": lambda one: one.failed,
     "measures": lambda one: one.measures,

@@ -307,7 +307,7 @@ class Compare(Dialog[None]):
             return "no case is in the list"
         if action == "quantity" and self._found is not None:
             in_sight = "curves" in self._in_sight()
-            return (in_sight and self._no_base) or "it is for curves, which are not in sight"
+            return (in_sight and self._no_base) or "the curves are not in sight; v leads to them"
         if action == "read" and self._found is not None:
             return "all of them are finished, and nothing new can be read"
         return "" if self._found is not None else "the campaigns are being read"

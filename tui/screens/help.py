@@ -16,10 +16,12 @@ from profiles.durations import format_duration
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import idle, never
-from tui.text import GRAVE, plain
+from tui.text import GRAVE, Hanging, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
+DEEPER = 2
+"""Columns by which a paragraph goes on further to the right."""
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
 
 
@@ -65,13 +67,19 @@ def help_text(
     ]
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
-    parts: list[Text | Table] = [Text(f"{one.about}\n") for one in above if one.about]
+    parts: list[Text | Table | Hanging] = [_about(one.about) for one in above if one.about]
     for number, (name, title, keys) in enumerate(shown):
         parts.append(Text(f"{chr(10) * bool(number)}{title}", f"bold {MUTED}"))
         parts.append(
             _in_columns([_key_line(key, width, idle.get((name, key.action))) for key in keys])
         )
     return Group(*parts)
+
+
+def _about(words: str) -> Text | Hanging:
+    """A paragraph; several of them each with its first line out, for it begins with its sign."""
+    text = Text(f"{words}\n")
+    return Hanging(text, DEEPER) if "\n" in words else text
 
 
 def _key_line(key: Key, width: int, idle: str | None) -> tuple[Text, Text]:

@@ -37,6 +37,7 @@ from tui.screens.matrix_text import (
     profile_legend,
     profile_row,
     profile_text,
+    unexplained_words,
     why_not,
 )
 from tui.screens.page import Page
@@ -206,7 +207,8 @@ class MatrixPage(Page):
     def _cell_text(self, grid: MatrixGrid, part: Marks) -> Text:
         now = self.session.now
         room = self.query_one("#cell").content_size.width
-        others = {"row": grid.row, "column": grid.column, "all": chain(*grid.cells)}
+        whole = (grid.row, grid.column, chain(*grid.cells))
+        others = dict(zip(("whole row", "column", "matrix"), whole, strict=True))
         named = not self.has_class("-tall")  # there they stand below the grid
         return cell_text(grid.current, part, self._asked, others, now, room, named=named)
 
@@ -344,7 +346,7 @@ class MatrixPage(Page):
             return "there is no profile under the cursor"
         if action == "explain":
             if self._asked.unexplained:
-                return "not every marked profile has [explain]"
+                return f"nothing is profiled: {unexplained_words(self._asked)}"
             return "what is marked cannot start yet" if self._asked.problem else NOTHING_MARKED
         return why_not(action, part.profile, self.query_one(MatrixGrid).current)
 

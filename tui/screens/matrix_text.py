@@ -15,10 +15,12 @@ from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
+from profiles.format.launch_section import LAUNCHERS
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Able, Asked, lacking_settings
 from tui.plan_words import READING_PAST, device_word, hosts_text, not_counted, price_text
+from tui.rule_words import RULES
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
@@ -65,7 +67,7 @@ def cell_text(
         remedy = plain(problem.remedy)
         text.append(f"; {remedy}" if remedy else "", MUTED)
     elif asked.explain and asked.unexplained:
-        text.append(f"▲ nothing is explained: no [explain] in {', '.join(asked.unexplained)}", WARN)
+        text.append(f"▲ nothing is profiled: {unexplained_words(asked)}", WARN)
     elif lacking := lacking_settings(part):
         text.append(lacking_words(part.profile, lacking, room), WARN)
     elif part.settings:
@@ -73,6 +75,13 @@ def cell_text(
         text.append(f"settings: {given}", MUTED)
     text.rstrip()
     return text
+
+
+def unexplained_words(asked: Asked) -> str:
+    """Why ``e`` gives no profiled runs: whose profiles lack what it takes."""
+    names = asked.unexplained
+    do = "does" if len(names) == 1 else "do"
+    return f"{plain(', '.join(names))} {do} not say how ([explain])"
 
 
 def why_not(action: str, profile: Profile, here: Cell | None) -> str:
@@ -241,9 +250,10 @@ def profile_text(profile: Profile) -> Text:
     text.append(f"{plain(profile.framework)} {plain(profile.model)}\n", "bold")
     text.append(f"{plain(profile.description)}\n\n")
     launch = profile.launch
-    text.append("launcher ", MUTED).append(f"{launch.launcher}\n")
+    text.append("launcher ", MUTED).append(f"{launch.launcher}: {LAUNCHERS[launch.launcher]}\n")
     text.append("unit ", MUTED).append(f"{plain(profile.unit)}\n")
-    text.append("measures ", MUTED).append(f"{profile.measure.statistic}\n")
+    rule = profile.measure.statistic
+    text.append("measures ", MUTED).append(f"{rule.replace('_', ' ')}: {RULES[rule]}\n")
     if profile.source:
         text.append("source ", MUTED).append(plain(profile.source))
     return text

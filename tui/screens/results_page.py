@@ -322,9 +322,10 @@ class ResultsPage(Page):
         if action == "view" and self._both:
             return "curve and case are both in sight"
         if action == "quantity":
-            shown = self._shows("curve")
+            if self._shows("curve"):
+                return "these cases are of one size"
             hidden = VIEWS[self._alone or self._view].lower()
-            return "these cases are of one size" if shown else f"the {hidden} is in sight; v Curve"
+            return f"the {hidden} is in sight; v leads to the curve"
         if action in ("sort", "reverse") and self._alone:
             return "the list is out of sight; z All panels"
         return "the list is in the order of the cases" if action == "reverse" else ""

@@ -71,13 +71,15 @@ def details_text(
     at: str = "now",
     asks: bool = True,
     log: str = "",
+    folder: str = "",
 ) -> Text:
     """State, reason, what to do next, and the evidence; then figures, devices, commands.
 
     ``way_on``: how it is done again where no key does it.
     ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment,
     which is called ``at``. ``asks``: the hosts of a run that does not move can be asked from here.
-    ``log``: where its log is, where that is told otherwise than by the view.
+    ``log``: where its log is, where that is told otherwise than by the view. ``folder``: what is
+    before a path in the campaign to make it one on this machine, such as "/campaigns/c1/".
     """
     record = state.runs[run.run_id]
     text = Text(end="")
@@ -99,7 +101,7 @@ def details_text(
     steps = (_remedy(run, record), step)
     for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
-    _evidence(text, run, record)
+    _evidence(text, run, record, folder)
     text.append("\n")
     result = run_result(record, state)
     current = [(at, now)] if now and run.state.active else []
@@ -154,15 +156,15 @@ def _remedy(run: RunView, record: RunRecord) -> str:
     return remedy_line(record.diagnosis) if stuck else ""
 
 
-def _evidence(text: Text, run: RunView, record: RunRecord) -> None:
+def _evidence(text: Text, run: RunView, record: RunRecord, folder: str) -> None:
     """What shows why it is as it is."""
     if record.diagnosis is not None:
-        _diagnosed(text, record)
+        _diagnosed(text, record, folder)
     for line in run.evidence:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
 
 
-def _diagnosed(text: Text, record: RunRecord) -> None:
+def _diagnosed(text: Text, record: RunRecord, folder: str) -> None:
     """Why it did not move, when its hosts were asked for that, and what shows it."""
     found = record.diagnosis
     if found is None:
@@ -173,7 +175,7 @@ def _diagnosed(text: Text, record: RunRecord) -> None:
     for line in evidence_lines(found):
         text.append("  · ", MUTED).append(f"{plain(line)}\n")
     if found.files:
-        where = found.files[0].rpartition("/")[0]
+        where = plain(f"{folder}{found.files[0].rpartition('/')[0]}")
         text.append(f"  · {counted(len(found.files), 'file')} of what they said: {where}\n", MUTED)
 
 

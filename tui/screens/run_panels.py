@@ -14,15 +14,17 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
+from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_window import RunWindow, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
 from backends.hosts.host_facts import HostFacts
 from profiles.errors import DlperfError
+from tui.messages import NoMore, Said
 from tui.screens.dialogs import Prompt
 from tui.screens.possible_changes import way_on
 from tui.screens.run_details import details_text
-from tui.screens.run_text import named_series, no_chart, no_log, shown_series
+from tui.screens.run_text import latest_figures, named_series, no_chart, no_log, shown_series
 from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
 from tui.text import plain, ranges
@@ -41,6 +43,8 @@ BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
 FRAME = 2
 """Lines of a panel's."""
+HOSTS_ASKED = "its hosts are asked; their answer may take half a minute"
+ASKED_AGAIN = "its hosts are asked again; until they answer, what they said before stands there"
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
@@ -75,6 +79,7 @@ class RunPanels(Vertical):
         self.log_panel = LogPanel()
         self._timetable = Schedule()
         self._host = 0
+        self._asks_why: tuple[str, float | None] | None = None  # of whom, and what he said before
         self._drawn: object = None  # what the chart is of, and of which second of its run
         self._drawn_s = 0.0
         self._told: object = None  # what the details are of
@@ -101,6 +106,8 @@ class RunPanels(Vertical):
         """``names``: of the campaign's runs, by their ids, as the list has them. ``cut``: the run's
         row has no room for the reason."""
         called = names[run.run_id] if run is not None else ""
+        if viewed is not None:
+            self._look_for_answer(viewed)
         if viewed is not None and run is not None:
             self._follow_telemetry(viewed, run, called)
         self._arrange(run, idle=viewed is None or not viewed.active)
@@ -134,6 +141,20 @@ class RunPanels(Vertical):
 
     def next_host(self) -> None:
         self._host += 1
+
+    def asks_why(self, record: RunRecord) -> None:
+        """Its hosts are asked why it does not move; that is said until their answer is there."""
+        self._asks_why = record.run_id, record.diagnosed_at
+        self.post_message(Said(HOSTS_ASKED if record.diagnosed_at is None else ASKED_AGAIN))
+
+    def _look_for_answer(self, viewed: CampaignSnapshot) -> None:
+        if self._asks_why is None:
+            return
+        record = viewed.state.runs.get(self._asks_why[0])
+        if record is None or record.diagnosed_at != self._asks_why[1]:
+            self._asks_why = None
+            for words in (HOSTS_ASKED, ASKED_AGAIN):
+                self.post_message(NoMore(words))
 
     @property
     def told_in_sight(self) -> bool:
@@ -228,7 +249,9 @@ class RunPanels(Vertical):
         alone = self.in_window and has_window(viewed, run)
         drawn = (viewed.path, run.run_id, run.state, beat, room, alone)
         fresh = not goes_on or 0.0 <= (at_s or 0.0) - self._drawn_s < CHART_S
+        latest = latest_figures(viewed)
         if drawn == self._drawn and fresh:
+            chart.say(latest)
             return
         self._drawn, self._drawn_s = drawn, at_s or 0.0
         record = viewed.state.runs[run.run_id]
@@ -237,7 +260,9 @@ class RunPanels(Vertical):
         width = chart.content_size.width
         if alone:
             (shown,) = named_series([own], names)
-            plot, over = window_plot(shown, width=width, window=window), _of_window(run, window)
+            said = latest.get(run.run_id, "")
+            plot = window_plot(shown, width=width, window=window, latest=said)
+            over = _of_window(run, window)
         else:
             series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
@@ -249,6 +274,7 @@ class RunPanels(Vertical):
                 window=window,
                 until_s=until_s,
                 empty=no_chart(run),
+                latest=latest,
             )
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
@@ -306,6 +332,7 @@ class RunPanels(Vertical):
                 at=at,
                 asks=not viewed.read_only,
                 log=self._session.told_log(run),
+                folder="" if self._session.playing else f"{viewed.path}/",
             )
             panel.show(plain(run.label), text)
 

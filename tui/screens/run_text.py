@@ -28,6 +28,7 @@ from tui.text import (
     bar,
     cell,
     join,
+    number,
     plain,
     rate_text,
     run_state,
@@ -210,6 +211,12 @@ def _row_words(run: RunView) -> str:
     said = _said(run.state, words)
     told = said.startswith(NO_READING) or said == WARMING_UP  # the state or the figure says it
     return "" if told else said
+
+
+def latest_figures(viewed: CampaignSnapshot) -> dict[str, str]:
+    """By the ids of runs at work: the same figures for a legend as in the list."""
+    now = ((run.run_id, run.throughput_now) for run in viewed.runs if run.state.active)
+    return {run_id: number(rate) for run_id, rate in now if rate is not None}
 
 
 def _length(silent_s: float | None) -> str:

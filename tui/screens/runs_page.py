@@ -362,7 +362,8 @@ class RunsPage(Page):
         run, controller = self.selected, self.session.controller
         if run is not None and controller is not None and controller.diagnose(run.run_id):
             self.panels.view, self.panels.alone = "details", ""  # where the answer will stand
-            self.post_message(Said("its hosts are asked; their answer may take half a minute"))
+            if (viewed := self.viewed) is not None:
+                self.panels.asks_why(viewed.state.run(run.run_id))
             self.tick()
 
     def action_pause(self) -> None:

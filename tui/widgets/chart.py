@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from operator import itemgetter
@@ -50,7 +50,7 @@ class Line:
     ``band``: what nobody measured: the line is dashed, and ends between these values.
     ``marks``: points of it that are drawn as ``mark``. ``bars``: (x, low, high) of intervals.
     ``alone``: its points are marked, and no line joins them. ``solid``: the character that a level
-    line is made of, for a bar. Without a label it is not in the legend.
+    line is made of, for a bar. Without a label it is not in the legend. ``key``: what it is of.
     """
 
     label: str
@@ -65,6 +65,7 @@ class Line:
     bars: tuple[tuple[float, float, float], ...] = ()
     alone: bool = False
     solid: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,12 +352,19 @@ class Chart(Widget, can_focus=False):
         self._plot = Plot(empty="")  # what there is to draw is not known yet
         self._drawn_for: tuple[Plot, int, int] | None = None
         self._strips: list[Strip] = []
+        self._pictured_for: tuple[Plot, int, int] | None = None  # without the legend's notes
+        self._pictured: list[Strip] = []
         self._base: Style | None = None
 
     def show(self, plot: Plot) -> None:
         if plot != self._plot:
             self._plot = plot
             self.refresh()
+
+    def say(self, notes: Mapping[str, str]) -> None:
+        """What the legend says of lines, by their keys; no curve is drawn anew for that."""
+        said = (replace(line, note=notes.get(line.key, line.note)) for line in self._plot.lines)
+        self.show(replace(self._plot, lines=tuple(said)))
 
     def rows_needed(self, most: int) -> int:
         """Lines that it takes, without its frame."""
@@ -397,4 +405,12 @@ class Chart(Widget, can_focus=False):
             words = cell(" too small for a chart", MUTED)
             return [Strip(text.render(console), text.cell_len) for text in (*named, words)]
         strips = [Strip(text.render(console), text.cell_len) for text in named]
-        return strips + draw(self._plot, width, height - len(named), console)
+        return strips + self._picture(width, height - len(named), console)
+
+    def _picture(self, width: int, height: int, console: Console) -> list[Strip]:
+        lines = tuple(replace(line, note="") for line in self._plot.lines)
+        wanted = (replace(self._plot, lines=lines), width, height)
+        if self._pictured_for != wanted:
+            self._pictured = draw(self._plot, width, height, console)
+            self._pictured_for = wanted
+        return self._pictured

@@ -85,7 +85,7 @@ def header_text(
     if campaign is not None and campaign.simulated and not simulated:
         tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
     tail_room = tail.cell_len + cell_len(right) + (cell_len(name) + 6 if name else 2)
-    for words in (shorten(plain(login), 20), f"{cluster_words(hosts)}{_lost(campaign)}"):
+    for words in (f"on {shorten(plain(login), 20)}", f"{cluster_words(hosts)}{_lost(campaign)}"):
         part = f" · {words}"
         if text.cell_len + cell_len(part) + tail_room <= width:
             text.append(part)

@@ -174,7 +174,8 @@ def _system(facts: HostFacts, width: int) -> Text:
     software += [plain(name) for name in facts.container_runtimes]
     offset = facts.certain_clock_offset_s
     warned = abs(offset) >= CLOCK_WARNING_S
-    software.append((f"{'▲ ' if warned else ''}clock {offset:+z.2f} s", WARN if warned else ""))
+    clock = f"clock {offset:+z.2f} s from this machine's"
+    software.append((f"{'▲ ' if warned else ''}{clock}", WARN if warned else ""))
     return text.append_text(flowed(software, width))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, inf
+from types import MappingProxyType
 
 from backends.campaign.record.run_window import RunWindow
 from backends.campaign.record.status_view import ChartSeries
@@ -52,16 +53,18 @@ def throughput_plot(
     window: RunWindow,
     until_s: float = 0.0,
     empty: str = "",
+    latest: Mapping[str, str] = MappingProxyType({}),
 ) -> Plot:
     """samples/s of the runs; the selected one first, and at most five. ``window``: of that one.
     ``empty``: what stands there while there is no reading. ``until_s``: the chart goes on to there,
-    at least; seconds since the run began."""
+    at least; seconds since the run began. ``latest``: what the list says
+    of runs at work, by their ids; the points of a long series are not all of its readings."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
     shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
     if not any(points for _, points in shown):
         return Plot(empty=empty)
     end = max(10.0, until_s, max(max(points)[0] for _, points in shown if points) * 1.02)
-    notes = [_figure_text(s, points) for s, points in shown]
+    notes = [latest.get(s.run_id) or _figure_text(s, points) for s, points in shown]
     shown = [(s, _thinned(s, points, end, width)) for s, points in shown]
     top = max(y for _, points in shown for _, y in points)
     colours = {s.run_id: series_colour(i) for i, s in enumerate(sorted(series, key=_run_id))}
@@ -73,6 +76,7 @@ def throughput_plot(
             tag=str(index + 1),
             lead=min(s.warmup, len(points)),
             note=notes[index],
+            key=s.run_id,
         )
         for index, (s, points) in enumerate(shown)
     )
@@ -102,7 +106,7 @@ def _figure_text(series: ChartSeries, points: Sequence[Point]) -> str:
     return f"{last} at last" if last and series.end < inf else last
 
 
-def window_plot(series: ChartSeries, *, width: int, window: RunWindow) -> Plot:
+def window_plot(series: ChartSeries, *, width: int, window: RunWindow, latest: str = "") -> Plot:
     """samples/s of one run over its window alone, on an axis that its readings fill, or a fiftieth
     of them where they are closer together: no scatter is made larger than that."""
     start = -inf if window.start_s is None else window.start_s
@@ -117,7 +121,8 @@ def window_plot(series: ChartSeries, *, width: int, window: RunWindow) -> Plot:
     apart = max(0.0, LEAST_SPAN * abs(high) - (high - low)) / 2
     limits = (begin, until + 0.02 * (until - begin))
     drawn = tuple(decimated(points, limits, width))
-    line = Line(series.label, drawn, series_colour(0), tag="1", note=_figure_text(series, points))
+    note = latest or _figure_text(series, points)
+    line = Line(series.label, drawn, series_colour(0), "1", note=note, key=series.run_id)
     marks = [one for one in _marks(window) if begin <= one.points[0][0] <= until]
     return Plot(
         (*marks, line),
@@ -159,13 +164,12 @@ def _disturbed(window: RunWindow) -> Iterator[str]:
 
 
 def jitter_text(window: RunWindow, *, at_work: bool) -> str:
-    """ "in the window so far: step time p95 1.02 × median, its CV 0.9%"; "" where nothing is
-    known."""
+    """ "in the window so far: step times p95 1.02 × median, CV 0.9%"; "" where nothing is known."""
     if window.jitter is None:
         return "which readings count is told at its end" if at_work and not window.known else ""
     where = "in the window so far" if at_work else "in the window"
     of = window.jitter
-    return f"{where}: step time p95 {number(of.p95)} × median, its CV {percent(of.cv)}"
+    return f"{where}: step times p95 {number(of.p95)} × median, CV {percent(of.cv)}"
 
 
 def _thinned(series: ChartSeries, points: list[Point], end: float, width: int) -> list[Point]:

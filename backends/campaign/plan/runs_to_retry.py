@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
@@ -28,13 +28,21 @@ def runs_to_retry(state: CampaignState, run_ids: Collection[str] | None) -> tupl
         failed = tuple(run.run_id for run in latest.values() if run.state is RunState.FAILED)
         if not failed:
             raise SelectionError(
-                "no run has failed", where=state.campaign, remedy="--run names a cancelled one"
+                "no run has failed",
+                where=state.campaign,
+                remedy=_cancelled(latest.values()),
             )
         return failed
     for run_id in run_ids:
         run = state.run(run_id)
         _check(run, latest[run.slot], state.campaign)
     return tuple(run_ids)
+
+
+def _cancelled(runs: Iterable[RunRecord]) -> str:
+    """How those are tried again that nobody means who names none."""
+    ids = [run.run_id for run in runs if run.state is RunState.CANCELLED]
+    return f"a cancelled one is named: --run {ids[0]}" if ids else ""
 
 
 def _check(run: RunRecord, latest: RunRecord, campaign: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from backends.campaign.record.run_results import run_results
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
 from backends.results.summary import summarise
+from profiles.errors import SelectionError
 from profiles.logs.failures import OUT_OF_GPU_MEMORY
 from tests.unit.campaign.test_further_repeats import planned, ran
 
@@ -76,3 +78,11 @@ def test_the_results_say_why_there_are_no_further_repeats_and_retry_runs_them() 
     state = fold([ran(again, 40.0, None)[0], _named(again, REASONS["gpu"])], state)
     assert state.runs[again].state is RunState.FAILED
     assert not repeats_in_vain(state, state.runs[again], (), 50.0), "one alone tells nothing"
+
+
+def test_who_retries_where_none_has_failed_is_told_how_a_cancelled_run_is_named() -> None:
+    cancelled = ids(7)[2]
+    state = fold([ev.RunCancelled(t=9.0, run_id=cancelled)], campaign([]))
+    with pytest.raises(SelectionError) as refused:
+        runs_to_retry(state, None)
+    assert refused.value.remedy.endswith(f"--run {cancelled}")
