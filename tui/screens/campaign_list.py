@@ -84,6 +84,7 @@ class CampaignList(Dialog[str]):
         self._order = BY_AGE
         self._past = PastReading(session)
         self._panel = TablePanel(KeyedTable(COLUMNS), title, bare=True)
+        self._about = Static(classes="chosen", markup=False)  # of the campaign under the cursor
         self._results: Results = NO_RESULTS
         self._listed = Sight(self, self.paint)  # since when these campaigns are shown
 
@@ -92,7 +93,7 @@ class CampaignList(Dialog[str]):
             box.add_class("-lists")
             yield Static(Text(self._words), classes="message", markup=False)
             yield self._panel
-            yield Static(classes="chosen", markup=False)
+            yield self._about
             yield self._more_keys
 
     @property
@@ -192,7 +193,7 @@ class CampaignList(Dialog[str]):
         words = Text() if chosen is None else summary_words(chosen, self._now, self._results)
         if chosen is not None and (tags := tag_words(chosen)):
             words = Text.assemble((tags, ACCENT), " ", words)
-        self.query_one(".chosen", Static).update(words)
+        self._about.update(words)
 
     def _chosen(self) -> CampaignSummary | None:
         key = current_key(self)
