@@ -17,6 +17,9 @@ from profiles.gpu_models import gpu_model
 
 UNKNOWN = "unknown"
 _PLATFORM = ""  # its key
+PLATFORM_FIELDS = ("GPU model", "CPU", "system", "platform")
+VERSIONS = ("driver", "CUDA")
+"""Of the platform's fields those that have their names in its text; the others have none."""
 _AND = " + "
 _BRAND = re.compile(r"\b(NVIDIA|Tesla) ")
 _SEVERAL_HOSTS = re.compile(r", .* \+ ")
@@ -138,7 +141,7 @@ def _fields(parts: Mapping[str, str], devices: str, *, whole: bool) -> dict[str,
     name, *rest = platform.split(", ")
     model = gpu_model(name)
     found = {devices: _BRAND.sub("", model.name if model else name)}
-    for key in ("driver", "CUDA"):
+    for key in VERSIONS:
         if rest and rest[0].startswith(f"{key} "):
             found[key] = rest.pop(0).removeprefix(f"{key} ")
     return found | ({"system": ", ".join(rest)} if rest else {}) | others
