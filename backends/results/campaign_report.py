@@ -71,6 +71,7 @@ class ReportContext:
     notes: further sentences for the top of the report.
     tags, said: what people say of the campaign.
     precheck: of the hosts before it, as a section in markdown.
+    scopes: by profile what a speed in a log is of: ``global``, ``per_device`` or ``per_node``.
     other_logs: by run id the further hosts whose raw logs lie beside rank 0's, and their files.
     """
 
@@ -83,6 +84,7 @@ class ReportContext:
     tags: tuple[str, ...] = ()
     said: str = ""
     precheck: str = ""
+    scopes: Mapping[str, str] = field(default_factory=dict)
     other_logs: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
 
@@ -175,6 +177,9 @@ def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> 
             _rule(*rule, ", ".join(cases) if len(rules) > 1 else "", w)
             for rule, cases in rules.items()
         ]
+        scope = context.scopes.get(group.profile, "") if rules else ""
+        if scope in w.scopes and all(statistic != "summary" for _, statistic in rules):
+            said.append(w.scopes[scope])
         lines.append(f"- {md_text(group_title(group, groups))}. {' '.join(said)}".rstrip())
     blocks = ["\n".join(lines)] if lines else []
     for executed in context.commands:
