@@ -138,7 +138,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
 
 def _scopes(path: Path) -> dict[str, str]:
     """By profile what a speed in its logs is of, where that is the same for all of its cases."""
-    found = {}
+    found: dict[str, str] = {}
     for profile in frozen_profiles(path):
         kinds = {(rule.kind, rule.scope) for _, rule in profile.measure.rules}
         if len(kinds) == 1 and (kind := kinds.pop())[0] == "throughput":
