@@ -17,6 +17,12 @@ from profiles.gpu_models import gpu_model
 
 UNKNOWN = "unknown"
 _PLATFORM = ""  # its key
+PLATFORM_FIELDS = ("GPU model", "CPU", "system", "platform")
+VERSIONS = ("driver", "CUDA")
+"""Of the platform's fields those that have their names in its text; the others have none."""
+_AND = " + "
+_BRAND = re.compile(r"\b(NVIDIA|Tesla) ")
+_SEVERAL_HOSTS = re.compile(r", .* \+ ")
 _BETWEEN = re.compile(r"; (?=[A-Za-z_][\w -]*: )", re.ASCII)
 
 
@@ -27,8 +33,10 @@ def fingerprint_text(platform: str, parts: Mapping[str, str]) -> str:
 
 
 def devices_of(text: str) -> str:
-    """The GPU model that a fingerprint begins with, or the CPU; ``A + B`` of several."""
-    return _parts(text)[_PLATFORM].partition(", ")[0]
+    """The GPU model that a fingerprint begins with, or the CPU; ``A + B`` of several, on one host
+    or on several."""
+    platforms = _parts(text)[_PLATFORM].split(_AND)
+    return _AND.join(dict.fromkeys(platform.partition(", ")[0] for platform in platforms))
 
 
 def driver_of(text: str) -> str:
@@ -65,7 +73,7 @@ def joined(texts: Iterable[str]) -> str:
     """
     all_parts = [_parts(text) for text in sorted(set(texts))]
     shared = [key for key in all_parts[0] if all(key in p for p in all_parts)] if all_parts else []
-    values = {key: " + ".join(dict.fromkeys(p[key] for p in all_parts)) for key in shared}
+    values = {key: _AND.join(dict.fromkeys(p[key] for p in all_parts)) for key in shared}
     return fingerprint_text(values.pop(_PLATFORM, ""), values)
 
 
@@ -102,6 +110,41 @@ def apart(texts: Sequence[str]) -> tuple[str, ...]:
         ", ".join(f"{p.key}: {p.values[place]}" if p.key else p.values[place] for p in parts)
         for place in range(len(texts))
     )
+
+
+def fields_apart(*sides: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """By name what is known to differ between any of the texts, with the values of each side:
+    ``GPU model`` (or ``CPU``), ``driver``, ``CUDA`` and ``system`` are the platform's, which is
+    one field where hosts of several are in one text."""
+    each = [[*side] for side in sides]
+    every = [text for side in each for text in side]
+    gpus = any(has_gpus(text) or tells_devices_alone(text) for text in every)
+    whole = any(_SEVERAL_HOSTS.search(_parts(text)[_PLATFORM]) for text in every)
+    devices = "GPU model" if gpus else "CPU"
+    fields = {text: _fields(_parts(text), devices, whole=whole) for text in every}
+    found = {}
+    for key in dict.fromkeys(key for text in every for key in fields[text]):
+        values = [
+            dict.fromkeys(fields[text][key] for text in side if key in fields[text])
+            for side in each
+        ]
+        if all(values) and len({value for own in values for value in own}) > 1:
+            found[key] = tuple(_AND.join(own) for own in values)
+    return found
+
+
+def _fields(parts: Mapping[str, str], devices: str, *, whole: bool) -> dict[str, str]:
+    others = {key: value for key, value in parts.items() if key != _PLATFORM}
+    platform = parts[_PLATFORM]
+    if not platform or (whole and not tells_devices_alone(platform)):
+        return ({"platform": platform} if platform else {}) | others
+    name, *rest = platform.split(", ")
+    model = gpu_model(name)
+    found = {devices: _BRAND.sub("", model.name if model else name)}
+    for key in VERSIONS:
+        if rest and rest[0].startswith(f"{key} "):
+            found[key] = rest.pop(0).removeprefix(f"{key} ")
+    return found | ({"system": ", ".join(rest)} if rest else {}) | others
 
 
 def not_known(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -60,10 +60,14 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class InSpiteOf:
     """What a campaign is started in spite of, for its results to say: stops that its operator
-    overrode, and warnings of what may change its figures, with the runs of which each is."""
+    overrode, and warnings of what may change its figures, with the runs of which each is.
+
+    ``stop_bearings``: of which runs each of the stops is; of any where there is none.
+    """
 
     stops: tuple[str, ...] = ()
     warnings: tuple[tuple[str, Bearing], ...] = ()
+    stop_bearings: tuple[Bearing, ...] = ()
 
 
 class StoppedError(SelectionError):
@@ -94,7 +98,9 @@ def in_spite_of(findings: Sequence[Finding], *, force: bool) -> InSpiteOf:
     stops = _stops(findings)
     warnings = [f for f in findings if f.level == Level.WARN and not f.harmless]
     return InSpiteOf(
-        tuple(map(_line, stops)), tuple((_line(found), _bearing(found)) for found in warnings)
+        tuple(map(_line, stops)),
+        tuple((_line(found), _bearing(found)) for found in warnings),
+        tuple(map(_bearing, stops)),
     )
 
 

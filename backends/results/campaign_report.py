@@ -71,6 +71,8 @@ class ReportContext:
     notes: further sentences for the top of the report.
     tags, said: what people say of the campaign.
     precheck: of the hosts before it, as a section in markdown.
+    scopes: by profile what a speed in a log is of: ``global``, ``per_device`` or ``per_node``.
+    other_logs: by run id the further hosts whose raw logs lie beside rank 0's, and their files.
     """
 
     campaign: str
@@ -82,6 +84,8 @@ class ReportContext:
     tags: tuple[str, ...] = ()
     said: str = ""
     precheck: str = ""
+    scopes: Mapping[str, str] = field(default_factory=dict)
+    other_logs: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
 
 def render_report(
@@ -102,7 +106,7 @@ def render_report(
     blocks += projection_section(groups, lang)
     blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
     blocks += [f"## {w.failed_runs}", _failed(groups, w)]
-    logs = _logs(groups, w)
+    logs = _logs(context, groups, w)
     if logs:
         blocks += [f"## {w.logs}", logs]
     if context.version:
@@ -173,6 +177,9 @@ def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> 
             _rule(*rule, ", ".join(cases) if len(rules) > 1 else "", w)
             for rule, cases in rules.items()
         ]
+        scope = context.scopes.get(group.profile, "") if rules else ""
+        if scope in w.scopes and all(statistic != "summary" for _, statistic in rules):
+            said.append(w.scopes[scope])
         lines.append(f"- {md_text(group_title(group, groups))}. {' '.join(said)}".rstrip())
     blocks = ["\n".join(lines)] if lines else []
     for executed in context.commands:
@@ -437,19 +444,26 @@ def _diagnosed(run: RunResult, w: Words) -> list[str]:
     ]
 
 
-def _logs(groups: Sequence[Group], w: Words) -> str:
+def _logs(context: ReportContext, groups: Sequence[Group], w: Words) -> str:
     lines = []
     for group in groups:
         for case in group.cases:
-            links = [
-                md_link(_attempt_name(run, case, w), run.log)
-                for run in _with_earlier_attempts(case)
-                if run.log
-            ]
-            links += [md_link(w.profiled, run.log) for run in case.profiled_runs if run.log]
+            named = [(_attempt_name(run, case, w), run) for run in _with_earlier_attempts(case)]
+            named += [(w.profiled, run) for run in case.profiled_runs]
+            links = [_log_links(name, run, context) for name, run in named if run.log]
             if links:
                 lines.append(f"- {_case_name(case, groups)}: {', '.join(links)}")
     return "\n".join(lines)
+
+
+def _log_links(name: str, run: RunResult, context: ReportContext) -> str:
+    """``1 (v100b)``: rank 0's log, and in brackets those of the run's other hosts."""
+    log = run.log or ""
+    others = [
+        md_link(host, log[: log.rfind("/") + 1] + file)
+        for host, file in context.other_logs.get(run.run_id, ())
+    ]
+    return md_link(name, log) + (f" ({', '.join(others)})" if others else "")
 
 
 def _with_earlier_attempts(case: CaseResult) -> Iterator[RunResult]:

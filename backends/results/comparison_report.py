@@ -25,6 +25,7 @@ from backends.results.provenance import provenance
 from backends.results.ratios import Method
 from backends.results.recipes import not_recorded, recipe_words
 from backends.results.render import Column, Table, render_markdown
+from backends.results.short_flags import fell_by
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
 from backends.results.verdict_doubts import unjudged
@@ -319,7 +320,12 @@ def comparison_table(comparison: Comparison) -> Table:
             interval_cell(case),
             _grades(case),
             case.words,
-            reason(case, comparison.threshold),
+            "; ".join(
+                filter(
+                    None,
+                    (reason(case, comparison.threshold), fell_by(case.baseline, case.candidate)),
+                )
+            ),
         )
         for case in comparison.cases
     ]

@@ -22,6 +22,7 @@ from backends.results.telemetry_figures import (
     throttled,
     unwatched,
 )
+from backends.results.verdict_doubts import Doubt, environment_doubt
 
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
@@ -196,7 +197,10 @@ def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]
         yield _usual(Concern.UNKNOWN_ENVIRONMENT)
     if several(case.fingerprints):
         yield _usual(Concern.MIXED_ENVIRONMENT)
-    elif base.fingerprints and several(case.fingerprints | base.fingerprints):
+    doubt = environment_doubt(case.fingerprints, base.fingerprints)
+    if doubt is Doubt.DEVICES and case.speedup is not None:
+        yield Finding(Concern.OTHER_ENVIRONMENT, Grade.D)
+    elif doubt and not several(case.fingerprints):
         yield _usual(Concern.OTHER_ENVIRONMENT)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from backends.hosts.fingerprint import fields_apart
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
@@ -369,9 +370,11 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
             f"{whose_zh}没有环境记录（驱动、CUDA、镜像等）",
         )
     if concern is Concern.MIXED_ENVIRONMENT:
+        found = fields_apart(*([text] for text in sorted(case.fingerprints)))
+        differs = "; ".join(f"{key}: {', '.join(dict.fromkeys(own))}" for key, own in found.items())
         return (
-            "its repeats come from different environments (driver, GPU model, image …)",
-            "各次重复来自不同的环境（驱动、GPU型号、镜像等）",
+            f"its repeats come from different environments ({differs})",
+            f"各次重复来自不同的环境（{differs}）",
         )
     return _scaling_line(concern, case, group)
 
@@ -410,8 +413,12 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
             f"no speedup: the base {group.base} has no successful run",
             f"无加速比：基准 {group.base} 没有成功的运行",
         )
+    found = fields_apart(group.base_case.fingerprints, case.fingerprints)
+    differs = "; ".join(f"{k}: {base} for the base, {own} here" for k, (base, own) in found.items())
+    its_zh = "；".join(f"{k}：基准为 {base}，此处为 {own}" for k, (base, own) in found.items())
     return (
-        f"measured in another environment than the base {group.base}: "
+        f"measured in another environment than the base {group.base} ({differs}): "
         f"the speedup shows more than the number of {devices_text([group])}",
-        f"环境与基准 {group.base} 不同：加速比不只反映{devices_text([group], 'zh')}数量",
+        f"环境与基准 {group.base} 不同（{its_zh}）："
+        f"加速比不只反映{devices_text([group], 'zh')}数量",
     )

@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.hosts.fingerprint import apart, joined, several
+from backends.hosts.fingerprint import PLATFORM_FIELDS, VERSIONS, fields_apart, joined, several
 from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
 from backends.results.change_points import Change, change_points, last_against_level
@@ -350,8 +350,18 @@ def _doubts(
 def _environments_apart(before: str, now: str) -> tuple[str, str] | None:
     if not (before and now and several((before, now))):
         return None
-    ours, theirs = apart((before, now))
-    return ours, theirs
+    found = fields_apart([before], [now])
+    ours, theirs = (
+        ", ".join(_part(key, own[side]) for key, own in found.items()) for side in (0, 1)
+    )
+    return (ours, theirs) if found else None
+
+
+def _part(key: str, value: str) -> str:
+    """As a fingerprint has it: what begins one has no name."""
+    if key in PLATFORM_FIELDS:
+        return value
+    return f"{key} {value}" if key in VERSIONS else f"{key}: {value}"
 
 
 def _tests(case: CaseHistory) -> Iterator[float]:

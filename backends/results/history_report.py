@@ -16,6 +16,7 @@ from backends.results.numbers import NOTHING, fixed, percent, signed_percent
 from backends.results.ratios import RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
+from backends.results.short_flags import fell_by
 from backends.results.sparkline import sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
@@ -163,7 +164,9 @@ def rests_on(case: CaseHistory) -> str:
         few = len(case.measured) < FEW
         seen = "would stand out of its repeats" if few else "would be seen"
         said.append(f"a drop of {percent(case.would_see)} {seen}")
-    return "; ".join(said)
+    if len(case.measured) > 1:
+        said.append(fell_by(*(point.case for point in case.measured[-2:])))
+    return "; ".join(filter(None, said))
 
 
 def _others(point: Point) -> Iterator[str]:

@@ -9,12 +9,16 @@ from backends.hosts.fingerprint import devices_of, driver_of
 from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, joined_sets, told_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
+from backends.results.findings import Concern, Grade
 from backends.results.grade_words import grade_counts
 from backends.results.numbers import scatter
 from backends.results.run_result import RunResult
+from backends.results.short_flags import SHORT, set_by
 from backends.results.translations import Lang, pick
 from profiles.counted import counted
 
+MOST_REASONS = 3
+"""Of a grade; of more their number is told."""
 MOST = 60
 """Characters of the names of hosts: of more their number is told."""
 
@@ -28,8 +32,9 @@ def provenance(
     machines: Recorded = NOT_RECORDED,
 ) -> str:
     """``dlperf-tui 1.2 · 2026-11-21-resnet50 · 2026-11-21 · node[1-4], NVIDIA H200, driver 580.1 ·
-    n 6 to 8, CV up to 0.41% · grades 3 × A, 1 × C``: the program that wrote it, campaign, days
-    (UTC), hosts, successful repeats and how far those of a case scatter, grades.
+    n 6 to 8, CV up to 0.41% · grades 3 × A, 1 × C (forced)``: the program that wrote it, campaign,
+    days (UTC), hosts, successful repeats and how far those of a case scatter, grades, and what a C
+    or a D is for.
 
     Of what is not known nothing is said. ``version``: of this program. ``name``: the campaign's
     where it is shown, instead of that in its journal. ``machines``: tell apart those that have one
@@ -53,10 +58,24 @@ def provenance(
 
 
 def how_sure(cases: Collection[CaseResult], lang: Lang = "en") -> list[str]:
-    """``n 6 to 8, CV up to 0.41%`` and ``grades 3 × A, 1 × C``, as far as there are any."""
-    counts = grade_counts(cases)
+    """``n 6 to 8, CV up to 0.41%`` and ``grades 3 × A, 1 × C (forced)``, as far as there
+    are any."""
+    counts = ", ".join(
+        grade_counts(own) + _reasons(own, grade)
+        for grade in Grade
+        if (own := [case for case in cases if case.grade is grade])
+    )
     graded = pick(lang, f"grades {counts}", f"评级 {counts}") if counts else ""
     return [*filter(None, [", ".join(_repeats(cases, lang)), graded])]
+
+
+def _reasons(cases: Iterable[CaseResult], grade: Grade) -> str:
+    """`` (forced, superlinear)``: what leaves no better grade, the gravest first; nothing of
+    what is good for a table."""
+    reasons = [word for word in set_by(cases, grade) if word != SHORT[Concern.SIMULATED]]
+    more = len(reasons) - MOST_REASONS
+    named = [*reasons[:MOST_REASONS], *([f"+{more}"] if more > 0 else [])]
+    return f" ({', '.join(named)})" if named and grade > Grade.B else ""
 
 
 def _repeats(cases: Iterable[CaseResult], lang: Lang) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Which repeats of a case ran on which hosts, where these were not the same ones; and which ran
+"""Which cases and repeats ran on which hosts, where these were not the same for all; and which ran
 beside others on one machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.findings import LEAST
 from backends.results.flag_lines import case_parts
 from backends.results.run_result import RunResult
@@ -15,27 +15,36 @@ from backends.results.translations import Lang, pick
 
 
 def repeat_hosts_text(runs: Iterable[RunResult]) -> str:
-    """``node[1-2] #1, #3; node[3-4] #2``: of the latest attempts; empty where all were on the same
-    hosts, or nobody knows."""
-    places: dict[frozenset[str], list[int]] = {}
+    """``node[1-2] ×4`` where all were on the same hosts, ``node[1-2] #1, #3; node[3-4] #2`` where
+    not: of the latest attempts, rank 0's host first. Empty where nobody knows."""
+    places: dict[tuple[str, ...], list[int]] = {}
     for run in runs:
         if run.hosts:
-            places.setdefault(frozenset(run.hosts), []).append(run.repeat)
-    if len(places) < 2:
-        return ""
-    told = [(sorted(repeats), fold_nodeset(sorted(hosts))) for hosts, repeats in places.items()]
+            places.setdefault(_ranked(run), []).append(run.repeat)
+    if len(places) == 1:
+        ((hosts, repeats),) = places.items()
+        return ranked_nodeset(hosts) + f" ×{len(repeats)}" * (len(repeats) > 1)
+    told = [(sorted(repeats), ranked_nodeset(hosts)) for hosts, repeats in places.items()]
     return "; ".join(f"{hosts} {_listed(repeats)}" for repeats, hosts in sorted(told))
 
 
 def repeat_hosts_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
-    """Of which cases, and what; once where it is the same of several."""
+    """Of which cases, and what, once where it is the same of several; nothing where every run was
+    on the same hosts."""
+    cases = [case for group in groups for case in group.cases]
+    if len({_ranked(run) for case in cases for run in case.runs if run.hosts}) < 2:
+        return
     told = [
         (LEAST, text, case_parts(case, groups))
-        for group in groups
-        for case in group.cases
+        for case in cases
         if (text := repeat_hosts_text(case.runs))
     ]
     yield from told_once(told, lang)
+
+
+def _ranked(run: RunResult) -> tuple[str, ...]:
+    """Its hosts, each once: the first is rank 0's."""
+    return tuple(dict.fromkeys(run.hosts))
 
 
 def beside_text(runs: Iterable[RunResult]) -> str:
@@ -44,7 +53,7 @@ def beside_text(runs: Iterable[RunResult]) -> str:
     places: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         if run.beside:
-            names = fold_nodeset(sorted(set(run.hosts))), fold_nodeset(run.beside)
+            names = ranked_nodeset(_ranked(run)), fold_nodeset(run.beside)
             places.setdefault(names, []).append(run.repeat)
     return "; ".join(
         f"{_listed(repeats)} on {own}, beside runs on {others}"
@@ -76,4 +85,4 @@ def _listed(repeats: Iterable[int]) -> str:
 
 
 def repeat_hosts_heading(lang: Lang) -> str:
-    return pick(lang, "Repeats that ran on different hosts", "在不同主机上运行的重复")
+    return pick(lang, "Which cases ran on which hosts", "各用例所用的主机")

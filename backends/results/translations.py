@@ -130,6 +130,19 @@ class Words:
     window = Both(
         "Window: {window}. Statistic: {statistic}.", "统计窗口：{window}；统计量：{statistic}。"
     )
+    scopes = Both(
+        {
+            "global": "In rank 0's log: of all devices.",
+            "per_device": "In rank 0's log: per device, × the devices of the case.",
+            "per_node": "In each node's log: per node, summed up; where one tells nothing, "
+            "rank 0's × the nodes.",
+        },
+        {
+            "global": "rank 0 的日志中为全部设备之和。",
+            "per_device": "rank 0 的日志中为单个设备的值，乘以用例的设备数。",
+            "per_node": "各节点日志中为单个节点的值，求和；若有缺失，则为 rank 0 的值 × 节点数。",
+        },
+    )
     summed_up = Both("The figure that the log sums up.", "取日志自身的汇总值。")
     of_cases = Both("{cases}: {rule}", "{cases}：{rule}")
     window_note = Both(

@@ -9,6 +9,7 @@ from itertools import product
 from backends.hosts.fingerprint import devices_of, is_unknown, several
 from backends.results.case_result import CaseResult
 from backends.results.findings import Grade
+from profiles.gpu_models import gpu_model
 
 FASTER, SLOWER = "faster", "slower"
 
@@ -42,10 +43,16 @@ def environment_doubt(ours: frozenset[str], theirs: frozenset[str]) -> Doubt | N
     if ours == theirs:
         return None
     pairs = [pair for pair in product(ours, theirs) if several(pair)]
-    devices = (tuple(map(devices_of, pair)) for pair in pairs)
+    devices = (tuple(_called(devices_of(text)) for text in pair) for pair in pairs)
     if any(one != other and not (is_unknown(one) or is_unknown(other)) for one, other in devices):
         return Doubt.DEVICES
     return Doubt.ENVIRONMENT if pairs else None
+
+
+def _called(devices: str) -> str:
+    """One name for a GPU model that an older driver calls otherwise."""
+    model = gpu_model(devices)
+    return model.name if model else devices
 
 
 def in_order(doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:

@@ -14,11 +14,11 @@ from textual.app import App, ComposeResult
 from backends.results.findings import Grade
 from backends.results.grade_words import found_lines
 from backends.results.run_result import RunResult
+from backends.results.short_flags import SHORT
 from backends.results.summary import Group, summarise
 from tests.console.conftest import screen_text
 from tui.screens.result_text import (
     LEAST_FLAGS,
-    SHORT,
     case_text,
     flags,
     labels_of,

@@ -120,6 +120,8 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         marks = {mark for figure in figures if figure is not None for mark in figure.marks}
         for mark in sorted(marks):
             say(f"{mark} {MARKS[mark]}")
+        if any(figures):
+            say("speedup, grade and device: of the fastest case")
         say(f"{_many(campaigns)}, {bytes_text(sum(sizes))} in {workspace.campaigns_dir}")
     else:
         tagged = "" if arguments.tag is None else f" with the tag {arguments.tag}"

@@ -9,7 +9,7 @@ from backends.campaign.record.run_estimates import case_key, durations
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.hosts.fingerprint import has_gpus
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.keeper.request import Verb
 from profiles.counted import counted
 from tui.backend_protocols import Controller
@@ -220,7 +220,7 @@ def past_asking(asked: RunView | None, now: CampaignSnapshot) -> str:
 
 def _ending(viewed: CampaignSnapshot, run: RunView) -> str:
     """What ending a run means, for it and for its job, if it is in one."""
-    where = f" on {fold_nodeset(run.hosts)}" if run.hosts else ""
+    where = f" on {ranked_nodeset(run.hosts)}" if run.hosts else ""
     what = "Its processes are ended on every host; its log stays."
     job = viewed.state.run(run.run_id).job_id
     if viewed.state.held is not None:

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.campaign.record.run_state import RunState
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import SUCCEEDED, RunResult
@@ -81,7 +81,7 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
             _state(run),
             cell(number(run.measured), right=True),
             cell("–" if off is None else signed_percent(off, 2), right=True),
-            cell(fold_nodeset(run.hosts) if run.hosts else "–"),
+            cell(ranked_nodeset(run.hosts) if run.hosts else "–"),
             cell(_devices(run)),
             cell(_began(run)),
             cell(_note(run, case, strange), WARN if run in strange else MUTED),
@@ -162,7 +162,7 @@ def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
         text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
         text.append(f"{'–' if off is None else signed_percent(off, 2):>8}  ", MUTED)
         text.append(odd, WARN if run in strange else BAD if run.ended else MUTED)
-        text.append(f"{'  ' * bool(odd)}{plain(fold_nodeset(run.hosts)) if run.hosts else ''}\n")
+        text.append(f"{'  ' * bool(odd)}{plain(ranked_nodeset(run.hosts)) if run.hosts else ''}\n")
     return text.append("\n").append_text(_all_cases(group, width))
 
 

@@ -26,6 +26,7 @@ from backends.results.numbers import NOTHING, fixed, percent, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
+from backends.results.short_flags import SHORT
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, on_cpus
@@ -56,43 +57,6 @@ _COLUMNS = (
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None, parts=True, least=LEAST_FLAGS),
 )
-
-SHORT = {
-    Concern.SIMULATED: "simulated",
-    Concern.FORCED: "forced",
-    Concern.FAILED_RUNS: "failed runs",
-    Concern.FEW_REPEATS: "few repeats",
-    Concern.WIDE_INTERVAL: "wide interval",
-    Concern.WEAK_BASE: "weak base",
-    Concern.UNKNOWN_ENVIRONMENT: "unknown environment",
-    Concern.UNOBSERVED: "not watched",
-    Concern.STEADINESS_UNKNOWN: "steadiness unknown",
-    Concern.CV_AMBER: "CV above 2%",
-    Concern.CV_RED: "CV above 5%",
-    Concern.OUTLIERS: "outlier",
-    Concern.FIRST_RUN_SLOW: "first run slow",
-    Concern.DRIFT: "drift",
-    Concern.DEPENDENT_REPEATS: "dependent repeats",
-    Concern.UNSTEADY: "unsteady",
-    Concern.PREFLIGHT: "preflight warned",
-    Concern.THROTTLED: "throttled",
-    Concern.POWER_CAPPED: "power cap",
-    Concern.DISTURBED: "disturbed",
-    Concern.PACKED: "packed",
-    Concern.NEGATIVE_SCALING: "slower than fewer devices",
-    Concern.SUPERLINEAR: "superlinear",
-    Concern.NO_BASE: "no base",
-    Concern.MIXED_ENVIRONMENT: "several environments",
-    Concern.OTHER_ENVIRONMENT: "other environment",
-    Concern.OTHER_RULE: "other rule than base",
-    Concern.LOG_CHANGED: "log changed",
-    Concern.CLOCK: "clock was set",
-    Concern.FAR_ABOVE: "readings far above",
-    Concern.SAME_LOG: "same log twice",
-    Concern.OTHER_DIRECTORY: "several directories",
-    Concern.WARNINGS: "warnings",
-    Concern.RETRIED: "tried again",
-}
 
 MOST_IN_LITTLE_ROOM = (12, 28)
 """Columns that the names of cases have, whatever else there is: at least, and for long ones."""

@@ -20,7 +20,7 @@ from backends.campaign.record.status_view import (
     RunView,
     chart_series,
 )
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.kept_words import DESERTED, PAST
@@ -191,7 +191,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
                 run.doing == WARMING_UP,
             ),
             label,
-            _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
+            _kept_cell(ranked_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
             _duration(run.elapsed_s),
             _kept_cell(said, colour)
             if said

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from backends import version
+from backends.campaign.folder.parameter_defaults import frozen_profiles
+from backends.campaign.folder.paths import run_logs
 from backends.campaign.folder.tags_and_note import read_about
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
@@ -130,7 +132,32 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         version=state.version,
         notes=tuple(notes),
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),
+        other_logs=_other_logs(state, path),
+        scopes=_scopes(path),
     )
+
+
+def _scopes(path: Path) -> dict[str, str]:
+    """By profile what a speed in its logs is of, where that is the same for all of its cases."""
+    found: dict[str, str] = {}
+    for profile in frozen_profiles(path):
+        kinds = {(rule.kind, rule.scope) for _, rule in profile.measure.rules}
+        if len(kinds) == 1 and (kind := kinds.pop())[0] == "throughput":
+            found[profile.name] = kind[1]
+    return found
+
+
+def _other_logs(state: CampaignState, path: Path) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Of runs of several hosts, as far as they are on disk."""
+    return {
+        run.run_id: tuple(
+            (host, log.name)
+            for host, log in zip(run.hosts[1:], run_logs(path, run)[1:], strict=True)
+            if log.is_file()
+        )
+        for run in state.runs.values()
+        if run.log and len(run.hosts) > 1
+    }
 
 
 def _of_no_run(state: CampaignState) -> Iterator[str]:

@@ -87,6 +87,7 @@ async def open_campaign(
                 simulated=simulated,
                 forced=request.forced,
                 overridden=against.stops,
+                forced_on=against.stop_bearings,
                 left_out=plan.left_out,
                 warned=tuple(text for text, _ in against.warnings),
                 bearings=tuple(bearing for _, bearing in against.warnings),

@@ -60,6 +60,7 @@ class CampaignCreated(Event):
     imported: Truth = False
     forced: Truth = False  # preflight stops were overridden by the operator
     overridden: Texts = ()  # … namely these
+    forced_on: Bearings = ()  # … of which runs each of them is; of any where there is none
     left_out: Texts = ()  # hosts that the operator began without, and why: "node3: in use"
     warned: Texts = ()  # preflight warned of these, which may change the figures
     bearings: Bearings = ()  # … of which runs each of them is; of any where there is none

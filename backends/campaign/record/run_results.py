@@ -79,7 +79,7 @@ def run_result(
         ranks=run.ranks,
         imported=state.imported,
         simulated=state.simulated,
-        forced=state.forced,
+        forced=state.forced and _in_spite_of_a_stop(run, state),
         warned=tuple(
             text
             for text, bearing in state.warned
@@ -89,6 +89,14 @@ def run_result(
         campaign=state.campaign,
         paused_by=run.paused_by if run.paused else None,
         paused_at=run.paused_at if run.paused else None,
+    )
+
+
+def _in_spite_of_a_stop(run: RunRecord, state: CampaignState) -> bool:
+    """Whether any of what was overridden is about it, or not known to be about others alone."""
+    about = state.forced_on
+    return len(about) < max(1, len(state.overridden)) or any(
+        bearing.concerns(run.profile, run.hosts, run.devices) for bearing in about
     )
 
 

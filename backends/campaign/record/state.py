@@ -90,6 +90,7 @@ class CampaignState:
     imported: bool = False
     forced: bool = False
     overridden: tuple[str, ...] = ()
+    forced_on: tuple[Bearing, ...] = ()
     left_out: tuple[str, ...] = ()  # hosts that it began without, and why
     warned: tuple[tuple[str, Bearing], ...] = ()  # by preflight, and of which runs
     finished: bool = False
@@ -298,6 +299,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         imported=event.imported,
         forced=event.forced,
         overridden=event.overridden,
+        forced_on=event.forced_on,
         left_out=event.left_out,
         hosts=event.hosts,
         explain=event.explain,

@@ -231,7 +231,7 @@ def test_scaling_and_environments_lower_the_grade(runs_of):
     runs = (
         runs_of("1n1g", steady(), fingerprint="a")
         + runs_of("1n2g", steady(230), fingerprint="a")
-        + runs_of("1n4g", steady(390), fingerprint="b")
+        + runs_of("1n4g", steady(390), fingerprint="a, driver 2")
         + runs_of("1n8g", steady(380), fingerprint="a")
     )
     (group,) = summarise(runs)

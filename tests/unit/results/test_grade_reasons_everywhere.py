@@ -17,10 +17,11 @@ from backends.results.comparison import compare
 from backends.results.comparison_files import comparison_document, comparisons_csv
 from backends.results.findings import Concern, Finding, Grade, gravest_first
 from backends.results.grade_words import found_lines, grade_reasons
+from backends.results.short_flags import SHORT
 from backends.results.summary import Group, summarise
 from tests.unit.results.conftest import Dlperf
 from tests.unit.results.test_report_command import EXAMPLES
-from tui.screens.result_text import SHORT, case_text, flags
+from tui.screens.result_text import case_text, flags
 
 
 def cases_of(example: Path) -> list[tuple[CaseResult, Group]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends import version
@@ -21,11 +21,13 @@ from backends.hosts.machines import Machines
 from backends.results.case_result import CaseResult
 from backends.results.comparison import compare
 from backends.results.comparison_report import comparison_footer
+from backends.results.findings import Concern, Finding, Grade, gravest_first
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Format
 from backends.results.provenance import MOST, provenance
 from backends.results.publish import LAYOUTS, publish
 from backends.results.run_result import RunResult
+from backends.results.short_flags import SHORT
 from backends.results.summary import summarise
 
 H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, Ubuntu 24.04.3 LTS; ECC: on"
@@ -118,8 +120,52 @@ def test_it_is_one_short_line_of_what_is_known_and_of_nothing_else(
     assert set(re.findall(r"\d{4}-\d\d-\d\d", line)) == ends
     assert len(line) < 2 * MOST + 120
     assert not re.search(r"· ·|,,| $|None|unknown", line)
-    assert line.endswith(f"grades 1 × {group.cases[0].grade}")
+    assert f" · grades 1 × {group.cases[0].grade}" in line
     assert f" · n {len(runs)}" in line
+
+
+@given(
+    forced=st.lists(st.booleans(), min_size=3, max_size=3),
+    doubled=st.booleans(),
+    n=st.integers(1, 7),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_sets_a_c_or_a_d_stands_behind_it_and_nothing_else_does(
+    runs_of: RunsOf, forced: list[bool], doubled: bool, n: int
+) -> None:
+    values = [100 + i % 3 / 10 for i in range(n)]
+    runs = []
+    for gpus, own in zip((1, 2, 4), forced, strict=True):
+        speed = gpus * (1.5 if doubled and gpus == 4 else 1)
+        runs += runs_of(f"1n{gpus}g", [v * speed for v in values], **facts(forced=own))
+    (group,) = summarise(runs)
+    for layout in ("speedup", "pivot", "compare"):
+        line = publish("c", runs, layout=layout).splitlines()[-1]
+        told = dict(re.findall(r"\d × (\w)(?: \((.*?)\))?(?=,|$)", line.replace("\\", "")))
+        assert {*told} == {case.grade for case in group.cases}
+        for grade, reasons in told.items():
+            setting = {
+                found.concern
+                for case in group.cases
+                if case.grade == grade
+                for found in case.findings
+                if found.ceiling is Grade(grade) and grade > "B"
+            }
+            if len(setting) > 1:
+                setting.discard(Concern.WEAK_BASE)
+            assert {*filter(None, reasons.split(", "))} == {SHORT[c] for c in setting}
+
+
+def test_of_many_reasons_the_gravest_are_named(runs_of: RunsOf) -> None:
+    (group,) = summarise(runs_of("1n1g", [100], **facts()))
+    case = replace(group.cases[0], findings=gravest_first(map(_c, [*Concern][3:9])))
+    assert provenance([case], "1").endswith(
+        "grades 1 × C (log changed, readings far above, forced, +3)"
+    )
+
+
+def _c(concern: Concern) -> Finding:
+    return Finding(concern, Grade.C)
 
 
 def test_what_failed_adds_nothing_where_something_was_measured(runs_of: RunsOf) -> None:
@@ -146,7 +192,8 @@ def test_what_is_written_and_what_is_printed_end_alike(
     dlperf("report", EXAMPLES / "h200-x4", "-o", target)
     assert target.read_text(encoding="utf-8").splitlines()[-1] == printed
     assert re.search(
-        r"· 2026-11-21 · vm, NVIDIA H200, driver [\d.]+ · n 2, CV up to [\d.]+% · grades 6 × C$",
+        r"· 2026-11-21 · vm, NVIDIA H200, driver [\d.]+ · n 2, CV up to [\d.]+% · "
+        r"grades 6 × C \(few repeats[^()]*\)$",
         printed,
     )
 

@@ -1,4 +1,4 @@
-"""Which repeats ran on which hosts is said where that is not the same of all."""
+"""Which repeats ran on which hosts is said where that is not the same for all."""
 
 from __future__ import annotations
 
@@ -14,44 +14,71 @@ from backends.results.campaign_report import ReportContext, render_report
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 
-HEADING = "### Repeats that ran on different hosts"
-places = st.frozensets(st.sampled_from(["node1", "node2", "node3", "gpu-a"]), max_size=3)
+HEADING = "### Which cases ran on which hosts"
+places = st.lists(
+    st.sampled_from(["node1", "node2", "node3", "gpu-a"]), max_size=3, unique=True
+).map(tuple)
+
+
+def told(report: str) -> dict[str, str]:
+    """By case what the section says of it."""
+    section = report.split(HEADING)[1].split("\n#", maxsplit=1)[0].replace("\\", "")
+    found = {}
+    for line in filter(None, section.splitlines()):
+        names, said = re.fullmatch(r"- (.*?): (.*)", line).groups()  # type: ignore[union-attr]
+        found |= dict.fromkeys(re.findall(r"\dn\dg", names), said)
+    return found
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.lists(places, min_size=1, max_size=5), min_size=1, max_size=3))
-def test_every_repeat_has_its_hosts_where_these_differ(
-    runs_of: Callable[..., list[RunResult]], cases: list[list[frozenset[str]]]
+def test_every_repeat_has_its_hosts_by_rank_where_not_all_are_on_the_same(
+    runs_of: Callable[..., list[RunResult]], cases: list[list[tuple[str, ...]]]
 ):
     tags = ["1n1g", "1n2g", "1n4g"]
     runs = []
     for tag, hosts in zip(tags, cases, strict=False):
         own = runs_of(tag, [100.0] * len(hosts))
-        runs += [replace(r, hosts=tuple(sorted(h))) for r, h in zip(own, hosts, strict=True)]
+        runs += [replace(r, hosts=h) for r, h in zip(own, hosts, strict=True)]
     report = render_report(ReportContext("c"), runs, summarise(runs))
-    differing = [
-        tag for tag, own in zip(tags, cases, strict=False) if len({*own} - {frozenset()}) > 1
-    ]
-    assert (HEADING in report) == bool(differing)
-    if not differing:
+    differ = len({hosts for own in cases for hosts in own if hosts}) > 1
+    assert (HEADING in report) == differ
+    if not differ:
         return
-    section = report.split(HEADING)[1].split("\n#")[0].replace("\\", "")
     found = {}
-    for line in filter(None, section.splitlines()):
-        names, said = re.fullmatch(r"- (.*?): (.*)", line).groups()  # type: ignore[union-attr]
-        for tag in re.findall(r"1n\dg", names):
-            found[tag] = {
-                int(repeat[1:]): frozenset(expand_nodeset(hosts))
-                for part in said.split("; ")
-                for hosts, repeats in [part.split(" ", 1)]
-                for repeat in repeats.split(", ")
-            }
+    for tag, said in told(report).items():
+        placed = found.setdefault(tag, {})
+        known = [n for n, hosts in enumerate(cases[tags.index(tag)], 1) if hosts]
+        for part in said.split("; "):
+            hosts, *repeats = re.split(" (?=[#×])", part, maxsplit=1)
+            if repeats and repeats[0].startswith("#"):
+                numbers = [int(repeat[1:]) for repeat in repeats[0].split(", ")]
+            else:
+                assert len(known) == (int(repeats[0][1:]) if repeats else 1)
+                numbers = known
+            placed |= dict.fromkeys(numbers, expand_nodeset(hosts))
     expected = {
-        tag: {n: hosts for n, hosts in enumerate(own, 1) if hosts}
+        tag: placed
         for tag, own in zip(tags, cases, strict=False)
-        if tag in differing
+        if (placed := {n: hosts for n, hosts in enumerate(own, 1) if hosts})
     }
     assert found == expected
+
+
+def test_a_report_names_the_base_s_host_where_other_cases_ran_elsewhere(runs_of):
+    runs = [
+        *runs_of("1n1g", [100.0] * 4, hosts=("v100b",)),
+        *runs_of("1n4g", [400.0] * 4, hosts=("v100b",)),
+        *runs_of("1n8g", [800.0] * 2, hosts=("v100b",)),
+        *runs_of("2n8g", [1600.0], hosts=("v100b", "h200a")),
+    ]
+    runs[-2] = replace(runs[-2], hosts=("v100a",))
+    assert told(render_report(ReportContext("c"), runs, summarise(runs))) == {
+        "1n1g": "v100b ×4",
+        "1n4g": "v100b ×4",
+        "1n8g": "v100b #1; v100a #2",
+        "2n8g": "v100b,h200a",
+    }
 
 
 def test_repeats_beside_others_on_one_machine_are_told_in_a_line_of_their_case(runs_of):

@@ -216,6 +216,23 @@ def test_a_group_with_several_rules_says_which_cases_have_which(runs_of):
     )
 
 
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [
+        ("global", "Statistic: mean. In rank 0's log: of all devices."),
+        ("per_device", "Statistic: mean. In rank 0's log: per device, × the devices of the case."),
+        ("per_node", "Statistic: mean. In each node's log: per node, summed up;"),
+        ("", "Statistic: mean.\n"),
+    ],
+)
+def test_what_was_run_says_how_the_log_s_figure_becomes_the_table_s(runs_of, scope, said):
+    runs = runs_of("2n8g", [28899.0])
+    context = replace(CONTEXT, scopes={"cpu-smoke": scope})
+    assert said in render_report(context, runs, summarise(runs)).replace("\\", "")
+    (summed,) = (replace(run, statistic="summary") for run in runs)
+    assert "rank 0" not in render_report(context, [summed], summarise([summed]))
+
+
 def test_the_windows_say_what_their_seconds_and_cvs_are(runs_of):
     runs = [replace(run, used=29, window_s=8.06) for run in runs_of("1n1g", [100])]
     text = render_report(CONTEXT, runs, summarise(runs))

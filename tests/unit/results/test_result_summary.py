@@ -187,7 +187,7 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
         *runs_of("1n8g", [700, 690, 680, 670, 660, 650], fingerprint="a", warnings=("odd",)),
         *runs_of("2n8g", [2000], fingerprint="a"),
     ]
-    runs[-2] = replace(runs[-2], fingerprint="c")
+    runs[-2] = replace(runs[-2], fingerprint="a, driver 2")
     (group,) = summarise(runs)
     lacking = {Concern.FEW_REPEATS, Concern.UNOBSERVED, Concern.WIDE_INTERVAL, Concern.WEAK_BASE}
     flags = {c.case: set(c.concerns) - lacking for c in group.cases}

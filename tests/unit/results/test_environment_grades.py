@@ -1,0 +1,73 @@
+"""What a case and its base, or its repeats, have of different environments costs a grade, and is
+named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backends.results.findings import Concern, Grade
+from backends.results.grade_words import finding_lines, found_lines
+from backends.results.run_result import BANDWIDTH, RunResult
+from backends.results.verdict_doubts import Doubt, environment_doubt
+from tests.unit.results.test_grade import only, steady
+
+Runs = Callable[..., list[RunResult]]
+V100 = "Tesla V100-SXM2-16GB, driver 450.80, Debian 12; ECC: on; image: nccl 2.19"
+H200 = "NVIDIA H200, driver 580.1, Debian 12; ECC: on; image: nccl 2.19"
+NEWER = V100.replace("450.80", "470.10").replace("Tesla", "NVIDIA").replace("2.19", "2.21")
+BOTH = "NVIDIA H200, driver 580.1, Debian 12 + Tesla V100-SXM2-16GB, driver 450.80, Debian 12"
+
+
+def other_environment(runs_of: Runs, base: str, case: str) -> tuple[list[Grade], list[str]]:
+    """Ceilings of the finding on the case, and its words."""
+    runs = [
+        *runs_of("1n1g", steady(), fingerprint=base),
+        *runs_of("1n2g", steady(190), fingerprint=case),
+    ]
+    found = found_lines(*only(runs, "1n2g"))
+    told = [(f.ceiling, line) for f, line in found if f.concern is Concern.OTHER_ENVIRONMENT]
+    return [grade for grade, _ in told], [line for _, line in told]
+
+
+def test_a_speedup_over_other_devices_is_a_number_no_more_and_what_differs_is_named(runs_of: Runs):
+    grades, (line,) = other_environment(runs_of, V100, H200)
+    assert grades == [Grade.D]
+    assert "(GPU model: V100-SXM2-16GB for the base, H200 here; driver: 450." in line
+    assert "nccl" not in line
+    assert "Debian" not in line
+    grades, (line,) = other_environment(runs_of, V100, NEWER)
+    assert grades == [Grade.C], "a newer driver calls the same devices otherwise"
+    assert "(driver: 450.80 for the base, 470.10 here; image: nccl 2.19 for the base, nccl " in line
+    assert other_environment(runs_of, H200, BOTH)[0] == [Grade.D]
+    assert other_environment(runs_of, BOTH, BOTH)[0] == []
+
+
+@given(st.sampled_from([V100, H200, NEWER, BOTH]), st.sampled_from([V100, H200, NEWER, BOTH]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_speedup_is_of_grade_d_where_compare_would_say_other_devices(
+    runs_of: Runs, base: str, case: str
+):
+    doubt = environment_doubt(frozenset({case}), frozenset({base}))
+    told = {None: [], Doubt.ENVIRONMENT: [Grade.C], Doubt.DEVICES: [Grade.D]}
+    assert other_environment(runs_of, base, case)[0] == told[doubt]
+
+
+def test_a_bandwidth_has_no_speedup_that_other_devices_could_spoil(runs_of: Runs):
+    runs = [
+        *runs_of("1n1g", steady(), fingerprint=V100, unit=BANDWIDTH),
+        *runs_of("1n2g", steady(190), fingerprint=H200, unit=BANDWIDTH),
+    ]
+    case, _ = only(runs, "1n2g")
+    ceilings = {found.concern: found.ceiling for found in case.findings}
+    assert ceilings[Concern.OTHER_ENVIRONMENT] is Grade.C
+
+
+def test_repeats_of_several_environments_say_what_differs(runs_of: Runs):
+    one, *others = runs_of("1n1g", steady(), fingerprint=V100)
+    case, group = only([replace(one, fingerprint=NEWER), *others])
+    told = finding_lines(case, group)
+    assert any("(driver: 470.10, 450.80; image: nccl 2.21, nccl 2.19)" in one for one in told)
