@@ -19,10 +19,12 @@ from textual.command import Provider
 from textual.filter import LineFilter, Monochrome
 from textual.notifications import Notify
 from textual.screen import Screen
+from textual.widget import Widget
 
 from profiles.errors import DlperfError
 from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
+from tui.flash import LOOK_S, Flash
 from tui.garbage import Sweep
 from tui.kept_theme import keep_theme, kept_theme
 from tui.key_bindings import PAGES, bindings
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
 PROBLEM_SHOWN_S = 15.0
 MOST_OF_A_PLACE = 120  # columns of where a problem is: what it is stands below it
-FLASH_S = 3.0
 FOLLOW_S = 0.5
 SWEEP_S = 1.0
 SAID_KEPT = 12
@@ -91,7 +92,8 @@ class DlperfApp(App[str]):
         if prompter is not None:
             prompter.attach(self)
         self.session = Session(workspace, readonly=readonly)
-        self.typed = TypedAhead(self, self._hand_on)
+        self.typed = TypedAhead(self, self._hand_on, self._dealt_with)
+        self._flash = Flash(self, self.typed, self._why_nothing)
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
         self._rung: Rung | None = None
@@ -119,6 +121,7 @@ class DlperfApp(App[str]):
             signal.signal(signal.SIGHUP, self._hung_up)
         sweep = Sweep()
         self.set_interval(SWEEP_S, lambda: sweep.in_pause(self.typed.over_for))
+        self.set_interval(LOOK_S, self._flash.look)
         self.call_after_refresh(self._first)
 
     # What the terminal shows -------------------------------------------------------------------
@@ -141,8 +144,12 @@ class DlperfApp(App[str]):
         super()._display(screen, self._painted.only_changes(renderable))
 
     def action_redraw(self) -> None:
-        """Paint all of it, also what something else wrote over."""
+        """Lay out, fill and paint all of it, also what something else wrote over."""
         self._painted.forget()
+        for widget in self.screen.walk_children(Widget):
+            sizes = widget.size, widget.virtual_size, widget.container_size
+            widget.post_message(events.Resize(*sizes))
+        self.screen.post_message(events.Resize(self.size, self.size))
         self.screen.refresh()
 
     # Keys --------------------------------------------------------------------------------------
@@ -171,6 +178,9 @@ class DlperfApp(App[str]):
             target = self.focused or self.screen
             await super().on_event(event)
             self.typed.follow(target)
+
+    def _dealt_with(self) -> None:
+        self._flash.look()
 
     # At the start ------------------------------------------------------------------------------
 
@@ -371,17 +381,19 @@ class DlperfApp(App[str]):
 
     def _say_why(self, pressed: str) -> None:
         """A key that does nothing is no riddle."""
+        self.flash(self._why_nothing(pressed), pressed)
+
+    def _why_nothing(self, pressed: str) -> str:
         from tui.refused_keys import where_else, why_refused  # noqa: PLC0415 - seldom needed
         from tui.widgets.keybar import panel_of  # noqa: PLC0415
 
         here = self.screen.is_modal or self.session.readonly
         elsewhere = "" if here else where_else(pressed, panel_of(self.screen))
-        self.flash(why_refused(self.screen, pressed) or elsewhere)
+        return why_refused(self.screen, pressed) or elsewhere
 
-    def flash(self, words: str) -> None:
-        """A line that is there for a moment, and not twice."""
-        if words and all(one.message != words for one in self._notifications):
-            self.notify(words, timeout=FLASH_S, markup=False)
+    def flash(self, words: str, pressed: str = "") -> None:
+        """A line that is there for a moment; see :meth:`tui.flash.Flash.say`."""
+        self._flash.say(words, pressed)
 
     def action_help(self) -> None:
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
@@ -488,7 +500,10 @@ class DlperfApp(App[str]):
 
     @on(Said)
     def _said(self, event: Said) -> None:
-        self.notify(plain(event.text), title=event.ended, markup=False)
+        if event.until_key:
+            self.flash(plain(event.text))
+        else:
+            self.notify(plain(event.text), title=event.ended, markup=False)
 
     @on(NoMore)
     def _no_more(self, event: NoMore) -> None:
@@ -505,6 +520,7 @@ class DlperfApp(App[str]):
             self.screen.tell(self._notifications)
 
     def on_resize(self) -> None:
+        self._flash.end()
         self._refresh_notifications()
 
     @on(Notify)

@@ -452,6 +452,7 @@ def bindings(panel: str) -> list[BindingType]:
             show=key.footer > 0,
             key_display=key.said or None,
             tooltip=key.help,
+            priority=key.action == "redraw",  # whatever is in front
         )
         for key in PANELS[panel].keys
     ]

@@ -23,12 +23,13 @@ class Problem(Message):
 
 class Said(Message):
     """Something was done that cannot be seen on the page. ``ended``: what came to its end by
-    itself, and not with the last key."""
+    itself, and not with the last key. ``until_key``: the next key takes it away."""
 
-    def __init__(self, text: str, *, ended: str = "") -> None:
+    def __init__(self, text: str, *, ended: str = "", until_key: bool = False) -> None:
         super().__init__()
         self.text = text
         self.ended = ended
+        self.until_key = until_key
 
 
 class NoMore(Message):
@@ -50,10 +51,10 @@ def let_pass(shown: Notifications) -> None:
             del shown[one]
 
 
-def take_back(shown: Notifications, text: str) -> None:
-    """What was said by these words."""
+def take_back(shown: Notifications, words: str) -> None:
+    """What passes and has these words."""
     for one in list(shown):
-        if one.message == text:
+        if (one.severity, one.title, one.message) == (PASSING, "", words):
             del shown[one]
 
 

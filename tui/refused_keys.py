@@ -51,8 +51,8 @@ def why_refused(screen: Screen[Any], pressed: str) -> str:
             if enabled(node, key):
                 return f"{said}: {UNSEEN}"
         return f"{said}: {_why(node, key) or 'not possible here now'}"
-    if screen.is_modal:
-        below = screen.app.screen_stack[-2]
+    under = screen.app.screen_stack[-2::-1] if screen.is_modal else ()
+    for below in under:
         for _, key in _named((*around(below), *[screen.app] * (not below.is_modal)), pressed):
             return f"{key_name(key)} {key.label}: {behind(below)}"
     return ""

@@ -34,14 +34,19 @@ PATIENCE_S = 2.0
 
 
 class TypedAhead:
-    """What was typed and not handed on yet. ``hand_on``: is called when one may be."""
+    """What was typed and not handed on yet. ``hand_on``: is called when one may be,
+    ``dealt_with`` when all is done that one asked for."""
 
-    def __init__(self, app: App[Any], hand_on: Callable[[], object]) -> None:
+    def __init__(
+        self, app: App[Any], hand_on: Callable[[], object], dealt_with: Callable[[], object] = bool
+    ) -> None:
         self._app = app
         self._hand_on = hand_on
+        self._dealt_with = dealt_with
         self._waiting: deque[Key | Paste] = deque()
         self._held = 0
-        self._handed_on = 0
+        self.number = 0
+        """Of the key that was handed on last."""
         self._alarm: Timer | None = None
         self._gave_up = False
         self._last = -inf
@@ -70,7 +75,7 @@ class TypedAhead:
                 )
                 self._gave_up = late
                 self.typed_at = -inf if late else event.time
-                self._handed_on += 1
+                self.number += 1
                 return event
         return None
 
@@ -82,7 +87,7 @@ class TypedAhead:
     def follow(self, target: MessagePump) -> None:
         """A key was handed to ``target``: come back when it is dealt with, up to the application,
         and then whatever it had told the widgets in front."""
-        self._pass(chain(_upwards(target), self._front()), self._handed_on)
+        self._pass(chain(_upwards(target), self._front()), self.number)
 
     def _front(self) -> Iterator[MessagePump]:
         yield from _upwards(self._app.focused or self._app.screen)
@@ -93,9 +98,10 @@ class TypedAhead:
         for node in nodes:
             if node.call_later(self._pass, nodes, number):
                 return
-        if number != self._handed_on:
+        if number != self.number:
             return
         self.typed_at = None
+        self._dealt_with()
         self.go_on()
         paint_soon(self._app.screen)
 

@@ -70,7 +70,7 @@ class WaitKind(StrEnum):
     TOO_FEW = "too few"  # no such hosts are known
     BUSY = "busy"  # runs of this campaign are on them
     SETTLING = "settling"  # the hosts rest between two runs
-    BEHIND = "behind"  # runs ahead of it come first
+    BEHIND = "behind"  # runs ahead of it come first; ``behind``: the one that keeps hosts from it
     QUEUED = "queued"  # asked for; ``detail`` is the queue's own reason
 
 
@@ -79,7 +79,8 @@ class Waiting:
     """Why a run waits and for which hosts: ``nodes`` of them, where fewer than all do (0: all).
     ``away``: others that are out of reach. ``known``: how many hosts could take it at all;
     ``expected_at``: when a queue expects to give them, seconds since the epoch. ``ending``: it is
-    to be cancelled, and that waits for the same."""
+    to be cancelled, and that waits for the same. ``behind``: the id of a run for which hosts are
+    kept that would do for this one; ``hosts`` are those that it waits for."""
 
     kind: WaitKind
     hosts: tuple[str, ...] = ()
@@ -90,6 +91,7 @@ class Waiting:
     expected_at: float | None = None
     ending: bool = False
     away: tuple[str, ...] = ()
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

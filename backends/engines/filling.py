@@ -189,6 +189,19 @@ class Filling:
             self._line(want).insert(turn, want)
         return True
 
+    def kept_from(self, want: Wanted) -> Wanted | None:
+        """After :meth:`starts`: who keeps hosts from it on which nothing runs, the first of several
+        in turn; None: nobody, or it would not fill them however short it were."""
+        fitting, open_to = self._fitting(want), want.repeat - 1
+        holds = {
+            host.hold
+            for host in self._hosts
+            if host.hold is not None and host.number in fitting and not host.offer.busy
+        }
+        ahead = [hold for hold in holds if hold.by is not want and hold.by.repeat >= open_to]
+        first = min(ahead, key=lambda h: (h.by.repeat, -h.hosts * h.by.length_s), default=None)
+        return None if first is None else first.by
+
     # One moment ----------------------------------------------------------------------------------
 
     def _who_is_next(self) -> Iterator[Start]:

@@ -31,12 +31,21 @@ def schedule_on(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float) -
     starts = {want.run_id: hosts for want, hosts, _ in filling.starts()}
     waiting: dict[str, Waiting] = {}
     vain: dict[str, Waiting] = {}
+    behind: dict[str, Wanted] = {}
     for line in filling.lines:
         left = list(line.left())
         if left:
             fitting = [offer for offer in offers if offer.fits(left[0])]
-            waiting |= dict.fromkeys((want.run_id for want in left), _why(left[0], fitting, now))
+            why = _why(left[0], fitting, now)
+            waiting |= dict.fromkeys((want.run_id for want in left), why)
+            if why.kind in (WaitKind.BEHIND, WaitKind.SETTLING):
+                behind |= {want.run_id: one for want in left if (one := filling.kept_from(want))}
             vain |= _in_vain(left, fitting)
+    for run_id, ahead in behind.items():
+        if (its := waiting.get(ahead.run_id)) is not None:  # else it went after all
+            busy = its.kind is WaitKind.BUSY
+            hosts, nodes = (its.hosts, its.nodes) if busy else ((), 0)
+            waiting[run_id] = Waiting(WaitKind.BEHIND, hosts, nodes=nodes, behind=ahead.run_id)
     rests = (use.until for offer in offers for use in offer.uses if use.resting)
     times = (at for at in (*rests, *(want.not_before for want in wanted)) if at > now)
     return Schedule(starts, waiting, min(times, default=None), vain)
@@ -95,10 +104,10 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
     usable = [o for o in fitting if not o.unusable]
     full = [o for o in usable if not (want.pack and o.room(now) >= want.gpus_per_node)]
     if busy := tuple(o.name for o in full if o.busy):
-        free = sum(not (o.busy or any(use.until > now for use in o.uses)) for o in usable)
-        if free >= want.nodes:  # they are kept for another one
-            return Waiting(WaitKind.BEHIND)
-        lacks = want.nodes - free
+        lacks = want.nodes - sum(not o.busy for o in usable)
+        if lacks <= 0:  # they are kept for another one, or rest
+            free = sum(not (o.busy or any(use.until > now for use in o.uses)) for o in usable)
+            return Waiting(WaitKind.BEHIND if free >= want.nodes else WaitKind.SETTLING)
         away = tuple(o.name for o in blocked if o.away_s is not None)
         return Waiting(WaitKind.BUSY, busy, nodes=lacks if lacks < len(busy) else 0, away=away)
     if any(use.until > now for o in full for use in o.uses):

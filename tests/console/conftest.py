@@ -32,7 +32,7 @@ ONEFLOW = {"benchmark_root": ("/opt/cnns",), "data_root": ("/data/ofrecord",)}
 @pytest.fixture
 def said_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take longer for a key than an operator for a line."""
-    monkeypatch.setattr("tui.app.FLASH_S", 120.0)
+    monkeypatch.setattr("tui.flash.SHOWN_S", 120.0)
     monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 120.0)
 
 

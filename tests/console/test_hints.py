@@ -254,6 +254,39 @@ def working(app: DlperfApp) -> list[Key]:
 MOVING = ("down", "up")
 
 
+@pytest.mark.parametrize("state", [one for one in STATES if one.keys], ids=lambda state: state.name)
+async def test_no_console_wide_key_is_silent_in_whatever_lies_over_a_page(
+    workspace: FakeWorkspace, state: State
+) -> None:
+    watched = hosts_of(workspace, state.hosts)
+    app = await open_console(watched, campaign=False)
+    await prepare(state, watched, app)
+    async with app.run_test(size=state.size, notifications=True) as pilot:
+        await pilot.pause()
+        typist = Typist(app, watched)
+        await typist.settle()
+        await open_matrix(app, pilot)
+        for number in range(state.past):
+            past = watched.controller(await plan_of(app), f"past{number}")
+            watched.summaries += [FakeSummary(past.path.name, past.path, "unfinished", 1, 8)]
+        await at(state, watched, app, typist)
+        if not app.screen.is_modal:
+            return
+        screen = app.screen
+        text = isinstance(screen.focused, Input)
+        for key in PANELS["app"].keys:
+            for name in key.keys.split(","):
+                moving = not key.palette and key.action != "command_palette"
+                if moving or name in screen.active_bindings or (text and "ctrl+" not in name):
+                    continue
+                await typist.type(name)
+                await typist.settle()
+                assert app.screen is screen
+                if key.action != "redraw":
+                    told = screen_text(app)
+                    assert f"▌ {key_name(key)} " in told, name
+
+
 async def test_a_key_that_is_text_in_the_filter_is_not_named_below_it(
     workspace: FakeWorkspace,
 ) -> None:

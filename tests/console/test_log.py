@@ -14,9 +14,11 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from profiles.cleantext import clean_line
-from tests.console.conftest import screen_text, words
+from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, words
+from tests.console.fakes import FakeWorkspace
 from tui.widgets import log_search
-from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of
+from tui.widgets.chart import Chart
+from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of, wrapped_line
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.log_ranks import rank_of
 from tui.widgets.log_search import ERRORS, Search, words_sought
@@ -560,3 +562,32 @@ async def test_a_log_of_no_ranks_says_why_there_is_none_to_choose(tmp_path: Path
         panel = await opened(pilot, path)
         assert not panel.check_action("rank", ())
         assert panel.not_now("rank") == "no line of this log says which rank it is of"
+
+
+@given(st.text("abc de:fg", max_size=200), st.integers(1, 60), st.integers(1, 9))
+def test_why_there_is_no_log_is_wrapped_and_says_where_it_is_cut(
+    words: str, width: int, height: int
+) -> None:
+    lines = [wrapped_line(words, y, width, height).plain for y in range(height)]
+    assert all(len(line) <= width + 1 and line.startswith(" ") for line in lines)
+    shown, said = "".join("".join(lines).split()), "".join(words.split())
+    if shown != said:
+        assert lines[-1].endswith("…")
+        assert said.startswith(shown.removesuffix("…"))
+
+
+async def test_the_reason_why_there_is_no_log_is_read_whole(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3", "G")
+        tick(app)
+        await settled(app)
+        panel = app.screen.query_one(LogPanel)
+        held = "held by another campaign of yours: root@vm, campaign nightly, run b, since 19:30"
+        panel._lines, panel._rows, panel._empty = [], [], f"No log yet: waiting for vm: {held}"
+        panel.refresh()
+        shown = words(panel)
+        assert held in " ".join(shown.split())
+        chart = app.screen.query_one(Chart)
+        drawn = words(chart)
+        assert any(line.startswith(" no reading yet") for line in drawn.splitlines()), drawn

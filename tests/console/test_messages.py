@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,8 @@ from tests.console.conftest import (
     type_ahead,
     until,
 )
-from tests.console.fakes import FakeSummary, FakeWorkspace
+from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
+from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
 from tui.messages import MOST_AT_ONCE, Problem, Said, let_pass, make_room
@@ -285,3 +287,53 @@ async def test_nothing_that_two_lines_have_room_for_is_cut_over_a_dialog(
             keys = lines.pop() if whole else ""
             assert ("Esc Close" in keys) == whole, "its keys stay in sight"
             assert " ".join("".join(lines[-2:]).replace("▌", " ").split()) == said
+
+
+@pytest.mark.usefixtures("said_for_longer")
+async def test_why_a_key_does_nothing_is_said_for_as_long_as_it_is_so(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = asyncio.Event()
+
+    async def preflight(*_: object) -> tuple[FakeFinding, ...]:
+        await over.wait()
+        return ()
+
+    monkeypatch.setattr(workspace, "preflight", preflight)
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await type_ahead(app, pilot, "enter")
+        await type_ahead(app, pilot, "enter")
+        said = "preflight is still at work"
+        await until(pilot, lambda: f"Start: {said}" in screen_text(app))
+        over.set()
+        await until(pilot, lambda: f"Start: {said}" not in screen_text(app))
+        assert isinstance(app.screen, Dialog)
+
+
+@pytest.mark.usefixtures("said_for_longer")
+@pytest.mark.parametrize("how", ["key", "resize"])
+async def test_why_a_key_does_nothing_goes_with_the_next_key_and_with_a_resize(
+    workspace: FakeWorkspace, how: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("3", "d")
+        await until(pilot, lambda: app._notifications)
+        [said] = [one.message for one in app._notifications]
+        if how == "key":
+            await pilot.press("tab")
+        else:
+            await pilot.resize_terminal(*SMALL)
+        await until(pilot, lambda: said not in screen_text(app) and not app._notifications)
+
+
+@pytest.mark.usefixtures("said_for_longer")
+async def test_that_no_row_has_the_words_of_a_filter_goes_with_the_filter(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("slash", "z", "q", "z", "q", "enter")
+        said = "no row has these words"
+        await until(pilot, lambda: said in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: said not in screen_text(app))

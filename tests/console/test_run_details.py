@@ -14,6 +14,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import take
+from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
 from backends.hangs.remedy_words import remedy_line
 from backends.hosts.environment import environment_document
@@ -275,6 +276,18 @@ def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     assert lines[1] == "stalled"
     assert lines[2] == f"→ {remedy_line(found if asked else None)}"
     assert lines[3].startswith("→ t tries it again")
+
+
+def test_a_run_that_hosts_are_kept_from_is_promised_none_before_the_other_has_started(
+    tmp_path: Path,
+) -> None:
+    state = fold([planned("r-0001-a1"), planned("r-0002-a1")])
+    kept = Waiting(WaitKind.BEHIND, ("node3",), behind="r-0002-a1")
+    run, wide = take(state, tmp_path, now=9.0, waiting={"r-0001-a1": kept}).runs
+    lines = details_text(run, state).plain.splitlines()
+    assert lines[1] == f"behind {wide.label}, which waits for node3"
+    assert lines[2] == f"→ starts after {wide.label} has started or is skipped · c skips it"
+    assert "as soon as its hosts are free" in details_text(wide, state).plain
 
 
 @pytest.mark.parametrize("reason", ["node2: killed by signal 9 (SIGKILL)", "out of GPU memory"])

@@ -396,9 +396,9 @@ async def test_what_is_typed_for_a_list_acts_on_it_whole_or_not_at_all(
                 said = "/" if name == "slash" else name
                 app.post_message(Key(name, said if len(said) == 1 else None))
 
-        before = app.typed._handed_on
+        before = app.typed.number
         type_(keys[:given_up])
-        await until(Pilot(app), lambda: app.typed._handed_on == before + given_up)
+        await until(Pilot(app), lambda: app.typed.number == before + given_up)
         if given_up:
             monkeypatch.setattr(typed_ahead, "PATIENCE_S", 30.0)
         type_(keys[given_up:])

@@ -19,6 +19,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.codec import encode
+from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.run import end_reason, supervisor
@@ -41,6 +42,11 @@ async def test_a_campaign_measures_and_leaves_nothing(bench: Bench) -> None:
     assert [run.state for run in state.runs.values()] == [RunState.SUCCEEDED] * 2
     assert all(run.throughput == pytest.approx(110.5) for run in state.runs.values())
     assert bench.logs_are_exact(state, controller.path) == 2
+    lines = (controller.path / FILE_NAME).read_bytes().splitlines()
+    told = [json.loads(line) for line in lines]
+    took = [[e["ran_s"] for e in told if e["kind"] == kind] for kind in ("RunOver", "RunSucceeded")]
+    assert took[0] == took[1]
+    assert all(took[0])
     for name in ("campaign.toml", "environment.json", "results.csv", "results.json", "report.md"):
         assert (controller.path / name).stat().st_size > 0
     assert not (controller.path / "writer.lock").exists()

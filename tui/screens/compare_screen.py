@@ -11,6 +11,8 @@ from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.geometry import Size
+from textual.screen import Screen
 from textual.widgets import Static
 
 from backends.results.compared_labels import compared_label
@@ -99,6 +101,7 @@ class Compare(Dialog[None]):
         self._reasoned = False  # the rows have their reasons
         self._alone = ""  # the view that has all of the page
         self._curved = True  # else bars, which have one quantity
+        self._filled: tuple[Size, ...] = ()  # for which sizes
         self._no_base = ""  # why there is nothing for a speedup to refer to
 
     def compose(self) -> ComposeResult:
@@ -112,6 +115,7 @@ class Compare(Dialog[None]):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
+        self.screen_layout_refresh_signal.subscribe(self, self._laid_out, immediate=True)
         self._fill()
         self.read()
 
@@ -169,7 +173,6 @@ class Compare(Dialog[None]):
         panel.table.refill(rows, None if found is None else columns_of(found))
         panel.say_when_empty(self._why_empty())
         self._show_selected()
-        self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
         self.sight.renew()
         self.refresh_bindings()
 
@@ -206,9 +209,21 @@ class Compare(Dialog[None]):
             others = [view for view in VIEWS if view not in beside]
             yield self._view if self._view in others else others[0]
 
+    def _laid_out(self, _: Screen[object]) -> None:
+        """What came into sight, or has another size, is filled for that."""
+        if self.here and self._sizes != self._filled:
+            self._show_selected()
+
+    @property
+    def _sizes(self) -> tuple[Size, ...]:
+        """Of all that is filled by its size."""
+        panels = (self._panel, *(self.query_one(f"#{view}") for view in VIEWS))
+        return (self.size, *(panel.content_size for panel in panels))
+
     def _show_selected(self) -> None:
         if not self.here:
             return
+        self._filled = self._sizes
         shown, found, selected = set(self._in_sight()), self._found, self._selected
         for view in VIEWS:
             self.query_one(f"#{view}").display = view in shown and found is not None
@@ -359,7 +374,6 @@ class Compare(Dialog[None]):
     def _rearrange(self) -> None:
         self._show_selected()
         self.refresh_bindings()
-        self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
 
     def action_quantity(self) -> None:
         self._quantity = self._quantity.next

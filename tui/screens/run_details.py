@@ -57,6 +57,8 @@ def _next_step(
         return f"{'d asks its hosts why · ' * asks}c ends it · {_LOG}"
     if run.paused:
         return "p lets it start when its turn comes · c skips it"
+    if run.behind:
+        return f"starts after {plain(run.behind)} has started or is skipped · c skips it"
     return _NEXT_STEPS.get(run.state, "")
 
 

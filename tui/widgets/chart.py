@@ -344,6 +344,13 @@ def rows_of(plot: Plot, width: int, most: int) -> int:
     return len(plot.names) + AXIS_ROWS + len(legend(plot, width, most))
 
 
+def _instead(words: str) -> Text:
+    """What stands where there is nothing drawn, indented."""
+    text = cell(words, MUTED)
+    text.pad_left(1)
+    return text
+
+
 class Chart(Widget, can_focus=False):
     """A plot with its legend; drawn again only when the plot or the size changes."""
 
@@ -397,12 +404,12 @@ class Chart(Widget, can_focus=False):
         console = self.app.console
         points = chain.from_iterable(line.points for line in self._plot.lines)
         if not self._plot.names and not any(map(_is_finite, points)):
-            words = cell(f" {self._plot.empty}", MUTED)
+            words = _instead(self._plot.empty)
             return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
         named = legend(_from_0(self._plot, width, height), width, height)
         least = AXIS_ROWS + len(self._plot.names) if self._plot.names else MIN_HEIGHT
         if width < MIN_WIDTH or height - len(named) < least:
-            words = cell(" too small for a chart", MUTED)
+            words = _instead("too small for a chart")
             return [Strip(text.render(console), text.cell_len) for text in (*named, words)]
         strips = [Strip(text.render(console), text.cell_len) for text in named]
         return strips + self._picture(width, height - len(named), console)

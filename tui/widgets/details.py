@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.geometry import Size
 from textual.widget import Widget
 
 from profiles.counted import counted
@@ -52,6 +53,14 @@ class Details(VerticalScroll, can_focus=True):
             set_frame(self, Text.assemble(title, (BETWEEN + hint, MUTED)))
         else:
             set_frame(self, self._title, hint)
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if changed:  # how much is out of sight is known then
+            self.call_next(self._frame)
+        return changed
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._frame)

@@ -53,7 +53,8 @@ class FilterLine(Input):
             self.parent.table.focus()
             self.display = False  # the title has the words: the line is there while it has the keys
             if not self.parent.table.found:
-                self.post_message(Said("no row has these words; Esc takes the filter away"))
+                words = "no row has these words; Esc takes the filter away"
+                self.post_message(Said(words, until_key=True))
 
     def action_clear(self) -> None:
         if isinstance(self.parent, TablePanel):

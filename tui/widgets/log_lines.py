@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.cells import chop_cells
+from rich.console import Console
+from rich.text import Text
 
 from profiles.cleantext import LineCleaner
 from tui.text import plain
+from tui.theme import MUTED
+
+_NO_CONSOLE = Console(width=1, color_system=None)
 
 
 class LogLine(NamedTuple):
@@ -105,3 +110,18 @@ def rows_of(lines: Iterable[LogLine], width: int | None) -> Iterator[Row]:
         else:
             for piece in chop_cells(text, width):
                 yield Row(number, piece)
+
+
+def wrapped_line(words: str, number: int, width: int, height: int) -> Text:
+    """Of words that stand where a log would, wrapped: a line, indented; the last of ``height``
+    ends in ``…`` where there are more."""
+    lines = Text(words, MUTED).wrap(_NO_CONSOLE, width)
+    rest = list(lines)[number:]
+    if len(rest) > 1 and number == height - 1:
+        rest = [Text(" ".join(line.plain.strip() for line in rest), MUTED)]
+        rest[0].truncate(width, overflow="ellipsis")
+    text = rest[0] if rest else Text()
+    text.rstrip()
+    text.pad_left(1)
+    text.no_wrap, text.end = True, ""
+    return text

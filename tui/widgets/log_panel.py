@@ -12,7 +12,6 @@ from pathlib import Path
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from rich.text import Text
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -26,7 +25,7 @@ from tui.theme import ACCENT, GOOD, MUTED, WARN
 from tui.typed_ahead import paint_soon
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
-from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
+from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of, wrapped_line
 from tui.widgets.log_ranks import MOST_RANKS, LogRanks
 from tui.widgets.log_search import (
     ERRORS,
@@ -511,8 +510,8 @@ class LogPanel(ScrollView, can_focus=True):
         base = self._base or self.rich_style
         if not self._rows:
             none = f"nothing of rank {self._ranks.chosen} here; r shows all"
-            words = (none if self._lines else self._empty) if y == 0 else ""
-            text = Text(f" {plain(words)}" if words else "", MUTED, no_wrap=True, end="")
+            words = plain(none if self._lines else self._empty)
+            text = wrapped_line(words, y, max(1, width - 2), self.size.height)
             strip = Strip(text.render(self.app.console), text.cell_len)
             return strip.crop_extend(0, width, base).apply_style(base)
         scroll_x, scroll_y = self.scroll_offset

@@ -110,7 +110,8 @@ def _checked(why: Waiting) -> Waiting:
     if why.expected_at is not None and not 0 <= why.expected_at <= LATEST:
         raise ValueError("no time")
     hosts, away = (tuple(map(_shown, names)) for names in (why.hosts, why.away))
-    return replace(why, hosts=hosts, away=away, detail=_shown(why.detail))
+    behind = _shown(why.behind)
+    return replace(why, hosts=hosts, away=away, detail=_shown(why.detail), behind=behind)
 
 
 def _shown(text: str) -> str:

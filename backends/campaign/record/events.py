@@ -203,10 +203,11 @@ class RunLaunched(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOver(Event):
     """Nothing of the run is at work on its hosts any more. How it ended is not known before its
-    logs are here and compared, and it has been measured."""
+    logs are here and compared, and it has been measured. ``ran_s``: as of :class:`RunSucceeded`."""
 
     durable: ClassVar[bool] = False
     run_id: Text
+    ran_s: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

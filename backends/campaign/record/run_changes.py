@@ -142,7 +142,7 @@ def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
 def _over(run: RunRecord, event: ev.RunOver) -> RunRecord:
     if not run.state.active or run.over_at is not None:
         return run
-    return replace(run, over_at=event.t)
+    return replace(run, over_at=_end_of(run, event))
 
 
 def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
@@ -188,7 +188,7 @@ def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
     return replace(run, state=RunState.CANCELLING, reason=f"cancelled by {event.by}")
 
 
-def _end_of(run: RunRecord, event: ev.RunSucceeded | ev.RunFailed) -> float:
+def _end_of(run: RunRecord, event: ev.RunOver | ev.RunSucceeded | ev.RunFailed) -> float:
     """When it ended on its hosts, which may be long before anybody learnt it."""
     if run.launched_at is None or not event.ran_s:
         return event.t

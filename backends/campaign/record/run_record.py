@@ -107,7 +107,7 @@ class RunRecord:
     boot_ids: tuple[str, ...] = ()
     started_at: float | None = None
     launched_at: float | None = None
-    over_at: float | None = None  # when it was seen that nothing of it is at work any more
+    over_at: float | None = None  # since when nothing of it is at work any more, told as ended_at
     ended_at: float | None = None  # on its hosts, where they told; else when that was learnt
     reading_count: int = 0
     warmup: int = 0  # readings before the window, as far as is known

@@ -73,6 +73,7 @@ class RunView:
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
     skipped: bool = False  # it was cancelled before it had started
     over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that
+    behind: str = ""  # the label of the run that keeps hosts from it
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ def take(
     estimated = watched and not _is_replay(kept_by)  # whose end is known
     views = []
     for run in state.runs.values():
-        what_for = waiting.get(run.run_id)
+        what_for = _with_label(waiting.get(run.run_id), state)
         view = kept.view(run, what_for)
         if view is None:
             expected = durations.of(run) if run.state.active else None
@@ -270,6 +271,12 @@ def take(
         after_that_s=left_s if blocked_by else None,
         no_eta=_no_eta(views, blocked_by) if estimated and to_do and left_s is None else "",
     )
+
+
+def _with_label(waiting: Waiting | None, state: CampaignState) -> Waiting | None:
+    """``behind`` whom, as it is called on a screen."""
+    ahead = state.runs.get(waiting.behind) if waiting is not None else None
+    return waiting if waiting is None or ahead is None else replace(waiting, behind=_label(ahead))
 
 
 def _no_eta(views: Sequence[RunView], blocked_by: Sequence[str]) -> str:
@@ -405,6 +412,7 @@ def _view(
         outlived=quiet_s is None and _outlived(run, now, expected),
         skipped=run.skipped,
         over="" if not run.collecting else COLLECTING if watched else "ended",
+        behind=waiting.behind if waiting is not None and run.state.waits else "",
     )
 
 

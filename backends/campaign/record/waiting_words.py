@@ -24,10 +24,17 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
         case WaitKind.SETTLING:
             return "settling"
         case WaitKind.BEHIND:
-            turn = "waiting for its turn"
-            return turn if brief else f"{turn}: of a round, what takes most host time goes first"
+            return _behind(waiting, hosts, brief=brief)
         case WaitKind.QUEUED:
             why = f"queued: {waiting.detail}" if waiting.detail else "queued"
             why = f"to be cancelled, {why}" if waiting.ending else why
             at = None if waiting.ending else waiting.expected_at
             return why if at is None else f"{why}, expected in {format_duration(at - now)}"
+
+
+def _behind(waiting: Waiting, hosts: str, *, brief: bool) -> str:
+    if waiting.behind:
+        what_for = f", which waits for {hosts}" if waiting.hosts and not brief else ""
+        return f"behind {waiting.behind}{what_for}"
+    turn = "waiting for its turn"
+    return turn if brief else f"{turn}: of a round, what takes most host time goes first"

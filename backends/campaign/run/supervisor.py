@@ -341,7 +341,8 @@ class RunSupervisor:
     def _tell_over(self) -> None:
         run = self._recorder.state.runs[self.run.run_id]
         if run.state is RunState.RUNNING and not run.collecting:
-            self._recorder.note(ev.RunOver(t=self._clock(), run_id=run.run_id))
+            took = max(0.0, ran_s(self._ends))
+            self._recorder.note(ev.RunOver(t=self._clock(), run_id=run.run_id, ran_s=took))
 
     def _judge(self, member: Member, task: asyncio.Task[RunStatus]) -> Ended | None:
         """How a member's end ends the run; None when it went well."""

@@ -108,6 +108,19 @@ def test_a_run_that_ended_on_its_hosts_is_not_said_to_run_while_nobody_collects_
         assert (kept.state_text, kept.over) == ("collecting", "collecting")
 
 
+@given(ran_s=st.floats(0.1, 58.0), learnt_s=st.floats(0.0, 100.0), later_s=st.floats(0.0, 100.0))
+def test_elapsed_stands_still_at_the_end_of_the_program_until_its_result_is_there(
+    ran_s: float, learnt_s: float, later_s: float
+) -> None:
+    """However late that end was learnt."""
+    state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A)])
+    at = 2.0 + ran_s + learnt_s
+    collecting = fold([ev.RunOver(t=at, run_id=A, ran_s=ran_s)], state)
+    ended = fold([replace(succeeded(A, t=at + later_s), ran_s=ran_s)], collecting)
+    seen = [view(shown(collecting, at + wait_s), A).elapsed_s for wait_s in (0.0, later_s)]
+    assert {*seen, view(shown(ended, at + later_s), A).elapsed_s} == {2.0 + ran_s - 1.0}
+
+
 def test_a_waiting_run_says_what_for() -> None:
     state = fold([planned(A)])
     assert view(shown(state, 0.0), A).state_text == "planned"
@@ -118,6 +131,12 @@ def test_a_waiting_run_says_what_for() -> None:
     ahead = view(shown(state, 0.0, waiting={A: Waiting(WaitKind.BEHIND)}), A)
     assert ahead.brief == "waiting for its turn"
     assert "ahead" not in ahead.state_text, "which need not be above it"
+    state = fold([planned(B)], state)
+    kept = Waiting(WaitKind.BEHIND, ("node3",), behind=B)
+    behind = view(shown(state, 0.0, waiting={A: kept, B: why}), A)
+    called = view(shown(state, 0.0), B).label
+    assert behind.state_text == f"behind {called}, which waits for node3"
+    assert (behind.brief, behind.behind) == (f"behind {called}", called)
     queued = fold([ev.RunQueued(t=1.0, run_id=A, job_id="17")], state)
     assert view(shown(queued, 2.0), A).state_text == "queued"
     priority = {A: Waiting(WaitKind.QUEUED, detail="Priority")}

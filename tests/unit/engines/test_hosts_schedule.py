@@ -134,7 +134,29 @@ def test_a_run_for_which_there_are_hosts_waits_for_no_busy_one_but_for_its_turn(
     found = schedule_on(offers, wanted, 0.0)
     for name, why in found.waiting.items():
         assert why.kind is (WaitKind.BUSY if name == "wide" else WaitKind.BEHIND)
-        assert why.hosts == (("b0",) if name == "wide" else ())
+        assert why.hosts == ("b0",)
+        assert why.behind == ("" if name == "wide" else "wide")
+
+
+@given(free=st.integers(1, 3), resting=st.integers(0, 3), more=st.integers(0, 3))
+def test_a_run_that_hosts_are_kept_from_is_behind_the_run_that_they_are_kept_for(
+    free: int, resting: int, more: int
+) -> None:
+    """While they rest, too: it never names a host that it does not lack. Of a round beyond the
+    next it is the order of rounds."""
+    offers = [offer("b0", busy=True), *(offer(f"f{n}") for n in range(free))]
+    offers += [replace(offer(f"r{n}"), uses=(Use(2.0, resting=True),)) for n in range(resting)]
+    nodes = free + resting + 1
+    rounds = [Wanted(f"n{n}", 1, 1, repeat=2 + n) for n in range(1 + more)]
+    found = schedule_on(offers, [Wanted("wide", nodes, 1, repeat=2), *rounds], 0.0)
+    assert found.waiting["wide"] == Waiting(WaitKind.BUSY, ("b0",))
+    for number, want in enumerate(rounds):
+        behind = Waiting(WaitKind.BEHIND, ("b0",), behind="wide")
+        assert found.waiting[want.run_id] == (behind if number < 2 else Waiting(WaitKind.BEHIND))
+
+    brief = waiting_text(found.waiting["n0"], 0.0, brief=True)
+    assert brief == "behind wide"
+    assert waiting_text(found.waiting["n0"], 0.0) == "behind wide, which waits for b0"
 
 
 def test_a_retry_goes_elsewhere_when_there_is_an_elsewhere() -> None:
@@ -377,3 +399,22 @@ def test_when_very_many_runs_have_ended_is_told_by_the_first_of_them() -> None:
     whole = max(slot.end for slot in slots.values())
     assert ends_at(hosts(4), wanted) == pytest.approx(whole, rel=0.02)
     assert ends_at(hosts(3), wanted) == math.inf
+
+
+@given(offers_st, wanted_st)
+def test_a_run_names_no_busy_host_while_there_are_enough_that_nothing_runs_on(
+    offers: list[Offer], wanted: list[Wanted]
+) -> None:
+    found = schedule_on(offers, wanted, 10.0)
+    for want in wanted:
+        why = found.waiting.get(want.run_id)
+        if why is None:
+            continue
+        idle = [o for o in offers if o.fits(want) and not o.unusable and not o.busy]
+        if why.kind is WaitKind.BUSY:
+            assert len(idle) < want.nodes
+        if why.behind:
+            ahead = next(one for one in wanted if one.run_id == why.behind)
+            assert ahead is not want
+            assert ahead.run_id in found.waiting, "it waits itself"
+            assert len(idle) >= want.nodes
