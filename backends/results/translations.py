@@ -132,10 +132,10 @@ class Words:
     )
     scopes = Both(
         {
-            "global": "In rank 0's log: of all devices.",
-            "per_device": "In rank 0's log: per device, × the devices of the case.",
-            "per_node": "In each node's log: per node, summed up; where one tells nothing, "
-            "rank 0's × the nodes.",
+            "global": "Figures in rank 0's log are of all devices.",
+            "per_device": "Figures in rank 0's log are per device, here × the devices of the case.",
+            "per_node": "Figures in each node's log are per node, here summed up; where one tells "
+            "nothing, rank 0's × the nodes.",
         },
         {
             "global": "rank 0 的日志中为全部设备之和。",

@@ -244,10 +244,10 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
     ]
     if not told:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
-    told.sort(key=lambda concern: concern not in _GRAVE)
     words = ", ".join(_in_short(concern, case) for concern in told)
-    mark = "✗" if Concern.FAILED_RUNS in told and case.failed else "▲"
-    return cell(f"{mark} {words}", BAD if told[0] in _GRAVE else WARN)
+    failed = Concern.FAILED_RUNS in told and any(r.state != "cancelled" for r in case.failed_runs)
+    grave = any(concern in _GRAVE for concern in told)
+    return cell(f"{'✗' if failed else '▲'} {words}", BAD if grave else WARN)
 
 
 def _in_short(concern: Concern, case: CaseResult) -> str:

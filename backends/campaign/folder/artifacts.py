@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from backends import version
-from backends.campaign.folder.parameter_defaults import frozen_profiles
+from backends.campaign.folder import frozen
 from backends.campaign.folder.paths import run_logs
 from backends.campaign.folder.tags_and_note import read_about
 from backends.campaign.record.run_results import run_results
@@ -133,14 +133,15 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         notes=tuple(notes),
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),
         other_logs=_other_logs(state, path),
-        scopes=_scopes(path),
+        scopes=_scopes(state, path),
     )
 
 
-def _scopes(path: Path) -> dict[str, str]:
+def _scopes(state: CampaignState, path: Path) -> dict[str, str]:
     """By profile what a speed in its logs is of, where that is the same for all of its cases."""
     found: dict[str, str] = {}
-    for profile in frozen_profiles(path):
+    profiles = frozen.profiles_of(path, state.frozen).values() if state.frozen else ()
+    for profile in profiles:
         kinds = {(rule.kind, rule.scope) for _, rule in profile.measure.rules}
         if len(kinds) == 1 and (kind := kinds.pop())[0] == "throughput":
             found[profile.name] = kind[1]

@@ -43,7 +43,7 @@ def encode(event: Event) -> bytes:
             value = value.to_json()
         elif key in ("steady", "ranks") and value is not None:
             value = [item.to_json() for item in value]
-        elif key in ("slow_ranks", "bearings"):
+        elif key in ("slow_ranks", "bearings", "forced_on"):
             value = [asdict(item) for item in value]
         elif isinstance(value, Telemetry | Diagnosis):
             value = asdict(value)

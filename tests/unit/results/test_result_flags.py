@@ -26,7 +26,7 @@ def test_what_was_cancelled_is_not_said_to_have_failed(runs_of):
         ([failed[0], replace(failed[1], state="running")], "failed runs"),
     ):
         [group] = summarise(runs)
-        assert flags(group.cases[0]).plain == f"✗ {said}"
+        assert flags(group.cases[0]).plain == f"{'✗' if 'failed' in said else '▲'} {said}"
 
 
 def test_what_was_skipped_has_no_log_and_is_said_to_have_never_started(runs_of):

@@ -219,9 +219,9 @@ def test_a_group_with_several_rules_says_which_cases_have_which(runs_of):
 @pytest.mark.parametrize(
     ("scope", "said"),
     [
-        ("global", "Statistic: mean. In rank 0's log: of all devices."),
-        ("per_device", "Statistic: mean. In rank 0's log: per device, × the devices of the case."),
-        ("per_node", "Statistic: mean. In each node's log: per node, summed up;"),
+        ("global", "Statistic: mean. Figures in rank 0's log are of all devices."),
+        ("per_device", "Statistic: mean. Figures in rank 0's log are per device, here"),
+        ("per_node", "Statistic: mean. Figures in each node's log are per node, here summed up;"),
         ("", "Statistic: mean.\n"),
     ],
 )
