@@ -27,7 +27,7 @@ def defaults_of(campaigns: Sequence[Path], catalog: Callable[[], Catalog]) -> De
     def began_with() -> Mapping[str, Mapping[str, Scalar]]:
         found: dict[str, dict[str, Scalar]] = {}
         for path in campaigns:
-            for profile in frozen_profiles(path):
+            for profile in _frozen_profiles(path):
                 found.setdefault(profile.name, {}).update(_defaults(profile))
         return found
 
@@ -44,7 +44,7 @@ def _defaults(profile: Profile) -> dict[str, Scalar]:
     return {name: parameter.default for name, parameter in profile.parameters.items()}
 
 
-def frozen_profiles(directory: Path) -> tuple[Profile, ...]:
+def _frozen_profiles(directory: Path) -> tuple[Profile, ...]:
     """Those that are whole; that others are damaged is said where the campaign is read."""
     begun = journal.beginning(directory / journal.FILE_NAME)
     if begun is None or not begun.frozen:
