@@ -309,7 +309,7 @@ PANELS: Mapping[str, Panel] = {
         "The panels below follow the run under the cursor. Window: the readings that count, by the "
         "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
         "the standard deviation of its step times over their mean; that of repeats is on page 4. "
-        "◆ in the chart: where the speed stepped, stalled or drifted, or was not level before.",
+        "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(

@@ -45,6 +45,13 @@ def driver_of(text: str) -> str:
     return next((part for part in parts if part.startswith("driver ")), "")
 
 
+def models_and_drivers(text: str) -> set[tuple[str, str]]:
+    """The GPU models of a fingerprint, or its CPUs, each with its driver: ``driver 580.1``, empty
+    where none is told."""
+    platforms = _parts(text)[_PLATFORM].split(_AND)
+    return {(one.partition(", ")[0], driver_of(one)) for one in platforms}
+
+
 def has_gpus(text: str) -> bool:
     """Whether a probed host's fingerprint is of one with GPUs: they come with a driver."""
     return bool(driver_of(text))

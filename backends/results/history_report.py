@@ -99,7 +99,7 @@ def _cases_table(history: History) -> Table:
         caption=f"Last: the median{of_all}; a change counts beyond {counts}, and is of geometric "
         "means, as levels are.",
         notes=(
-            "history: a bar of the blocks is a change of level, × a campaign in which all failed, "
+            "history: │ between blocks is a change of level, × a campaign in which all failed, "
             "· one without a figure; change: the last that counts, after over before, with the "
             "interval of the levels' means; (+1.5%): the last, and none counts; none: none was "
             "found; –: too few figures to look for one",

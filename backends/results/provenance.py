@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
-from backends.hosts.fingerprint import devices_of, driver_of
+from backends.hosts.fingerprint import models_and_drivers
 from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, joined_sets, told_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
@@ -111,10 +111,14 @@ def _machines(runs: Collection[RunResult], recorded: Recorded, lang: Lang) -> It
         else:
             said = f" (at least {n} different machines)", f"（至少 {n} 台不同的机器）"
             yield names + pick(lang, *said) * (n > len(hosts))
-    environments = {run.fingerprint for run in runs if run.fingerprint}
-    for told in (devices_of, driver_of):
-        if values := sorted({value for text in environments if (value := told(text))}):
-            yield " + ".join(values)
+    found = {
+        pair for run in runs if run.fingerprint for pair in models_and_drivers(run.fingerprint)
+    }
+    models, drivers = ({pair[n] for pair in found} - {""} for n in (0, 1))
+    if len(models) > 1 and len(drivers) > 1:  # each with its own
+        yield " + ".join(", ".join(filter(None, pair)) for pair in sorted(found))
+    else:
+        yield from (" + ".join(sorted(values)) for values in (models, drivers) if values)
 
 
 def _different(runs: Iterable[RunResult], recorded: Recorded) -> int:

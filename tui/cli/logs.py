@@ -114,7 +114,7 @@ def _say_which(run: RunRecord, state: CampaignState) -> None:
     logs = sum(bool(one.log) for one in state.runs.values()) - 1
     if state.finished and logs:
         has = "has a log" if logs == 1 else "have logs"
-        more = f"; {logs} more {has}: name one by its number, as 'dlperf-tui status' lists them"
+        more = f"; {logs} more {has}: name one by the number in its id: 0001"
     say(f"run {run.run_id}, {run.profile} {run.case.label}{more}")
 
 

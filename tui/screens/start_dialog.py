@@ -177,8 +177,11 @@ class StartDialog(Dialog[str]):
     def action_leave_out(self) -> None:
         if self._without is None:
             return
-        there = {host.name for host in self._without.hosts} | {""}
-        found = [finding for finding in self._findings or () if finding.host in there]
+        workspace = self._session.workspace
+        there, told = {host.name for host in self._without.hosts}, workspace.foreseen(self._plan)
+        found = [one for one in self._findings or () if one.host in there]
+        found += [one for one in self._findings or () if not one.host and one not in told]
+        found += [one for one in workspace.foreseen(self._without) if not one.host]  # not of all
         self._go(self._without, found, force=False)
 
     def action_force(self) -> None:

@@ -145,7 +145,7 @@ def test_without_a_name_it_is_the_run_at_work_else_the_last_one(
     append(path, succeeded("b"))
     assert cli("logs", "open").out == "of a"
     append(path, succeeded("a"), ev.RunCancelled(t=BEGUN, run_id="c"), FINISHED)
-    more = "; 1 more has a log: name one by its number, as 'dlperf-tui status' lists them"
+    more = "; 1 more has a log: name one by the number in its id: 0001"
     assert more in cli("logs", "open").err
     assert cli("logs", "open", "b").err == ""
 

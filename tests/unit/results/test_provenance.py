@@ -368,3 +368,16 @@ def test_one_machine_counts_once_over_all_campaigns_and_at_the_foot_of_a_compari
     recorded["on hb", "va"] = recorded["on va", "va"]
     compared = replace(compare(both, both), hosts=recorded)
     assert all("hb,va (1 machine), " in line for line in comparison_footer(compared))
+
+
+def test_each_model_of_devices_is_told_once_and_with_its_own_driver(runs_of):
+    v100, h200 = "Tesla V100, driver 440.33.01, CUDA 10.2", "NVIDIA H200, driver 580.1, CUDA 13.0"
+    runs = [
+        run
+        for tag, text in (("1n1g", v100), ("1n2g", h200), ("2n1g", f"{h200} + {v100}"))
+        for run in runs_of(tag, [100.0, 101.0], fingerprint=text)
+    ]
+    [group] = summarise(runs)
+    line = provenance(group.cases, "1")
+    assert "NVIDIA H200, driver 580.1 + Tesla V100, driver 440.33.01 · " in line
+    assert line.count("H200") == line.count("V100") == line.count("580.1") == 1
