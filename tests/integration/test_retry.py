@@ -77,7 +77,7 @@ async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> 
     assert err == f"{name}: 1 run skipped: never started\n"
     assert "1 run cancelled" in call(bench, "cancel", name, "--run", "0001-a1")[1]
     assert {run.state for run in state_of(bench).runs.values()} == {RunState.CANCELLED}
-    assert "--run names a cancelled one" in complaint(bench, "retry", name)
+    assert "a cancelled one is named: --run" in complaint(bench, "retry", name)
     call(bench, "retry", name, "--run", "0002-a1")
     states = [run.state for run in state_of(bench).runs.values()]
     assert states == [RunState.CANCELLED, RunState.CANCELLED, RunState.SUCCEEDED]
