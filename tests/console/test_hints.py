@@ -7,12 +7,15 @@ does so.
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.record.events import RunDiagnosed
@@ -183,10 +186,11 @@ async def prepare(state: State, workspace: WatchedWorkspace, app: DlperfApp) -> 
             app.session.live  # noqa: B018 - brings the campaign up to the clock
 
 
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
-async def test_every_hint_works_and_every_key_has_one(
-    workspace: FakeWorkspace, state: State
-) -> None:
+@asynccontextmanager
+async def set_up(
+    state: State, workspace: FakeWorkspace
+) -> AsyncIterator[tuple[DlperfApp, Pilot[str], FakeWorkspace, Typist]]:
+    """A console in which the state can be gone to, with the campaigns that it has."""
     watched = hosts_of(workspace, state.hosts)
     app = await open_console(watched, campaign=False)
     await prepare(state, watched, app)
@@ -198,6 +202,14 @@ async def test_every_hint_works_and_every_key_has_one(
         for number in range(state.past):
             past = watched.controller(await plan_of(app), f"past{number}")
             watched.summaries += [FakeSummary(past.path.name, past.path, "unfinished", 1, 8)]
+        yield app, pilot, watched, typist
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+async def test_every_hint_works_and_every_key_has_one(
+    workspace: FakeWorkspace, state: State
+) -> None:
+    async with set_up(state, workspace) as (app, pilot, watched, typist):
         for _ in range(10 * state.past):
             watched.clock.tick(30 / state.past)
             for controller in watched.controllers.values():
@@ -258,17 +270,7 @@ MOVING = ("down", "up")
 async def test_no_console_wide_key_is_silent_in_whatever_lies_over_a_page(
     workspace: FakeWorkspace, state: State
 ) -> None:
-    watched = hosts_of(workspace, state.hosts)
-    app = await open_console(watched, campaign=False)
-    await prepare(state, watched, app)
-    async with app.run_test(size=state.size, notifications=True) as pilot:
-        await pilot.pause()
-        typist = Typist(app, watched)
-        await typist.settle()
-        await open_matrix(app, pilot)
-        for number in range(state.past):
-            past = watched.controller(await plan_of(app), f"past{number}")
-            watched.summaries += [FakeSummary(past.path.name, past.path, "unfinished", 1, 8)]
+    async with set_up(state, workspace) as (app, _, watched, typist):
         await at(state, watched, app, typist)
         if not app.screen.is_modal:
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +134,15 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         notes=tuple(notes),
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),
         other_logs=_other_logs(state, path),
-        scopes=_scopes(state, path),
+        scopes=_scopes(path, state.frozen),
     )
 
 
-def _scopes(state: CampaignState, path: Path) -> dict[str, str]:
+@lru_cache(maxsize=8)  # a report is written after each run, and what is frozen stays
+def _scopes(path: Path, digest: str) -> Mapping[str, str]:
     """By profile what a speed in its logs is of, where that is the same for all of its cases."""
     found: dict[str, str] = {}
-    profiles = frozen.profiles_of(path, state.frozen).values() if state.frozen else ()
+    profiles = frozen.profiles_of(path, digest).values() if digest else ()
     for profile in profiles:
         kinds = {(rule.kind, rule.scope) for _, rule in profile.measure.rules}
         if len(kinds) == 1 and (kind := kinds.pop())[0] == "throughput":
