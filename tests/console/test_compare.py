@@ -23,6 +23,7 @@ from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
 from backends.hosts.fingerprint import fingerprint_text
+from backends.results.compared_environments import Apart
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_files import comparison_document
 from backends.results.comparison_report import comparison_markdown, reason
@@ -739,6 +740,18 @@ def test_alike_is_said_only_where_all_is_known_of_all(
     assert ("software and GPU settings alike" in headline) == (not unknown and not differing)
     assert (f"{len(unknown)} not known of all" in headline) == bool(unknown)
     assert ("difference" in headline) == bool(differing)
+
+
+def test_environments_that_are_alike_over_all_runs_and_differ_by_case_are_told_by_case() -> None:
+    apart = Apart("V100, driver 1", "H200, driver 2", (), "1 of 2 cases: 1n2g")
+    both = "H200, driver 2 + V100, driver 1"
+    said = environments_text([both, both], [(0, 1, apart)]).plain
+    assert said.splitlines()[0] == "Environments  differ by case"
+    assert "  in 1 of 2 cases: 1n2g\n    1 V100, driver 1\n    2 H200, driver 2\n" in said
+    of_all = replace(apart, which="")
+    assert "  in all cases\n" in environments_text([both, both], [(0, 1, of_all)]).plain
+    known = environments_text(["V100, driver 1", "H200, driver 2"], [(0, 1, of_all)]).plain
+    assert "cases" not in known, "the whole tells it"
 
 
 def flat(text: str) -> str:
