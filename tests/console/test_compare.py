@@ -49,7 +49,7 @@ from tui.screens import compare_screen
 from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_screen import Compare
-from tui.screens.compare_text import VERDICTS, environments_text, title_words
+from tui.screens.compare_text import VERDICTS, environments_text, figures_text, title_words
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
 from tui.text import cell, number, problem_line
@@ -976,3 +976,26 @@ async def test_of_a_case_on_one_side_the_verdict_is_the_commands_and_the_side_is
                     assert shows(app, str(case.verdict))
                     await pilot.press("v")
             await pilot.press("b")
+
+
+@pytest.mark.parametrize("size", [SMALL, HUGE])
+async def test_where_there_is_room_each_campaign_says_how_sure_its_figures_are(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    for days, name in enumerate(("a-before", "b-driver")):
+        await measured(workspace, name, days=days)
+    workspace.summaries.reverse()
+    workspace.probed.clear()
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        found = screen._found
+        assert found is not None
+        told = figures_text(found).plain.strip().splitlines()
+        assert told[0] == "Figures"
+        assert [line[:6] for line in told[1::2]] == ["  1 n ", "  2 n "]
+        assert all(line.startswith("    grades ") for line in told[2::2])
+        if size == SMALL:
+            await pilot.press("v", "v")
+        await until(pilot, lambda: "Environments" in screen.query_one("#campaigns", Details).text)
+        shown = screen.query_one("#campaigns", Details).text
+        assert shown.endswith("\n".join(told)) == (size == HUGE)

@@ -28,6 +28,7 @@ from backends.results.findings import Rank
 from backends.results.grade_words import found_lines
 from backends.results.layouts.cells import count_cell
 from backends.results.numbers import percent, scatter
+from backends.results.provenance import how_sure
 from backends.results.statistics import Spread
 from backends.results.summary import Group
 from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
@@ -410,6 +411,16 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
                     held = f"{other.place + 1} against {found.baseline + 1}: "
                     text.append(held, series_colour(other.place))
                 text.append(f"{plain(line)}", colour)
+    return text
+
+
+def figures_text(found: SideBySide) -> Text:
+    """How sure the figures of each campaign are, and what its grades are for."""
+    text = Text("\n\nFigures", "bold", end="")
+    for place, side in enumerate(found.sides):
+        sure = how_sure([case for group in side.groups for case in group.cases])
+        text.append(f"\n  {place + 1} ", series_colour(place))
+        text.append("\n    ".join(map(plain, sure)) or "none yet", "not bold")
     return text
 
 
