@@ -90,6 +90,13 @@ def gpu_model(name: str) -> GpuModel | None:
     return _BY_NAME.get(_plain(name))
 
 
+def short_model(name: str) -> str:
+    """As lists have it: one spelling of a model that is listed, without the vendor's and the
+    brand's word."""
+    model = gpu_model(name)
+    return _BRAND.sub("", model.name if model else name)
+
+
 def peak_tflop_per_s(gpu: str, precision: str) -> float | None:
     """None for a GPU or precision that the table lacks; ``precision`` by a name of Peaks."""
     model = gpu_model(gpu)

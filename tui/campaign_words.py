@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, fixed, readable
+from profiles.gpu_models import short_model
 
 if TYPE_CHECKING:
     from backends.results.past_result import PastResult
@@ -17,7 +19,6 @@ MARKS = {
     "‡": "measured by another rule than its base",
 }
 """Of a speedup, in its place in :func:`figure_words`."""
-_BRANDS = ("NVIDIA ", "Tesla ")
 
 
 def state_words(summary: CampaignSummary) -> str:
@@ -40,13 +41,18 @@ def lost_words(summary: CampaignSummary) -> list[str]:
     return [f"{number} {word}" for number, word in counts if number]
 
 
+def begun_words(summary: CampaignSummary) -> list[str]:
+    """``forced``, ``left out: node[3-4]``: what its operator decided when it began."""
+    hosts = summary.hosts_left_out
+    left_out = [f"left out: {fold_nodeset(hosts)}"] if hosts else []
+    return [*["forced"] * summary.forced, *left_out]
+
+
 def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
     """``1n4g 26,596 images/s``, its speedup and grade, and the model of its devices."""
     if fastest is None:
         return (NOTHING,) * 4
-    device = fastest.devices
-    for brand in _BRANDS:
-        device = device.removeprefix(brand)
+    device = " + ".join(dict.fromkeys(map(short_model, fastest.devices.split(" + "))))
     return (
         f"{fastest.tag} {readable(fastest.throughput)} {fastest.unit}",
         " ".join([fixed(fastest.speedup), *fastest.marks]),

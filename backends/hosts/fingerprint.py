@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from profiles.gpu_models import gpu_model
+from profiles.gpu_models import gpu_model, short_model
 
 UNKNOWN = "unknown"
 _PLATFORM = ""  # its key
@@ -21,8 +21,9 @@ PLATFORM_FIELDS = ("GPU model", "CPU", "system", "platform")
 VERSIONS = ("driver", "CUDA")
 """Of the platform's fields those that have their names in its text; the others have none."""
 _AND = " + "
-_BRAND = re.compile(r"\b(NVIDIA|Tesla) ")
-_SEVERAL_HOSTS = re.compile(r", .* \+ ")
+"""Between what one run has of several hosts, or a host of several GPUs."""
+OR = " / "
+"""Between what several environments have; a comma is between the fields of one."""
 _BETWEEN = re.compile(r"; (?=[A-Za-z_][\w -]*: )", re.ASCII)
 
 
@@ -74,14 +75,19 @@ def is_unknown(value: str) -> bool:
 
 
 def joined(texts: Iterable[str]) -> str:
-    """One for several hosts or runs, where each value of each key is there: ``on + off``.
+    """One for several hosts or runs, where each value of each key is there once: ``on + off``.
 
     What one of them does not know is left out.
     """
     all_parts = [_parts(text) for text in sorted(set(texts))]
     shared = [key for key in all_parts[0] if all(key in p for p in all_parts)] if all_parts else []
-    values = {key: _AND.join(dict.fromkeys(p[key] for p in all_parts)) for key in shared}
+    values = {key: _once(_AND.join(p[key] for p in all_parts)) for key in shared}
     return fingerprint_text(values.pop(_PLATFORM, ""), values)
+
+
+def _once(value: str) -> str:
+    """Of several hosts' values each where it is first."""
+    return _AND.join(dict.fromkeys(value.split(_AND)))
 
 
 def several(texts: Iterable[str]) -> bool:
@@ -112,46 +118,82 @@ def side_by_side(texts: Sequence[str]) -> tuple[Part, ...]:
 
 def apart(texts: Sequence[str]) -> tuple[str, ...]:
     """Of each text what differs between them; ``unknown`` where it does not say."""
-    parts = [part for part in side_by_side(texts) if part.differs]
+    fields = _all_fields(texts)
+    found = [
+        key
+        for key in dict.fromkeys(key for text in texts for key in fields[text])
+        if len({fields[text][key] for text in texts if key in fields[text]}) > 1
+    ]
     return tuple(
-        ", ".join(f"{p.key}: {p.values[place]}" if p.key else p.values[place] for p in parts)
-        for place in range(len(texts))
+        ", ".join(field_text(key, fields[text].get(key, UNKNOWN)) for key in found)
+        for text in texts
     )
+
+
+def field_text(key: str, value: str) -> str:
+    """As a fingerprint has it: what begins one has no name."""
+    if key in PLATFORM_FIELDS:
+        return value
+    return f"{key} {value}" if key in VERSIONS else f"{key}: {value}"
 
 
 def fields_apart(*sides: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """By name what is known to differ between any of the texts, with the values of each side:
-    ``GPU model`` (or ``CPU``), ``driver``, ``CUDA`` and ``system`` are the platform's, which is
-    one field where hosts of several are in one text."""
+    ``A / B`` of several texts, ``A + B`` of the hosts of one. ``GPU model`` (or ``CPU``),
+    ``driver``, ``CUDA`` and ``system`` are the platform's, which is one field where none of these
+    differs."""
     each = [[*side] for side in sides]
-    every = [text for side in each for text in side]
-    gpus = any(has_gpus(text) or tells_devices_alone(text) for text in every)
-    whole = any(_SEVERAL_HOSTS.search(_parts(text)[_PLATFORM]) for text in every)
-    devices = "GPU model" if gpus else "CPU"
-    fields = {text: _fields(_parts(text), devices, whole=whole) for text in every}
+    fields = _all_fields([text for side in each for text in side])
     found = {}
-    for key in dict.fromkeys(key for text in every for key in fields[text]):
+    for key in dict.fromkeys(key for own in fields.values() for key in own):
         values = [
             dict.fromkeys(fields[text][key] for text in side if key in fields[text])
             for side in each
         ]
         if all(values) and len({value for own in values for value in own}) > 1:
-            found[key] = tuple(_AND.join(own) for own in values)
+            found[key] = tuple(OR.join(own) for own in values)
     return found
 
 
-def _fields(parts: Mapping[str, str], devices: str, *, whole: bool) -> dict[str, str]:
-    others = {key: value for key, value in parts.items() if key != _PLATFORM}
-    platform = parts[_PLATFORM]
-    if not platform or (whole and not tells_devices_alone(platform)):
-        return ({"platform": platform} if platform else {}) | others
-    name, *rest = platform.split(", ")
-    model = gpu_model(name)
-    found = {devices: _BRAND.sub("", model.name if model else name)}
-    for key in VERSIONS:
-        if rest and rest[0].startswith(f"{key} "):
-            found[key] = rest.pop(0).removeprefix(f"{key} ")
-    return found | ({"system": ", ".join(rest)} if rest else {}) | others
+def _all_fields(texts: Sequence[str]) -> dict[str, dict[str, str]]:
+    """By text its parts, with the platform's fields in the place of the platform."""
+    all_parts = {text: _parts(text) for text in texts}
+    gpus = any(has_gpus(text) or tells_devices_alone(text) for text in texts)
+    devices = "GPU model" if gpus else "CPU"
+    fields = {text: _platform_fields(parts, devices) for text, parts in all_parts.items()}
+    others = {
+        text: {key: value for key, value in parts.items() if value and key != _PLATFORM}
+        for text, parts in all_parts.items()
+    }
+    # Which host has which driver: what is paired otherwise is in no field by itself.
+    if _PLATFORM in _differing([*all_parts.values()]) and not _any_differs(fields.values()):
+        fields = {
+            text: {"platform": parts[_PLATFORM]} if parts[_PLATFORM] else {}
+            for text, parts in all_parts.items()
+        }
+    return {text: fields[text] | others[text] for text in all_parts}
+
+
+def _any_differs(fields: Iterable[Mapping[str, str]]) -> bool:
+    values: dict[str, set[str]] = {}
+    for own in fields:
+        for key, value in own.items():
+            values.setdefault(key, set()).add(value)
+    return any(len(own) > 1 for own in values.values())
+
+
+def _platform_fields(parts: Mapping[str, str], devices: str) -> dict[str, str]:
+    """``A + B`` of several hosts."""
+    found: dict[str, dict[str, None]] = {}
+    for platform in filter(None, parts[_PLATFORM].split(_AND)):
+        name, *rest = platform.split(", ")
+        own = {devices: short_model(name)}
+        for key in VERSIONS:
+            if rest and rest[0].startswith(f"{key} "):
+                own[key] = rest.pop(0).removeprefix(f"{key} ")
+        for key, value in (own | ({"system": ", ".join(rest)} if rest else {})).items():
+            found.setdefault(key, {})[value] = None
+    return {key: _AND.join(values) for key, values in found.items()}
 
 
 def not_known(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -181,11 +223,12 @@ def _differ(key: str, one: str, other: str) -> bool:
     if not (one and other):  # a text that says nothing at all
         return False
     if key == _PLATFORM and (tells_devices_alone(one) or tells_devices_alone(other)):
-        one, other = (text.partition(", ")[0] for text in (one, other))
+        one, other = map(devices_of, (one, other))
     return one != other
 
 
 def _parts(text: str) -> dict[str, str]:
     platform, *parts = _BETWEEN.split(text)
     pairs = (part.partition(": ") for part in parts)
-    return {_PLATFORM: platform, **{key: value for key, _, value in pairs}}
+    found = {_PLATFORM: platform, **{key: value for key, _, value in pairs}}
+    return {key: _once(value) for key, value in found.items()}  # older versions repeat them

@@ -11,11 +11,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.hosts.fingerprint import several
 from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, nothing_shared
 from backends.results.attempts import latest_attempts
 from backends.results.case_result import CaseResult
@@ -52,6 +50,7 @@ from backends.results.verdict_doubts import (
     doubted_words,
     doubts_between,
     in_order,
+    pairs_apart,
 )
 from profiles.errors import SelectionError
 
@@ -157,6 +156,13 @@ class ComparedCase:
         if self.baseline is None or self.candidate is None:
             return None
         return models_apart(self.baseline, self.candidate)
+
+    @property
+    def environments(self) -> tuple[tuple[str, str], ...]:
+        """(baseline's, candidate's) fingerprints that are known to differ."""
+        if self.baseline is None or self.candidate is None:
+            return ()
+        return tuple(pairs_apart(self.baseline.fingerprints, self.candidate.fingerprints))
 
     @property
     def keys(self) -> tuple[Key | None, Key | None]:
@@ -291,7 +297,7 @@ def compare(
     return Comparison(
         threshold,
         tuple(_with_decisive(cases)),
-        tuple(_environments(cases)),
+        tuple(dict.fromkeys(pair for case in cases for pair in case.environments)),
         assumed,
         tuple(across),
         same_runs=_same_runs(*sides),
@@ -492,14 +498,3 @@ def standing(tests: Sequence[tuple[float, int]]) -> set[int]:
 def p_slower(evidence: Welch) -> float:
     """One-sided: how often equal populations make the candidate look slower by as much."""
     return evidence.p / 2 if evidence.log_ratio < 0 else 1 - evidence.p / 2
-
-
-def _environments(cases: Iterable[ComparedCase]) -> list[tuple[str, str]]:
-    pairs: dict[tuple[str, str], None] = {}
-    for case in cases:
-        ours = case.baseline.fingerprints if case.baseline else frozenset()
-        theirs = case.candidate.fingerprints if case.candidate else frozenset()
-        if ours != theirs:
-            found = product(sorted(ours), sorted(theirs))
-            pairs.update(dict.fromkeys(pair for pair in found if several(pair)))
-    return list(pairs)

@@ -45,7 +45,12 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
         "inconclusive": len(comparison.of(Verdict.INCONCLUSIVE)),
         "decisive": [_name(case) for case in comparison.decisive],
         "environments": [
-            {"baseline": ours, "candidate": theirs} for ours, theirs in comparison.environments
+            {
+                "baseline": ours,
+                "candidate": theirs,
+                "cases": [_name(c) for c in comparison.cases if (ours, theirs) in c.environments],
+            }
+            for ours, theirs in comparison.environments
         ],
         "notes": list(comparison_words(comparison)[0]),
         "unlike": [asdict(unlike) for unlike in comparison.unlike],

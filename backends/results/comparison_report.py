@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backends import version
-from backends.hosts.fingerprint import apart, joined, not_known
+from backends.hosts.fingerprint import joined, not_known
 from backends.hosts.machines import Machines, machines_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
+from backends.results.compared_environments import environments_apart
 from backends.results.compared_labels import compared_label, compared_labels, value_text
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text
@@ -82,11 +83,10 @@ def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
 
 def comparison_words(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is said before the table and after it."""
-    apart_there = dict.fromkeys(apart(pair) for pair in comparison.environments)
     before = [
-        "The environments differ, so that more than the change under test may show. "
-        f"Baseline: {ours}. Candidate: {theirs}."
-        for ours, theirs in apart_there
+        f"The environments differ{f' ({apart.which})' if apart.which else ''}, so that more than "
+        f"the change under test may show. Baseline: {apart.baseline}. Candidate: {apart.candidate}."
+        for apart in environments_apart(comparison)
     ]
     after = tuple(_after(comparison, AT_ITS_END))
     before += _other_machines(comparison)

@@ -370,8 +370,8 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
             f"{whose_zh}没有环境记录（驱动、CUDA、镜像等）",
         )
     if concern is Concern.MIXED_ENVIRONMENT:
-        found = fields_apart(*([text] for text in sorted(case.fingerprints)))
-        differs = "; ".join(f"{key}: {', '.join(dict.fromkeys(own))}" for key, own in found.items())
+        found = fields_apart(sorted(case.fingerprints))
+        differs = "; ".join(f"{key}: {own}" for key, (own,) in found.items())
         return (
             f"its repeats come from different environments ({differs})",
             f"各次重复来自不同的环境（{differs}）",
@@ -413,7 +413,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
             f"no speedup: the base {group.base} has no successful run",
             f"无加速比：基准 {group.base} 没有成功的运行",
         )
-    found = fields_apart(group.base_case.fingerprints, case.fingerprints)
+    found = fields_apart(sorted(group.base_case.fingerprints), sorted(case.fingerprints))
     differs = "; ".join(f"{k}: {base} for the base, {own} here" for k, (base, own) in found.items())
     its_zh = "；".join(f"{k}：基准为 {base}，此处为 {own}" for k, (base, own) in found.items())
     return (

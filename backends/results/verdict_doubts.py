@@ -38,11 +38,16 @@ def doubts_between(ours: CaseResult, theirs: CaseResult) -> Iterable[Doubt]:
         yield other
 
 
+def pairs_apart(ours: frozenset[str], theirs: frozenset[str]) -> list[tuple[str, str]]:
+    """Fingerprints of either side that are known to be of different environments."""
+    if ours == theirs:
+        return []
+    return [pair for pair in product(sorted(ours), sorted(theirs)) if several(pair)]
+
+
 def environment_doubt(ours: frozenset[str], theirs: frozenset[str]) -> Doubt | None:
     """Whether devices, or else anything of the environments, are known to differ."""
-    if ours == theirs:
-        return None
-    pairs = [pair for pair in product(ours, theirs) if several(pair)]
+    pairs = pairs_apart(ours, theirs)
     devices = (tuple(_called(devices_of(text)) for text in pair) for pair in pairs)
     if any(one != other and not (is_unknown(one) or is_unknown(other)) for one, other in devices):
         return Doubt.DEVICES

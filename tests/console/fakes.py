@@ -187,6 +187,8 @@ class FakeSummary:
     problem: str = ""
     keeper: bool = False
     tried_again: int = 0
+    forced: bool = False
+    hosts_left_out: tuple[str, ...] = ()
 
     called = CampaignSummary.called
     saying = CampaignSummary.saying

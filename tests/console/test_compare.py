@@ -23,6 +23,7 @@ from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
 from backends.hosts.fingerprint import fingerprint_text
+from backends.results.compared_environments import Apart
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_files import comparison_document
 from backends.results.comparison_report import comparison_markdown, reason
@@ -48,7 +49,7 @@ from tui.screens import compare_screen
 from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_screen import Compare
-from tui.screens.compare_text import VERDICTS, environments_text, title_words
+from tui.screens.compare_text import VERDICTS, environments_text, figures_text, title_words
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
 from tui.text import cell, number, problem_line
@@ -741,6 +742,18 @@ def test_alike_is_said_only_where_all_is_known_of_all(
     assert ("difference" in headline) == bool(differing)
 
 
+def test_environments_that_are_alike_over_all_runs_and_differ_by_case_are_told_by_case() -> None:
+    apart = Apart("V100, driver 1", "H200, driver 2", (), "1 of 2 cases: 1n2g")
+    both = "H200, driver 2 + V100, driver 1"
+    said = environments_text([both, both], [(0, 1, apart)]).plain
+    assert said.splitlines()[0] == "Environments  differ by case"
+    assert "  in 1 of 2 cases: 1n2g\n    1 V100, driver 1\n    2 H200, driver 2\n" in said
+    of_all = replace(apart, which="")
+    assert "  in all cases\n" in environments_text([both, both], [(0, 1, of_all)]).plain
+    known = environments_text(["V100, driver 1", "H200, driver 2"], [(0, 1, of_all)]).plain
+    assert "cases" not in known, "the whole tells it"
+
+
 def flat(text: str) -> str:
     """What is read, wherever lines and frames break it."""
     return " ".join(text.replace("│", " ").split())
@@ -963,3 +976,26 @@ async def test_of_a_case_on_one_side_the_verdict_is_the_commands_and_the_side_is
                     assert shows(app, str(case.verdict))
                     await pilot.press("v")
             await pilot.press("b")
+
+
+@pytest.mark.parametrize("size", [SMALL, HUGE])
+async def test_where_there_is_room_each_campaign_says_how_sure_its_figures_are(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    for days, name in enumerate(("a-before", "b-driver")):
+        await measured(workspace, name, days=days)
+    workspace.summaries.reverse()
+    workspace.probed.clear()
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        found = screen._found
+        assert found is not None
+        told = figures_text(found).plain.strip().splitlines()
+        assert told[0] == "Figures"
+        assert [line[:6] for line in told[1::2]] == ["  1 n ", "  2 n "]
+        assert all(line.startswith("    grades ") for line in told[2::2])
+        if size == SMALL:
+            await pilot.press("v", "v")
+        await until(pilot, lambda: "Environments" in screen.query_one("#campaigns", Details).text)
+        shown = screen.query_one("#campaigns", Details).text
+        assert shown.endswith("\n".join(told)) == (size == HUGE)

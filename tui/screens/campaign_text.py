@@ -15,7 +15,7 @@ from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
-from tui.campaign_words import MARKS, ended, figure_words, lost_words, state_words
+from tui.campaign_words import MARKS, begun_words, ended, figure_words, lost_words, state_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
@@ -96,7 +96,8 @@ def campaign_rows(
         symbol, colour = _state(summary)
         name = called_simulated(summary)
         figure, speedup, grade, device = map(plain, figure_words(fastest_of(summary, results)))
-        said = " ".join(filter(None, (tag_words(summary), plain(summary.about.note))))
+        begun = plain(", ".join(begun_words(summary)))
+        said = " ".join(filter(None, (begun, tag_words(summary), plain(summary.about.note))))
         rows.append(
             Row(
                 str(summary.path),
@@ -154,6 +155,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     parts += [f"{ended(summary)} of {summary.total} runs ended"]
     parts += [f"{summary.tried_again} tried again"] if summary.tried_again else []
     parts += lost_words(summary)
+    parts += begun_words(summary)
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
         # The name of a simulated one has a date by its own clock, which runs ahead of this one.

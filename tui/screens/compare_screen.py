@@ -33,6 +33,7 @@ from tui.screens.compare_text import (
     campaigns_panel,
     columns_of,
     compared_rows,
+    figures_text,
     in_side,
     labels_of,
     none_compared,
@@ -238,7 +239,9 @@ class Compare(Dialog[None]):
         if width := self._panel.size.width:  # else it is out of sight
             self._panel.retitle(title_words(found, width - CORNERS))
         if "campaigns" in shown:
-            self.query_one("#campaigns", Details).show("Campaigns", self._said_of_campaigns)
+            room = self.has_class("-huge")
+            said = Text.assemble(self._said_of_campaigns, figures_text(found) if room else "")
+            self.query_one("#campaigns", Details).show("Campaigns", said)
         details = self.query_one("#verdict", Details)
         if "verdict" in shown:
             width = details.content_size.width

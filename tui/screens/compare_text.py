@@ -13,6 +13,7 @@ from backends.hosts.fingerprint import Part, side_by_side
 from backends.hosts.machines import Machines, machines_apart, machines_text, nothing_shared
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
+from backends.results.compared_environments import Apart, environments_apart
 from backends.results.compared_labels import compared_label, compared_labels, whole_label
 from backends.results.comparison import ComparedCase, Ground, Verdict, verdict_words
 from backends.results.comparison_report import (
@@ -27,6 +28,7 @@ from backends.results.findings import Rank
 from backends.results.grade_words import found_lines
 from backends.results.layouts.cells import count_cell
 from backends.results.numbers import percent, scatter
+from backends.results.provenance import how_sure
 from backends.results.statistics import Spread
 from backends.results.summary import Group
 from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
@@ -390,7 +392,14 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
         if other.problem is not None and found.cases():
             text.append(f"{other.place + 1} ", series_colour(other.place))
             text.append_text(problem(other.problem)).append("\n")
-    text.append("\n").append_text(environments_text([side.environment for side in found.sides]))
+    cases = [
+        (found.baseline, other.place, apart)
+        for other in found.others
+        if other.comparison is not None
+        for apart in environments_apart(other.comparison)
+    ]
+    every = [side.environment for side in found.sides]
+    text.append("\n").append_text(environments_text(every, cases))
     text.append_text(machines_shown([side.machines for side in found.sides]))
     for other in found.others:
         if other.comparison is not None:
@@ -405,8 +414,21 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
     return text
 
 
-def environments_text(environments: Sequence[str]) -> Text:
-    """What differs between them, with the value of each; the rest in a line or two."""
+def figures_text(found: SideBySide) -> Text:
+    """How sure the figures of each campaign are, and what its grades are for."""
+    text = Text("\n\nFigures", "bold", end="")
+    for place, side in enumerate(found.sides):
+        sure = how_sure([case for group in side.groups for case in group.cases])
+        text.append(f"\n  {place + 1} ", series_colour(place))
+        text.append("\n    ".join(map(plain, sure)) or "none yet", "not bold")
+    return text
+
+
+def environments_text(
+    environments: Sequence[str], cases: Sequence[tuple[int, int, Apart]] = ()
+) -> Text:
+    """What differs between them, with the value of each, and of ``cases``, by the places of
+    baseline and candidate, what the whole does not tell; the rest in a line or two."""
     text = Text(end="")
     parts = side_by_side(environments) if any(environments) else ()
     differing = [part for part in parts if part.differs]
@@ -417,13 +439,21 @@ def environments_text(environments: Sequence[str]) -> Text:
         return text.append("not recorded\n", WARN)
     told = [counted(len(differing), "difference")] if differing else []
     told += [f"{len(partly)} not known of all"] if partly else []
-    if not differing:
+    if cases and not differing:
+        told.insert(0, "differ by case")
+    elif not differing:
         alike_all = "software and GPU settings alike"
         told.insert(0, "none known to differ" if partly else alike_all)
-    text.append(f"{' · '.join(told)}\n", WARN if differing or partly else GOOD)
+    text.append(f"{' · '.join(told)}\n", WARN if differing or partly or cases else GOOD)
     for part in differing:
         text.append(f"  {_called(part)}\n", MUTED)
         for place, value in enumerate(part.values):
+            text.append(f"    {place + 1} ", series_colour(place)).append(f"{plain(value)}\n")
+    for baseline, candidate, apart in cases:
+        if differing and not apart.which:
+            continue
+        text.append(f"  in {plain(apart.which or 'all cases')}\n", MUTED)
+        for place, value in ((baseline, apart.baseline), (candidate, apart.candidate)):
             text.append(f"    {place + 1} ", series_colour(place)).append(f"{plain(value)}\n")
     if alike:
         said = "; ".join(f"{_called(part)} {plain(part.values[0])}" for part in alike)

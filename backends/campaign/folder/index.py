@@ -44,6 +44,8 @@ class CampaignSummary:
     profiles: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
     tried_again: int = 0  # runs, of all
+    forced: bool = False  # stops of preflight were overridden when it began
+    left_out: tuple[str, ...] = ()  # what it began without, and why: "node3: in use"
 
     @property
     def called(self) -> str:
@@ -54,6 +56,12 @@ class CampaignSummary:
     def saying(self, about: About) -> Self:
         """The same, of which something else is said."""
         return replace(self, about=about)
+
+    @property
+    def hosts_left_out(self) -> tuple[str, ...]:
+        """Of ``left_out``; cases for want of them have their profile before their size."""
+        names = (text.partition(": ")[0] for text in self.left_out)
+        return tuple(name for name in names if " " not in name)
 
     @property
     def measures(self) -> str:
@@ -171,6 +179,8 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
         tried_again=tried_again(state.runs.values(), latest),
+        forced=state.forced,
+        left_out=state.left_out,
     )
 
 

@@ -28,7 +28,7 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
-from tui.screens.campaign_text import summary_words
+from tui.screens.campaign_text import COLUMNS, campaign_rows, summary_words
 
 Campaign = Callable[..., Path]
 DAY = 86400.0
@@ -70,6 +70,50 @@ def test_they_are_listed_with_size_state_tags_and_note(cli: Cli, campaign: Campa
     assert [one["campaign"] for one in cli.document("campaigns", "ls", "--tag", "v100")] == ["done"]
     assert "no campaigns with the tag x" in cli("campaigns", "ls", "--tag", "x").err
     assert [one["tags"] for one in cli.document("status")] == [[], ["baseline", "v100"]]
+
+
+def test_a_list_says_what_was_forced_and_which_hosts_were_left_out(
+    cli: Cli, campaign: Campaign
+) -> None:
+    campaign("plain", planned("a"), age_s=DAY)
+    left = ("node3: in use", "node4: did not answer", "cpu-smoke 4n1g b64: takes 4 hosts")
+    path = campaign("decided")
+    (path / "events.jsonl").unlink()
+    begun = ev.CampaignCreated(t=time.time(), campaign="decided", forced=True, left_out=left)
+    append(path, begun, planned("a"))
+    words = "forced, left out: node[3-4]"
+    assert [(row[0], row[10]) for row in cli("campaigns", "ls").rows] == [
+        ("decided", words),
+        ("plain", ""),
+    ]
+    told = [(one["forced"], one["left_out"]) for one in cli.document("campaigns", "ls")]
+    assert told == [(True, [*left]), (False, [])]
+    assert [one["forced"] for one in cli.document("status")] == [True, False]
+    newest, other = list_campaigns(cli.campaigns, time.time)
+    assert "forced · left out: node[3-4]" in summary_words(newest, BEGUN).plain
+    row, plain = campaign_rows([newest, other], BEGUN)
+    remarks = next(n for n, column in enumerate(COLUMNS) if column.key == "said")
+    assert row.cells[remarks].plain == words
+    assert plain.cells[remarks].plain == ""
+
+
+@pytest.mark.parametrize(
+    ("devices", "said"),
+    [
+        ("NVIDIA H200", "H200"),
+        ("H200-SXM5-141GB", "H200"),
+        ("NVIDIA H200 + Tesla V100-SXM2-16GB", "H200 + V100-SXM2-16GB"),
+        ("NVIDIA A100-SXM4-40GB + A100-SXM4-40GB", "A100-SXM4-40GB"),
+        ("Intel(R) Xeon(R) Gold 6230", "Intel(R) Xeon(R) Gold 6230"),
+    ],
+)
+def test_a_list_spells_a_gpu_model_in_one_way(
+    cli: Cli, campaign: Campaign, devices: str, said: str
+) -> None:
+    one = replace(succeeded("a"), fingerprint=f"{devices}, driver 1")
+    campaign("c", planned("a"), assigned("a"), one, FINISHED)
+    (row,) = cli("campaigns", "ls").rows
+    assert row[7] == said
 
 
 @pytest.mark.parametrize(

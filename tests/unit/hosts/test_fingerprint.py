@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.hosts.fingerprint import (
     apart,
     devices_alone,
+    fields_apart,
     fingerprint_text,
     joined,
     several,
@@ -60,6 +63,52 @@ def test_the_hosts_of_one_run_have_one_fingerprint() -> None:
     assert joined(["V100", "A100"]) == "A100 + V100"
     assert joined(["A; ECC: on; MIG: off", "A; ECC: off"]) == "A; ECC: off + on"
     assert joined([]) == ""
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_hosts_of_several_runs_are_told_once_however_often_they_are_joined(
+    texts: list[str],
+) -> None:
+    whole = joined(texts)
+    assert joined([whole, whole]) == whole
+    assert not several([joined([whole, *texts]), joined([*texts, whole, texts[0]])])
+    for value in re.split("; (?:ECC|power limit|python|checkout changes): ", whole):
+        values = value.split(" + ")
+        assert len({*values}) == len(values)
+
+
+def test_a_record_that_repeats_a_value_is_like_one_that_does_not() -> None:
+    repeated = f"{OLD}; power limit: 700 W + 300 W + 300 W"
+    assert not several([repeated, f"{OLD}; power limit: 700 W + 300 W"])
+    assert not several([f"{OLD} + {OLD}", OLD])
+
+
+def test_of_hosts_that_differ_only_what_differs_is_told() -> None:
+    v100, h200 = (
+        fingerprint_text(f"{model}, driver {driver}, Debian 12, 6.1", {"power limit": limit})
+        for model, driver, limit in (
+            ("Tesla V100-SXM2-16GB", "440.33", "300 W"),
+            ("NVIDIA H200", "580.1", "700 W"),
+        )
+    )
+    both = joined([v100, h200])
+    assert fields_apart([both, v100]) == {
+        "GPU model": ("H200 + V100-SXM2-16GB / V100-SXM2-16GB",),
+        "driver": ("580.1 + 440.33 / 440.33",),
+        "power limit": ("700 W + 300 W / 300 W",),
+    }
+    assert apart([v100, h200]) == (
+        "V100-SXM2-16GB, driver 440.33, power limit: 300 W",
+        "H200, driver 580.1, power limit: 700 W",
+    )
+
+
+def test_hosts_that_only_pair_otherwise_are_told_whole() -> None:
+    one, other = (
+        "A, driver 1, x + B, driver 2, x",
+        "A, driver 1, x + A, driver 2, x + B, driver 2, x",
+    )
+    assert fields_apart([one], [other]) == {"platform": (one, other)}
 
 
 @given(TEXTS, TEXTS)

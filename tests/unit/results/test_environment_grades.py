@@ -70,4 +70,13 @@ def test_repeats_of_several_environments_say_what_differs(runs_of: Runs):
     one, *others = runs_of("1n1g", steady(), fingerprint=V100)
     case, group = only([replace(one, fingerprint=NEWER), *others])
     told = finding_lines(case, group)
-    assert any("(driver: 470.10, 450.80; image: nccl 2.21, nccl 2.19)" in one for one in told)
+    assert any("(driver: 470.10 / 450.80; image: nccl 2.21 / nccl 2.19)" in one for one in told)
+
+
+def test_what_the_hosts_of_a_run_have_alike_is_said_once_and_environments_are_told_apart(
+    runs_of: Runs,
+):
+    one, *others = runs_of("2n1g", steady(), fingerprint=BOTH)
+    case, group = only([replace(one, fingerprint=H200), *others], "2n1g")
+    (told,) = (line for line in finding_lines(case, group) if "different environments" in line)
+    assert "(GPU model: H200 + V100-SXM2-16GB / H200; driver: 580.1 + 450.80 / 580.1)" in told

@@ -308,6 +308,46 @@ def test_campaigns_that_are_mixed_differ_by_what_they_do_not_share(runs_of):
     assert compare(mixed, mixed).environments == ()
 
 
+def test_environments_that_differ_say_of_which_cases_unless_it_is_all(runs_of):
+    v100 = "Tesla V100-SXM2-16GB, driver 440.1, Debian"
+    h200 = "NVIDIA H200, driver 580.1, Debian"
+    cases = [f"1n{gpus}g" for gpus in (1, 2, 4, 8)]
+    ours = [run for case in cases for run in runs_of(case, STEADY, fingerprint=v100)]
+    for moved in range(1, len(cases) + 1):
+        theirs = [
+            run
+            for place, case in enumerate(cases)
+            for run in runs_of(case, STEADY, fingerprint=h200 if place < moved else v100)
+        ]
+        comparison = compare(ours, theirs)
+        (line,) = (w for w in comparison_words(comparison)[0] if "environments differ" in w)
+        which = "" if moved == 4 else f" ({moved} of 4 cases: {', '.join(cases[:moved])})"
+        assert line == (
+            f"The environments differ{which}, so that more than the change under test may show. "
+            "Baseline: V100-SXM2-16GB, driver 440.1. Candidate: H200, driver 580.1."
+        )
+        (told,) = comparison_document(comparison)["environments"]
+        assert told["cases"] == [
+            f"cpu-smoke {case} batch_size=64, precision=fp32" for case in cases[:moved]
+        ]
+        assert (told["baseline"], told["candidate"]) == (v100, h200)
+
+
+def test_a_case_of_several_environments_is_told_in_one_line(runs_of):
+    def on(*prints):
+        return [
+            replace(run, fingerprint=prints[place % len(prints)])
+            for place, run in enumerate(runs_of("1n1g", STEADY))
+        ]
+
+    (line, *_), _ = comparison_words(compare(on("A; ECC: on", "B; ECC: on"), on("B; ECC: on")))
+    assert line.endswith("Baseline: A / B. Candidate: B.")
+    (line, *_), _ = comparison_words(compare(on("A; x: 1", "B; x: 2"), on("A; x: 1", "B; x: 3")))
+    assert line.endswith("Baseline: x: 1 / 2. Candidate: x: 1 / 3.")
+    (line, *_), _ = comparison_words(compare(on("A; x: 1", "B; x: 2"), on("A; x: 2", "B; x: 1")))
+    assert line.endswith("Baseline: A / B, x: 1 / 2. Candidate: A / B, x: 2 / 1.")
+
+
 def test_simulated_figures_are_said_first(runs_of):
     comparison = compare(runs_of("1n1g", STEADY, simulated=True), runs_of("1n1g", STEADY))
     assert comparison_markdown(comparison).startswith("> **SIMULATED")

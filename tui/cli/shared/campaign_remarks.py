@@ -46,4 +46,6 @@ def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
         "reason": campaign.problem,
         "tags": list(campaign.about.tags),
         "note": campaign.about.note,
+        "forced": campaign.forced,
+        "left_out": list(campaign.left_out),
     }

@@ -12,7 +12,7 @@ from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import PastResult
 from backends.results.render import Column
-from tui.campaign_words import FIGURES, ended, figure_words, state_words
+from tui.campaign_words import FIGURES, begun_words, ended, figure_words, state_words
 from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -114,7 +114,8 @@ def _remarks(campaign: CampaignSummary) -> str:
     """Why it is as it is, then what people say of it."""
     said = campaign.about
     paused = f"{campaign.paused} paused" if campaign.paused else ""
-    words = [campaign.problem, paused, *(f"#{tag}" for tag in said.tags), said.note]
+    begun = ", ".join(begun_words(campaign))
+    words = [campaign.problem, begun, paused, *(f"#{tag}" for tag in said.tags), said.note]
     if campaign.simulated:
         words.insert(0, "SIMULATED")
     return " ".join(filter(None, words))
