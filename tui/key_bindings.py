@@ -148,7 +148,8 @@ PANELS: Mapping[str, Panel] = {
         "below shows the host under the cursor: what is wrong and how to mend it, its GPUs, how "
         "they are linked, and what they do now. Hosts are asked again every minute, those of a "
         "fast demo every ten seconds of yours. A host is leased to one run at a time, so that two "
-        "do not share it; no lease: no run has it.",
+        "do not share it; no lease: no run has it. for 1n2g 2,3: for a run on 2 GPUs of 1 host, "
+        "GPUs 2 and 3 are the best linked; it gets them with linked placement, else the first two.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),
@@ -305,11 +306,12 @@ PANELS: Mapping[str, Panel] = {
     ),
     "runs": Panel(
         "Runs",
-        "Every run of the campaign, in the plan's order, not that in which they start. "
+        "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
         "The panels below follow the run under the cursor. Window: the readings that count, by the "
         "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
         "the standard deviation of its step times over their mean; that of repeats is on page 4. "
-        "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall.",
+        "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall. "
+        "p, P and t act at once, so that what they are for has to be seen first; c, C and + ask.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
@@ -362,6 +364,14 @@ PANELS: Mapping[str, Panel] = {
                 "hosts over time: which run was (━, ╌ where it failed or was cancelled), is and is "
                 "expected to be (┄) where, and when; ┊ is now",
                 footer=9,
+            ),
+            Key(
+                "o",
+                "sort",
+                "Sort",
+                "by state, what is at work and what failed first; by throughput; by elapsed time; "
+                "as in the plan",
+                footer=11,
             ),
             Key(
                 "W",

@@ -24,7 +24,7 @@ DEEPER = 2
 
 def about_case(part: Marks, case: Case, asked: Asked, workspace: Workspace, now: float) -> Hanging:
     command = tuple(_command(part, case, asked.hosts, workspace))
-    lines = case_lines(part, case, asked, now, WHOLE, WHOLE, command)
+    lines = case_lines(part, case, asked, now, WHOLE, WHOLE, command, beside=False)
     return Hanging(Text("\n", end="").join(lines), DEEPER)
 
 

@@ -1,6 +1,6 @@
 """What stands below the grid: where a terminal is tall the grids of the other profiles that take
 part, then, where lines are free, what is known of the case under the cursor: what runs, what was
-measured before, and what others published."""
+measured before, and what others published; last, what is marked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from backends.campaign.plan.cost_estimate import RunTime
+from backends.campaign.plan.cost_estimate import RunTime, device_seconds
 from backends.results.past_result import PastResult
 from profiles.counted import counted
 from profiles.durations import format_duration
@@ -23,10 +23,10 @@ from profiles.format.case import Case
 from profiles.format.launch_section import LAUNCHERS
 from profiles.format.template import fill_known
 from tui.matrix_labels import column_kinds, column_labels
-from tui.matrix_marks import Marks, Rows
-from tui.matrix_past import CAMPAIGN, GRADE, INTERVAL, LEAST_NAME, past_cells
+from tui.matrix_marks import Marks, Rows, marked_cases
+from tui.matrix_past import CAMPAIGN, GRADE, INTERVAL, LEAST_NAME, NOTHING_YET, past_cells
 from tui.matrix_request import Asked, lacking_settings
-from tui.plan_words import estimate_source
+from tui.plan_words import device_time, estimate_source
 from tui.text import both_ends, number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText
@@ -100,9 +100,12 @@ def case_lines(
     width: int,
     height: int,
     command: Sequence[str] = (),
+    *,
+    beside: bool = True,
 ) -> list[Text]:
     """All that is known of a case, as far as there is room: the past has half of what the command
-    leaves, and what published figures do not need. ``command``: of :func:`run_lines`."""
+    leaves, and what published figures do not need; what is left then is for what is marked
+    ``beside`` it. ``command``: of :func:`run_lines`."""
     time = asked.past(part).times.get(case.key)
     lines = run_lines(part, case, time, width, command)
     if len(lines) > height + 1:  # the last one is empty
@@ -113,7 +116,8 @@ def case_lines(
     most = max(left // 2, left - len(rows) - 2) if rows else left
     lines += past_lines(case.label, same, now, width, most)
     left = height - len(lines)
-    return lines + published_lines(rows, case.batch_size, part, asked.devices(part), width, left)
+    lines += published_lines(rows, case.batch_size, part, asked.devices(part), width, left)
+    return lines + marked_lines(part, asked, now, width, height - len(lines)) * beside
 
 
 def run_lines(
@@ -177,6 +181,31 @@ def _in_columns(rows: Sequence[Sequence[str]], width: int) -> list[str]:
         return set_cell_size(both_ends(row[n], widths[n]) if n == CAMPAIGN else row[n], widths[n])
 
     return ["  ".join(text(row, n) for n in kept).rstrip() for row in rows]
+
+
+def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int) -> list[Text]:
+    """What would run: how long each case takes, and what it measured last."""
+    if height < 3:
+        return []
+    cases, past = marked_cases(asked.cells(part)), asked.past(part)
+    repeats = asked.repeats_of(part)
+    device = "GPU" if part.profile.devices == "gpu" else "device"
+
+    def words(case: Case) -> tuple[str, str, str, str]:
+        time, same = past.times.get(case.key), past.of(case).same
+        taken = device_seconds([time], repeats)
+        return (
+            case.label,
+            "time not known" if time is None else f"≈{format_duration(time.seconds)} × {repeats}",
+            "" if taken is None else device_time(taken / 3600, device),
+            "  ".join(filter(None, past_cells(same[0], now)[:CAMPAIGN])) if same else NOTHING_YET,
+        )
+
+    rows = [words(case) for case in cases[: _shown(len(cases), height)]]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    told = ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
+    title = f"marked: {counted(len(cases), 'case')}, how long a run of each takes, its last result"
+    return _listed(title, told, len(cases), width, height)
 
 
 def published_lines(

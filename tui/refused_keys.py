@@ -49,7 +49,7 @@ def why_refused(screen: Screen[Any], pressed: str) -> str:
         said = f"{key_name(key)} {as_now(node, key).label}"
         with typed_ahead(screen).at_leisure():
             if enabled(node, key):
-                return f"{said}: {UNSEEN}"
+                return f"{said}: {getattr(node, 'UNSEEN', UNSEEN)}"
         return f"{said}: {_why(node, key) or 'not possible here now'}"
     under = screen.app.screen_stack[-2::-1] if screen.is_modal else ()
     for below in under:

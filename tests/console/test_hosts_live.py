@@ -159,6 +159,22 @@ def test_what_a_host_does_now_is_shown_whatever_its_clock_says(ahead_s: float) -
     assert shown.count("█") >= 8
 
 
+@pytest.mark.parametrize("gpus", [1, 4, 8])
+@pytest.mark.parametrize("height", range(60))
+def test_figures_take_the_lines_that_are_free_and_no_more(gpus: int, height: int) -> None:
+    live = LiveTelemetry()
+    live.feed(gpu_lines(range(gpus), 20, START).encode())
+    host = known_host("n", "", facts())
+    text = live_text(host, live, 200, height).plain
+    taken = text.count("\n") + 1
+    least = 3 + gpus
+    assert taken <= max(height, least)
+    rows = max(1, (taken - 3) // gpus)
+    assert rows >= 4 or height - taken <= gpus + 3
+    if height <= least:
+        assert text == live_text(host, live, 200).plain
+
+
 def watching(app: Any) -> bool:
     described = [w.description for w in app.workers if not w.is_finished]
     return any("what the host does now" in words for words in described)

@@ -24,6 +24,7 @@ from tests.console.conftest import (
     screen_text,
     shows,
     tick,
+    type_ahead,
     until,
     words,
 )
@@ -1219,3 +1220,28 @@ async def test_attempts_that_were_replaced_are_no_more_runs_behind_a_filter(
         assert "/1n · 2 of 4 · 1 earlier attempt" in screen_text(app)
         await pilot.press("backspace", "backspace", *"2n")
         assert "/2n · 1 of 4 " in screen_text(app)
+
+
+@pytest.mark.parametrize("key", ["p", "P", "c", "plus"])
+@pytest.mark.parametrize("moves", ["G", "Gk", "jGkk"])
+async def test_in_one_go_with_a_movement_what_asks_is_taken_and_what_acts_at_once_says_why_not(
+    workspace: FakeWorkspace, moves: str, key: str
+) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pilot.press("g")
+        await type_ahead(app, pilot, *moves, key)
+        run, viewed = page.selected, page.viewed
+        assert run is not None
+        assert viewed is not None
+        assert not any(one.paused for one in viewed.runs)
+        if key in ("c", "plus"):
+            assert isinstance(app.screen, Choice)
+            assert key == "plus" or run.label in screen_text(app)
+        else:
+            assert shows(app, "acts at once")
+            await pilot.press(key)
+            await until(pilot, lambda: page.selected is not None and page.selected.paused)
+            assert page.selected is not None
+            assert page.selected.run_id == run.run_id

@@ -44,6 +44,7 @@ from tui.widgets.meters import (
     scale,
     source_of,
     sparkline,
+    tall_sparkline,
     value_text,
 )
 from tui.widgets.telemetry_panel import TelemetryPanel
@@ -241,6 +242,29 @@ def test_what_is_not_known_is_a_dash_and_a_gap() -> None:
 def test_sparklines_go_from_nothing_to_the_top() -> None:
     assert sparkline([0, 50, 100, None, 1000, -5], 100.0) == "▁▅█ █▁"
     assert sparkline([0.0, 0.0], 0.0) == "▁▁"
+
+
+@given(
+    values=st.lists(st.none() | st.integers(-10, 200), max_size=8),
+    top=st.sampled_from([0.0, 96.0, 100.0]),
+    rows=st.integers(1, 4),
+)
+def test_a_tall_sparkline_is_as_high_as_its_values_and_has_no_holes(
+    values: list[int | None], top: float, rows: int
+) -> None:
+    lines = tall_sparkline(values, top, rows)
+    assert [len(line) for line in lines] == [len(values)] * rows
+    heights = []
+    for value, column in zip(values, zip(*lines, strict=True), strict=True):
+        marks = "".join(column).lstrip(" ")
+        assert " " not in marks
+        assert set(marks[1:]) <= {"█"}
+        assert (value is None) is (not marks)
+        heights.append(8 * len(marks) + " ▁▂▃▄▅▆▇█".index(marks[0]) if marks else None)
+    known = [pair for pair in zip(values, heights, strict=True) if pair[0] is not None]
+    if top:
+        assert [h for _, h in sorted(known)] == sorted(h for _, h in known)
+    assert rows > 1 or lines == [sparkline(values, top)]
 
 
 @given(st.sampled_from(GPU_FIGURES), st.integers(0, 99_999), st.floats(0, 1e5), st.booleans())

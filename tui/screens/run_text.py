@@ -46,8 +46,12 @@ COLUMNS = (
     Column("rate", "throughput", 9, right=True, still=True),
     Column("eta", "ETA", 6, right=True, still=True),
 )
-BAR, LONG_BAR, LONG_FROM = 8, 32, 122
-"""Columns of a bar of progress, and of one in a list that has so many."""
+BAR, LONG_BAR = 8, 32
+"""Columns of a bar of progress: at least, and where the list has room for it."""
+BEHIND_BAR = 5
+"""Columns of " 100%" and " done"."""
+PADDING, FRAME_AND_BAR = 2, 4
+"""Columns of a cell's padding; of the list's frame and its scroll bar."""
 NEVER = 1_000_000
 """Columns that no terminal has."""
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
@@ -120,6 +124,7 @@ class RunRows:
         self._alike = ""
         self._names: Mapping[str, str] = {}
         self._labels_of: object = None
+        self._longest = 0  # of the names
 
     def _labels_for(self, viewed: CampaignSnapshot) -> None:
         """How its runs are called beside one another; none is ever taken away."""
@@ -128,6 +133,7 @@ class RunRows:
             self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
             self._profiles, self._alike = apart(dict.fromkeys(run.profile for run in viewed.runs))
             self._names = {run.run_id: self._name(run) for run in viewed.runs}
+            self._longest = max(map(cell_len, self._names.values()), default=0)
 
     def _name(self, run: RunView) -> str:
         called = _called(run, self._labels)
@@ -145,9 +151,9 @@ class RunRows:
         return self._names
 
     def __call__(self, viewed: CampaignSnapshot, columns: int = 0) -> list[Row]:
-        """``columns``: of the list."""
+        """``columns``: of the list, in its frame."""
         self._labels_for(viewed)
-        bar_width = LONG_BAR if columns >= LONG_FROM else BAR
+        bar_width = self._bar_width(viewed, columns)
         profiles = self._profiles if len(self._profiles) > 1 else {}
         units = len(_units(viewed)) > 1
         by = tuple(profiles), units, self._labels, bar_width
@@ -164,6 +170,15 @@ class RunRows:
                 before = (run, (*by, replaced), row)
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
+
+    def _bar_width(self, viewed: CampaignSnapshot, columns: int) -> int:
+        """What the other columns leave, all of them shown, beside a scroll bar."""
+        widths = {one.key: one.width for one in run_columns(viewed) if one.from_width < NEVER}
+        most = next(one.most for one in COLUMNS if one.key == "label")
+        widths["label"] = max(widths["label"] or 0, min(self._longest, most))
+        taken = sum(width or 0 for width in widths.values()) + PADDING * len(widths)
+        room = columns - FRAME_AND_BAR - taken - BEHIND_BAR
+        return max(BAR, min(room, LONG_BAR))
 
 
 def _called(run: RunView, labels: CaseLabels) -> str:

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from textual import events, on, work
+from textual import events, on
 from textual.widget import Widget
 
 from backends.campaign.record.status_view import (
     CampaignSnapshot,
     RunView,
 )
-from backends.keeper.request import Verb
-from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
-from tui.messages import Problem, Said
+from tui.messages import Said
 from tui.screens.campaign_text import none_shown
-from tui.screens.dialogs import Choice
-from tui.screens.end_question import EndQuestion
-from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
+from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS
 from tui.screens.possible_changes import (
     CHANGES,
-    RETRIABLE,
-    cancel_all_question,
-    cancel_question,
-    change,
     change_labels,
     last_attempt,
     possible_changes,
-    repeat_question,
     why_not,
 )
+from tui.screens.run_changes import RunChanges
+from tui.screens.run_order import PLANNED
 from tui.screens.run_panels import RunPanels, has_window
 from tui.screens.run_text import RunRows, in_trouble, rows_signature, run_columns, summary
 from tui.session import Session
@@ -54,8 +45,8 @@ _OF_NO_RUN = frozenset(
     for key in PANELS["replay"].keys + PANELS["app"].keys
     if key.action not in ("app.focus_next", "app.focus_previous", "command_palette")
     for name in key.keys.split(",")
-) | {"a"}
-"""Keys of the whole console, and the one that hands the cursor back."""
+) | {"a", "o"}
+"""Keys of the whole console, the one that hands the cursor back, and the list's order."""
 
 
 class _Able(NamedTuple):
@@ -74,7 +65,7 @@ class _Able(NamedTuple):
     left: bool = False
 
 
-class RunsPage(Page):
+class RunsPage(RunChanges):
     PANEL = "runs"
     BINDINGS = bindings("runs")
 
@@ -87,9 +78,8 @@ class RunsPage(Page):
         self._troubled: Mapping[str, bool] = {}  # whether it was tried again
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
+        self._order = PLANNED
         self._zoomed_here = False  # from the list
-        self._end_question = EndQuestion(session)
-        self._tried_again = ""  # the run under the cursor, of which another attempt is to come
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
@@ -123,12 +113,15 @@ class RunsPage(Page):
     def _fill(self, viewed: CampaignSnapshot | None) -> None:
         columns = self.size.width * 64 // 100 if self._broad else self.size.width
         rows = self._rows(viewed, columns) if viewed else []
+        if viewed is not None and not self._order.given:
+            listed = self._order.of(zip(viewed.runs, rows, strict=True))
+            rows = [row for _, row in listed]
         self.main_panel().table.refill(rows, run_columns(viewed))
 
     def pull(self) -> None:
         viewed = self.viewed
         panel = self.main_panel()
-        shown = rows_signature(viewed), self.size.width, self._broad
+        shown = rows_signature(viewed), self.size.width, self._broad, self._order
         if shown != self._shown:
             self._shown = shown
             self._fill(viewed)
@@ -142,7 +135,8 @@ class RunsPage(Page):
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
         all_of = f" · all {shared}" * bool(shared)
-        panel.retitle(f"Runs · {viewed.name}{all_of}" if viewed else "Runs", counts)
+        order = f" · {self._order.words}" * (not self._order.given)
+        panel.retitle(f"Runs · {viewed.name}{all_of}{order}" if viewed else "Runs", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
@@ -229,13 +223,6 @@ class RunsPage(Page):
             left=viewed is not None and viewed.done < viewed.total,
         )
 
-    def _waiting(self, viewed: CampaignSnapshot | None) -> list[RunView]:
-        """The runs in the list that wait: where it is filtered, of those that are shown."""
-        panel = self.main_panel()
-        listed = frozenset(panel.table.shown_keys) if panel.filter_text else None
-        runs = viewed.runs if viewed is not None else ()
-        return [one for one in runs if one.state.waits and (listed is None or one.run_id in listed)]
-
     @property
     def _others(self) -> tuple[str, ...]:
         """The run in trouble that comes next in the list, and the one before; none, where there is
@@ -291,8 +278,8 @@ class RunsPage(Page):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts
-        if action in ("retry", "pause", "pause_all", "repeat") and not self.sight.seen:
-            return False
+        if action in ("retry", "pause", "pause_all") and not self.sight.seen:
+            return False  # others ask first, by the name of what was under the cursor
         if action in CHANGES:
             return action in changes
         there = {  # of a run that waits there is nothing to follow
@@ -304,7 +291,7 @@ class RunsPage(Page):
         }
         if action in there:
             return there[action]
-        if action in ("view", "zoom", "copy", "open", "meters", "schedule"):
+        if action in ("view", "zoom", "copy", "open", "meters", "schedule", "sort"):
             apt = action != "meters" or self._able.metered
             if action == "view":
                 apt = not self._able.all_in_sight
@@ -315,49 +302,6 @@ class RunsPage(Page):
             return True
         return super().check_action(action, parameters)
 
-    def action_cancel_run(self) -> None:
-        viewed, run = self.viewed, self.selected
-        if viewed is None or run is None:
-            return
-        if run.state.ended:
-            self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
-            return
-        self._ask_whether(partial(cancel_question, run=run), viewed, run)
-
-    def _ask_whether(
-        self,
-        asked: Callable[[CampaignSnapshot], Choice],
-        viewed: CampaignSnapshot,
-        run: RunView | None = None,
-    ) -> None:
-        """To end a run as it is now, or all."""
-        runs = None if run is None else [run.run_id]
-        cancel = partial(self._change, Verb.CANCEL, runs, of=viewed.path)
-        self._end_question.ask(self.app, asked, viewed, run, cancel)
-
-    def _tick(self) -> None:
-        super()._tick()
-        self._end_question.look()
-
-    def action_cancel_all(self) -> None:
-        if (viewed := self.viewed) is None:
-            return
-        if viewed.done == viewed.total:
-            self.post_message(Said("every run has ended; there is nothing to cancel"))
-            return
-        self._ask_whether(cancel_all_question, viewed)
-
-    def action_retry(self) -> None:
-        if (run := self.selected) is None:
-            return
-        if run.state not in RETRIABLE:
-            self.post_message(
-                Said(f"{run.label} {run.state.said}; only failed and cancelled runs are retried")
-            )
-            return
-        self._tried_again = run.run_id
-        self._change(Verb.RETRY, [run.run_id])
-
     def action_diagnose(self) -> None:
         run, controller = self.selected, self.session.controller
         if run is not None and controller is not None and controller.diagnose(run.run_id):
@@ -365,63 +309,6 @@ class RunsPage(Page):
             if (viewed := self.viewed) is not None:
                 self.panels.asks_why(viewed.state.run(run.run_id))
             self.tick()
-
-    def action_pause(self) -> None:
-        """Leave the run out; the same key lets it start again."""
-        if (run := self.selected) is not None:
-            self._change(Verb.UNPAUSE if run.paused else Verb.PAUSE, [run.run_id])
-
-    def action_pause_all(self) -> None:
-        """All in the list that has not started; where nothing is left to pause, let it start."""
-        if waiting := self._waiting(self.viewed):
-            pause = not all(run.paused for run in waiting)
-            chosen = [run.run_id for run in waiting if run.paused is not pause]
-            self._change(Verb.PAUSE if pause else Verb.UNPAUSE, chosen)
-
-    def action_repeat(self) -> None:
-        if any(worker.group == "ask" and worker.is_running for worker in self.workers):
-            self.post_message(Said("what was asked for before is not answered yet"))
-            return
-        if (viewed := self.viewed) is None:
-            return
-
-        def answered(said: str | None) -> None:
-            if said == "yes":
-                self._change(Verb.REPEAT, of=viewed.path)
-
-        self.app.push_screen(repeat_question(viewed), answered)
-
-    def _change(
-        self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: Path | None = None
-    ) -> None:
-        """By the campaign at work here, or by whoever is at work on the one that is looked at.
-
-        ``run_ids``: None: all, where that can be meant. ``of``: the campaign that was asked about.
-        """
-        if of is not None and of != self.session.viewed_path:
-            self.post_message(Said("another campaign is shown now; nothing was changed"))
-        elif self.session.opened is not None:
-            self._ask(verb, run_ids)
-        elif self.session.controller is not None:
-            try:
-                said = change(self.session.controller, verb, run_ids)
-            except DlperfError as error:
-                self.post_message(Problem(error))
-                return
-            if said:
-                self.post_message(Said(said))
-            self.tick()
-
-    @work(group="ask", description="ask whoever is at work on the campaign")
-    async def _ask(self, verb: Verb, run_ids: Sequence[str] | None) -> None:
-        repeats = int(verb is Verb.REPEAT)
-        self.post_message(Said("asking whoever goes on with it …"))
-        try:
-            answer = await self.session.ask(verb, run_ids, repeats=repeats)
-        except DlperfError as error:
-            self.post_message(Problem(error))
-        else:
-            self.post_message(Said(answer))
 
     def action_view(self) -> None:
         self.panels.view, self.panels.alone = self.panels.next_view, ""
@@ -487,6 +374,11 @@ class RunsPage(Page):
                 log.toggle_follow()
         self._show_selected()
         self.refresh_bindings()
+
+    def action_sort(self) -> None:
+        """By the next of the orders; the cursor stays on its run."""
+        self._order = self._order.next
+        self.pull()
 
     def action_to_work(self) -> None:
         """The cursor goes with what is at work, until a key concerns its run."""

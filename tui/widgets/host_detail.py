@@ -25,6 +25,9 @@ HEADINGS = 2
 """Lines of the topology that are above its figures."""
 LIVE_S = 120.0
 """What the meters look back on."""
+ABOVE, OF_HOST, MOST_ROWS = 3, 3, 4
+"""Lines above the figures of the last two minutes; those of the host's own, with the two above;
+and of one figure at most."""
 _LEAST_WIDTH = 60
 
 
@@ -38,9 +41,17 @@ def detail_title(host: HostSnapshot | None) -> str:
     return f"{host.name} · {len(host.facts.gpus)} × {names.pop()}"
 
 
-def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int) -> Text:
-    """What was seen in the last two minutes; empty where nothing was."""
-    from tui.widgets.meters import side_by_side, source_of  # noqa: PLC0415 - after the first paint
+def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int, height: int = 0) -> Text:
+    """What was seen in the last two minutes; empty where nothing was.
+
+    ``height``: lines that are free for it: where they are more than it needs, what the host's CPUs
+    did is told beside its GPUs, and lines are higher.
+    """
+    from tui.widgets.meters import (  # noqa: PLC0415 - after the first paint
+        figures_of,
+        side_by_side,
+        source_of,
+    )
 
     text = Text(no_wrap=True, end="")
     end = live.ends_at if live is not None else None
@@ -48,8 +59,17 @@ def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int) -> Tex
         return text
     source = source_of(host.name, live, (gpu.index for gpu in host.facts.gpus), host.facts)
     text.append("\nLast two minutes\n", "bold")
-    for line in side_by_side(source, (end - LIVE_S, end), width):
-        text.append_text(line).append("\n")
+    span, whole = (end - LIVE_S, end), replace(source, gpus=())
+    own = any(live.last(figure) is not None for figure in figures_of([whole]))
+    parts = [source]
+    if source.gpus and own and height >= ABOVE + len(source.gpus) + OF_HOST:
+        parts.append(whole)
+    drawn = sum(len(part.gpus) or 1 for part in parts)
+    rows = (height - ABOVE - (len(parts) - 1) * (OF_HOST - 1)) // drawn
+    for part in parts:
+        text.append("\n" * (part is not source))
+        for line in side_by_side(part, span, width, max(1, min(rows, MOST_ROWS))):
+            text.append_text(line).append("\n")
     text.rstrip()
     return text
 
@@ -138,7 +158,8 @@ class HostDetail(ScrollableContainer, can_focus=True):
         width = max(_LEAST_WIDTH, self.size.width - 1)  # beside a scroll bar
         old = age(self._host, self._now) if self._host is not None else ""
         newest = self._live.ends_at if self._live is not None else None
-        said = (self._host, old, self._own, newest, self._of_now, width)
+        height = self.size.height
+        said = (self._host, old, self._own, newest, self._of_now, width, height)
         if said == self._said:
             return
         self._said = said
@@ -155,7 +176,8 @@ class HostDetail(ScrollableContainer, can_focus=True):
             known = host_text(
                 host, width=width, now=self._now, own=self._own, metered=told is not None
             )
-            live = live_text(self._host, self._live, width)
+            taken = known.plain.rstrip("\n").count("\n") + 1
+            live = live_text(self._host, self._live, width, height - taken)
             lines = enumerate(known.plain.split("\n"))
             begins = (at for at, line in lines if line.startswith((TOPOLOGY, LINKS)))
             self._topology = next(begins, 0)

@@ -108,6 +108,18 @@ def sparkline(values: Sequence[float | None], top: float) -> str:
     )
 
 
+def tall_sparkline(values: Sequence[float | None], top: float, rows: int) -> list[str]:
+    """As :func:`sparkline`, on several rows, the highest first."""
+    if rows == 1 or top <= 0:
+        return [NOTHING * len(values)] * (rows - 1) + [sparkline(values, top)]
+    part = top / rows
+    lines = []
+    for below in reversed(range(rows)):
+        above = [None if v is None or (v <= below * part and below) else v for v in values]
+        lines.append(sparkline([None if v is None else v - below * part for v in above], part))
+    return lines
+
+
 def figures_of(sources: Sequence[Source]) -> tuple[Figure, ...]:
     """Which figures there are: of the GPUs where there are some, else of the hosts."""
     return GPU_FIGURES if any(source.gpus for source in sources) else HOST_FIGURES
@@ -221,10 +233,12 @@ def _mean_now(figure: Figure, curves: _Curves) -> float | None:
     return fmean(known) if known else None
 
 
-def side_by_side(source: Source, span: tuple[float, float], width: int) -> list[Text]:
-    """All figures of a GPU, or of a host that has none, in one line; above them their names.
+def side_by_side(
+    source: Source, span: tuple[float, float], width: int, rows: int = 1
+) -> list[Text]:
+    """All figures of a GPU, or of a host that has none, beside one another; above them their names.
 
-    ``span``: seconds since the epoch, by the host's clock.
+    ``span``: seconds since the epoch, by the host's clock. ``rows``: lines of each.
     """
     figures = figures_of([source])
     names = [f"GPU{gpu}" for gpu in source.gpus] or [shorten(source.host, 12)]
@@ -240,11 +254,13 @@ def side_by_side(source: Source, span: tuple[float, float], width: int) -> list[
     lines = [Text(" " * first + "".join(cells), MUTED, no_wrap=True, end="")]
     tops = {figure: _top(figure, _each([source])) for figure in figures}
     for name, gpu in zip(names, source.gpus or (None,), strict=True):
-        line = Text(name.ljust(first), MUTED, no_wrap=True, end="")
+        drawn = [Text(" " * first, no_wrap=True, end="") for _ in range(rows - 1)]
+        drawn.append(Text(name.ljust(first), MUTED, no_wrap=True, end=""))
         for figure in figures:
             said = value_text(figure, source.telemetry.last(figure, gpu))
             values = source.telemetry.columns(figure, *span, room - _VALUE - 2, gpu)
-            line.append(f"{said:>{_VALUE}} ").append(sparkline(values, tops[figure]), ACCENT)
-            line.append(" ")
-        lines.append(line)
+            for line, spark in zip(drawn, tall_sparkline(values, tops[figure], rows), strict=True):
+                line.append(f"{said if line is drawn[-1] else '':>{_VALUE}} ")
+                line.append(spark, ACCENT).append(" ")
+        lines += drawn
     return lines

@@ -1,0 +1,153 @@
+"""What the operator changes of a campaign's runs, by the key: end, leave out, do again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from textual import work
+
+from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.keeper.request import Verb
+from profiles.errors import DlperfError
+from tui.messages import Problem, Said
+from tui.screens.dialogs import Choice
+from tui.screens.end_question import EndQuestion
+from tui.screens.page import Page
+from tui.screens.possible_changes import (
+    RETRIABLE,
+    cancel_all_question,
+    cancel_question,
+    change,
+    repeat_question,
+)
+from tui.session import Session
+from tui.widgets.filter_table import TablePanel
+
+
+class RunChanges(Page):
+    """A page with a list of runs, of which one is under the cursor."""
+
+    UNSEEN = "acts at once, so what it is for has to be seen; press it again"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._end_question = EndQuestion(session)
+        self._tried_again = ""  # the run under the cursor, of which another attempt is to come
+
+    def main_panel(self) -> TablePanel:
+        """Of the runs."""
+        raise NotImplementedError
+
+    @property
+    def selected(self) -> RunView | None:
+        """The run under the cursor."""
+        raise NotImplementedError
+
+    def _waiting(self, viewed: CampaignSnapshot | None) -> list[RunView]:
+        """The runs in the list that wait: where it is filtered, of those that are shown."""
+        panel = self.main_panel()
+        listed = frozenset(panel.table.shown_keys) if panel.filter_text else None
+        runs = viewed.runs if viewed is not None else ()
+        return [one for one in runs if one.state.waits and (listed is None or one.run_id in listed)]
+
+    def action_cancel_run(self) -> None:
+        viewed, run = self.viewed, self.selected
+        if viewed is None or run is None:
+            return
+        if run.state.ended:
+            self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
+            return
+        self._ask_whether(partial(cancel_question, run=run), viewed, run)
+
+    def _ask_whether(
+        self,
+        asked: Callable[[CampaignSnapshot], Choice],
+        viewed: CampaignSnapshot,
+        run: RunView | None = None,
+    ) -> None:
+        """To end a run as it is now, or all."""
+        runs = None if run is None else [run.run_id]
+        cancel = partial(self._change, Verb.CANCEL, runs, of=viewed.path)
+        self._end_question.ask(self.app, asked, viewed, run, cancel)
+
+    def _tick(self) -> None:
+        super()._tick()
+        self._end_question.look()
+
+    def action_cancel_all(self) -> None:
+        if (viewed := self.viewed) is None:
+            return
+        if viewed.done == viewed.total:
+            self.post_message(Said("every run has ended; there is nothing to cancel"))
+            return
+        self._ask_whether(cancel_all_question, viewed)
+
+    def action_retry(self) -> None:
+        if (run := self.selected) is None:
+            return
+        if run.state not in RETRIABLE:
+            self.post_message(
+                Said(f"{run.label} {run.state.said}; only failed and cancelled runs are retried")
+            )
+            return
+        self._tried_again = run.run_id
+        self._change(Verb.RETRY, [run.run_id])
+
+    def action_pause(self) -> None:
+        """Leave the run out; the same key lets it start again."""
+        if (run := self.selected) is not None:
+            self._change(Verb.UNPAUSE if run.paused else Verb.PAUSE, [run.run_id])
+
+    def action_pause_all(self) -> None:
+        """All in the list that has not started; where nothing is left to pause, let it start."""
+        if waiting := self._waiting(self.viewed):
+            pause = not all(run.paused for run in waiting)
+            chosen = [run.run_id for run in waiting if run.paused is not pause]
+            self._change(Verb.PAUSE if pause else Verb.UNPAUSE, chosen)
+
+    def action_repeat(self) -> None:
+        if any(worker.group == "ask" and worker.is_running for worker in self.workers):
+            self.post_message(Said("what was asked for before is not answered yet"))
+            return
+        if (viewed := self.viewed) is None:
+            return
+
+        def answered(said: str | None) -> None:
+            if said == "yes":
+                self._change(Verb.REPEAT, of=viewed.path)
+
+        self.app.push_screen(repeat_question(viewed), answered)
+
+    def _change(
+        self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: Path | None = None
+    ) -> None:
+        """By the campaign at work here, or by whoever is at work on the one that is looked at.
+
+        ``run_ids``: None: all, where that can be meant. ``of``: the campaign that was asked about.
+        """
+        if of is not None and of != self.session.viewed_path:
+            self.post_message(Said("another campaign is shown now; nothing was changed"))
+        elif self.session.opened is not None:
+            self._ask(verb, run_ids)
+        elif self.session.controller is not None:
+            try:
+                said = change(self.session.controller, verb, run_ids)
+            except DlperfError as error:
+                self.post_message(Problem(error))
+                return
+            if said:
+                self.post_message(Said(said))
+            self.tick()
+
+    @work(group="ask", description="ask whoever is at work on the campaign")
+    async def _ask(self, verb: Verb, run_ids: Sequence[str] | None) -> None:
+        repeats = int(verb is Verb.REPEAT)
+        self.post_message(Said("asking whoever goes on with it …"))
+        try:
+            answer = await self.session.ask(verb, run_ids, repeats=repeats)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+        else:
+            self.post_message(Said(answer))
