@@ -224,7 +224,9 @@ class _Trimmed(_Values):
         dropped = self._dropped
         with memoryview(self._values) as values:
             kept = values[dropped : len(values) - dropped]
-            return math.fsum(kept) / len(kept)
+            total = ExactSum()
+            total.add(kept)
+            return total.value / len(kept)
 
 
 class _Harmonic(_Unweighted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -288,6 +289,16 @@ def test_the_rule_of_paddles_tipc_drops_the_larger_of_five_and_a_twentieth() -> 
     assert of_many.throughput == statistics.fmean(values[10:190])  # a twentieth from each end
     one_off = measure(trimmed, readings(*values[:50], 1e9))
     assert one_off.throughput == statistics.fmean(values[5:46])  # five
+
+
+@pytest.mark.parametrize(
+    "statistic", ["mean", "median", "trimmed_mean", "harmonic_mean", "last", "elapsed"]
+)
+def test_readings_whose_sum_is_beyond_all_numbers_break_nothing(statistic: str) -> None:
+    asked = rule(f"statistic = '{statistic}'\ntrim = {{ at_least = 1 }}")
+    found = measure(asked, readings(1, *[1.797e308] * 6, 2))
+    assert found.readings == 8
+    assert found.throughput is None or math.isfinite(found.throughput)
 
 
 def test_less_than_half_is_trimmed_from_each_end() -> None:
