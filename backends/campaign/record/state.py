@@ -136,6 +136,12 @@ class CampaignState:
         return outage_notes(self.outages, self.runs)
 
     @property
+    def hosts_left_out(self) -> tuple[str, ...]:
+        """The hosts of :attr:`left_out`, which also names the cases that this cost."""
+        names = (line.partition(": ")[0] for line in self.left_out)
+        return tuple(name for name in names if " " not in name)  # a case has its profile before it
+
+    @property
     def begun_without(self) -> str:
         """Which hosts its operator left out, and why; empty when none was."""
         return f"It began without {'; '.join(self.left_out)}" if self.left_out else ""
