@@ -15,7 +15,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.hosts.fingerprint import PLATFORM_FIELDS, VERSIONS, fields_apart, joined, several
+from backends.hosts.fingerprint import (
+    PLATFORM_FIELDS,
+    VERSIONS,
+    changes_text,
+    fields_apart,
+    joined,
+    several,
+)
 from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
 from backends.results.change_points import Change, change_points, last_against_level
@@ -86,7 +93,8 @@ class Point:
 
     Parameters
     ----------
-    environment: what differs, before and now.
+    environment: what differs, before and now; environment_changes: the same in words, without
+        what both have.
     hosts: in words; empty where they did not change.
     doubts: what of hosts, devices and environment makes it another figure than that before.
     unlike: what its runs were not started alike from, ``baseline`` being what was before.
@@ -95,6 +103,7 @@ class Point:
     campaign: int
     case: CaseResult
     environment: tuple[str, str] | None = None
+    environment_changes: str = ""
     hosts: str = ""
     unlike: tuple[Unlike, ...] = ()
     doubts: tuple[Doubt, ...] = ()
@@ -326,6 +335,7 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
         yield replace(
             point,
             environment=other,
+            environment_changes=changes_text(environment, now) if other else "",
             hosts=machines_apart(machines, own.machines, setup=other is None)
             if machines and own.machines
             else "",
