@@ -126,7 +126,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
     notes += [f"Preflight warned: {text}." for text in _of_no_run(state)]
     environment = read_environment(path)
     notes += [f"{text}." for text in _unjudged_gpus(state, environment)]
-    notes += [f"{text}." for _, _, text in state.notes_of_outages]
+    notes += [f"{text}." for _, _, text in state.notes_of_unwatched]
     said = read_about(path)
     return ReportContext(
         campaign=state.campaign or path.name,
