@@ -35,6 +35,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, RunRecord, campaign_of
+from backends.campaign.record.unwatched import unwatched
 from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.lost_runs import look_for_strays
 from backends.campaign.run.recovery import recovered
@@ -218,13 +219,17 @@ class Starter:
         lock = CampaignLock(path, self._clock, self._role)
         if take_over and silent is None:
             silent = await lock.silent()
+        gone = lock.holder()
         lock.acquire(take_over=take_over, silent=silent)
         try:
             await asyncio.to_thread(be_here, path, state, self._clock, take_over=take_over)
         except BaseException:
             lock.release()
             raise
-        return await self._go_on(reader, lock, basis, order)
+        controller = await self._go_on(reader, lock, basis, order)
+        if gone is not None and order is None and not state.finished:
+            controller.note(unwatched(*gone, self._clock()))
+        return controller
 
     def refuse_other_world(self, path: Path, state: CampaignState) -> None:
         """What was measured and what was made up are never in one campaign.

@@ -19,6 +19,8 @@ MARKS = {
     "‡": "measured by another rule than its base",
 }
 """Of a speedup, in its place in :func:`figure_words`."""
+GRADES = "A a claim, B a table, C orientation, D is a number, no more"
+"""What a figure of each is good for, in the helps."""
 
 
 def state_words(summary: CampaignSummary) -> str:

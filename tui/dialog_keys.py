@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui.campaign_words import GRADES
 from tui.key_types import LAST, Key, Panel
 
 PALETTE = Key(
@@ -121,7 +122,9 @@ DIALOGS: Mapping[str, Panel] = {
     ),
     "campaigns": Panel(
         "Campaigns",
-        "",
+        "Fastest case: the largest throughput of the campaign; speedup and grade are of that "
+        "case, and of no other.\n"
+        f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.",
         (
             Key("enter", "open", "Open", "look at the campaign", footer=1),
             Key(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.campaign_words import MARKS
+from tui.campaign_words import GRADES, MARKS
 from tui.key_types import Key, Panel
 
 _MARKS = "".join(f"{sign}: of a speedup, {words}.\n" for sign, words in MARKS.items())
@@ -11,8 +11,8 @@ RESULTS = Panel(
     "Results",
     "The median over the successful repeats of each case, and how it scales: speedup is "
     "throughput over that of the base case, efficiency is speedup over the share of devices.\n"
-    "Gr: the grade, what a figure is good for: A a claim, B a table, C orientation, D is a "
-    "number, no more; the panel of the case begins with why.\n"
+    f"Gr: the grade, what a figure is good for: {GRADES}; the panel of the case begins with "
+    "why.\n"
     "n: successful repeats, 6/7 where one failed or is to come.\n"
     "CV: their standard deviation over their mean.\n"
     f"{_MARKS}"

@@ -24,6 +24,7 @@ _AND = " + "
 """Between what one run has of several hosts, or a host of several GPUs."""
 OR = " / "
 """Between what several environments have; a comma is between the fields of one."""
+_KERNEL = re.compile(r"\d+\.\d[^,]*\Z")
 _BETWEEN = re.compile(r"; (?=[A-Za-z_][\w -]*: )", re.ASCII)
 
 
@@ -194,6 +195,25 @@ def _platform_fields(parts: Mapping[str, str], devices: str) -> dict[str, str]:
         for key, value in (own | ({"system": ", ".join(rest)} if rest else {})).items():
             found.setdefault(key, {})[value] = None
     return {key: _AND.join(values) for key, values in found.items()}
+
+
+def changes_text(before: str, now: str) -> str:
+    """``driver 550.1 → 580.1, kernel 6.1.0 → 6.8.0, python: torch 2.10 → torch 2.11``: of what
+    differs between two texts, without what both have in it."""
+    found = fields_apart([before], [now])
+    return ", ".join(_change(key, ours, theirs) for key, (ours, theirs) in found.items())
+
+
+def _change(key: str, before: str, now: str) -> str:
+    ours, theirs = before, now
+    if _AND not in before + now:  # else commas also part what is one host's
+        sides = before.split(", "), now.split(", ")
+        ours = ", ".join(part for part in sides[0] if part not in sides[1]) or "–"
+        theirs = ", ".join(part for part in sides[1] if part not in sides[0]) or "–"
+    kernel = key == "system" and all(map(_KERNEL.match, (ours, theirs)))
+    if kernel or key in VERSIONS:
+        return f"{'kernel' if kernel else key} {ours} → {theirs}"
+    return f"{'' if key in PLATFORM_FIELDS else f'{key}: '}{ours} → {theirs}"
 
 
 def not_known(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from backends.results.case_result import CaseResult
 from backends.results.grade_words import found_lines
 from backends.results.summary import Group, parameters_text
-from backends.results.told_of import Name, told_once
+from backends.results.told_of import Name, told_of, told_once
 from backends.results.translations import Lang
 
 
@@ -29,3 +29,13 @@ def case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:
     several = len({group.profile for group in groups}) > 1
     own = (case.case, parameters_text(case.parameters) if case.parameters else "")
     return case.profile * several, " ".join(filter(None, own))
+
+
+def forced_cases(groups: Sequence[Group]) -> str:
+    """``all cases``; ``1n4g, 1n8g``: which have a run that was started in spite of what preflight
+    stops; ``no case`` where no run has come to what that is about."""
+    cases = {case_parts(case, groups): case for group in groups for case in group.cases}
+    forced = [name for name, case in cases.items() if any(run.forced for run in case.runs)]
+    if len(forced) == len(cases) > 1:
+        return "all cases"
+    return told_of(forced, cases.keys()) if forced else "no case"

@@ -15,7 +15,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.hosts.fingerprint import PLATFORM_FIELDS, VERSIONS, fields_apart, joined, several
+from backends.hosts.fingerprint import (
+    changes_text,
+    field_text,
+    fields_apart,
+    joined,
+    several,
+)
 from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
 from backends.results.change_points import Change, change_points, last_against_level
@@ -86,7 +92,8 @@ class Point:
 
     Parameters
     ----------
-    environment: what differs, before and now.
+    environment: what differs, before and now; environment_changes: the same in words, without
+        what both have.
     hosts: in words; empty where they did not change.
     doubts: what of hosts, devices and environment makes it another figure than that before.
     unlike: what its runs were not started alike from, ``baseline`` being what was before.
@@ -95,6 +102,7 @@ class Point:
     campaign: int
     case: CaseResult
     environment: tuple[str, str] | None = None
+    environment_changes: str = ""
     hosts: str = ""
     unlike: tuple[Unlike, ...] = ()
     doubts: tuple[Doubt, ...] = ()
@@ -326,6 +334,7 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
         yield replace(
             point,
             environment=other,
+            environment_changes=changes_text(environment, now) if other else "",
             hosts=machines_apart(machines, own.machines, setup=other is None)
             if machines and own.machines
             else "",
@@ -352,16 +361,9 @@ def _environments_apart(before: str, now: str) -> tuple[str, str] | None:
         return None
     found = fields_apart([before], [now])
     ours, theirs = (
-        ", ".join(_part(key, own[side]) for key, own in found.items()) for side in (0, 1)
+        ", ".join(field_text(key, own[side]) for key, own in found.items()) for side in (0, 1)
     )
     return (ours, theirs) if found else None
-
-
-def _part(key: str, value: str) -> str:
-    """As a fingerprint has it: what begins one has no name."""
-    if key in PLATFORM_FIELDS:
-        return value
-    return f"{key} {value}" if key in VERSIONS else f"{key}: {value}"
 
 
 def _tests(case: CaseHistory) -> Iterator[float]:

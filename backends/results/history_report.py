@@ -10,6 +10,7 @@ from dataclasses import replace
 from backends.hosts.machines import Machines, machines_apart
 from backends.results.attempts import latest_attempts
 from backends.results.comparison import Verdict
+from backends.results.findings import Grade
 from backends.results.history import Campaign, CaseHistory, History, LevelChange, Point, Why
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.numbers import NOTHING, fixed, percent, signed_percent
@@ -17,7 +18,7 @@ from backends.results.ratios import RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
 from backends.results.short_flags import fell_by
-from backends.results.sparkline import sparkline
+from backends.results.sparkline import FAILED, MISSING, sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
 from backends.results.verdict_doubts import unjudged
@@ -100,11 +101,39 @@ def _cases_table(history: History) -> Table:
         "means, as levels are.",
         notes=(
             "history: │ between blocks is a change of level, × a campaign in which all failed, "
-            "· one without a figure; change: the last that counts, after over before, with the "
-            "interval of the levels' means; (+1.5%): the last, and none counts; none: none was "
-            "found; –: too few figures to look for one",
+            "· one without a figure, D behind a block its grade, where not all have that; change: "
+            "the last that counts, after over before, with the interval of the levels' means; "
+            "(+1.5%): the last, and none counts; none: none was found; –: too few figures to look "
+            "for one",
+            "last, n: of the last campaign with a figure, and how many of its repeats succeeded; "
+            + _grade_note(history),
         ),
     )
+
+
+MOST_GRADES = 8
+"""Campaigns of which each has its letter: more leave no room for the rest in 100 columns."""
+
+
+def _grades(history: History, case: CaseHistory) -> str:
+    """``BBD`` or ``B``, where they are all the same; of many campaigns ``B, worst D``."""
+    graded = {p.campaign: p.case.grade for p in case.points if p.case.grade is not None}
+    if not graded:
+        return NOTHING
+    worst, last = max(graded.values()), graded[max(graded)]
+    if len({*graded.values()}) == 1:
+        return last
+    if len(history.campaigns) > MOST_GRADES:
+        return last if worst == last else f"{last}, worst {worst}"
+    tried = {point.campaign for point in case.points}
+    without = (FAILED if at in tried else MISSING for at in range(len(history.campaigns)))
+    return "".join(graded.get(at) or mark for at, mark in enumerate(without))
+
+
+def _grade_note(history: History) -> str:
+    if len(history.campaigns) > MOST_GRADES:
+        return "grade: the last, and the worst of all campaigns where that is another"
+    return "grade: of each campaign, in their order; one letter where all have the same"
 
 
 def _case_row(history: History, case: CaseHistory, unit: str) -> tuple[str, ...]:
@@ -118,7 +147,7 @@ def _case_row(history: History, case: CaseHistory, unit: str) -> tuple[str, ...]
         str(len(case.points)),
         f"{fixed(last.throughput)}{unit}" if last else NOTHING,
         count_cell(last) if last else NOTHING,
-        (last.grade or NOTHING) if last else NOTHING,
+        _grades(history, case),
         _change_cell(case),
         _change_range(change.change.evidence.interval()) if change else NOTHING,
         history.campaigns[case.points[change.point].campaign].name if change else NOTHING,
@@ -143,7 +172,10 @@ def _line(history: History, case: CaseHistory) -> str:
         value = point.case.throughput
         values[point.campaign] = math.nan if value is None and point.case.succeeded else value
     changed = {case.points[change.point].campaign for change in case.changes}
-    return sparkline(values, changed, least=history.threshold)
+    measured = {point.campaign for point in case.measured}
+    alone = {point.campaign for point in case.measured if point.case.grade is Grade.D}
+    doubted = alone if alone < measured else set()
+    return sparkline(values, changed, least=history.threshold, doubted=doubted)
 
 
 def _change_range(interval: RatioInterval) -> str:
@@ -172,7 +204,7 @@ def rests_on(case: CaseHistory) -> str:
 def _others(point: Point) -> Iterator[str]:
     """What was another than at the figure before."""
     if point.environment is not None:
-        yield f"another environment: {' → '.join(point.environment)}"
+        yield f"another environment: {point.environment_changes}"
     if point.hosts:
         yield f"other hosts: {point.hosts}"
     if point.unlike:
@@ -228,12 +260,26 @@ def _campaigns_table(history: History) -> Table:
             Column("what else changed", "left", below=True),
         ),
         rows=tuple(
-            (str(number), campaign.name, _day(campaign), _marks(campaign), "; ".join(changed))
+            (
+                str(number),
+                campaign.name,
+                _day(campaign),
+                ", ".join(_marks_of(campaign).values()),
+                "; ".join(changed),
+            )
             for number, (campaign, changed) in enumerate(
                 zip(history.campaigns, what_changed(history), strict=True), start=1
             )
         ),
+        notes=tuple(_marks_notes(history.campaigns)),
     )
+
+
+def _marks_notes(campaigns: Iterable[Campaign]) -> Iterator[str]:
+    """What the marks that stand there mean."""
+    given = {mark for campaign in campaigns for mark in _marks_of(campaign)}
+    if told := [f"{mark}: {means}" for mark, means in MARKS.items() if mark in given]:
+        yield f"marks: {'; '.join(told)}"
 
 
 def hosts_changed(campaigns: Iterable[Campaign], told_apart: Collection[int] = ()) -> list[str]:
@@ -250,15 +296,24 @@ def hosts_changed(campaigns: Iterable[Campaign], told_apart: Collection[int] = (
     return told
 
 
-def _marks(campaign: Campaign) -> str:
+MARKS = {
+    "SIMULATED": "no hardware was measured",
+    "imported": "read from logs or entered, and not run here",
+    "unfinished": "not all of its runs have ended",
+    "failed": "so many of its repeats did, after all attempts",
+}
+
+
+def _marks_of(campaign: Campaign) -> dict[str, str]:
+    """Each of :data:`MARKS` that applies, and how it is written."""
     failed = sum(run.state == "failed" for run in latest_attempts(campaign.runs))
     marks = {
-        "SIMULATED": campaign.simulated,
-        "imported": campaign.imported,
-        "unfinished": not campaign.finished,
-        f"{failed} failed": failed > 0,
+        "SIMULATED": "SIMULATED" * campaign.simulated,
+        "imported": "imported" * campaign.imported,
+        "unfinished": "unfinished" * (not campaign.finished),
+        "failed": f"{failed} failed" if failed else "",
     }
-    return ", ".join(mark for mark, applies in marks.items() if applies)
+    return {mark: said for mark, said in marks.items() if said}
 
 
 def _day(campaign: Campaign) -> str:
@@ -295,9 +350,8 @@ def _points_table(history: History, case: CaseHistory) -> Table:
 
 def _changed_beside(point: Point) -> tuple[str, ...]:
     """What changed besides the figure since the one before it."""
-    environment = " → ".join(point.environment or ())
     hosts = f"hosts: {point.hosts}" if point.hosts else ""
-    return tuple(filter(None, (environment, hosts, *recipe_changes(point.unlike))))
+    return tuple(filter(None, (point.environment_changes, hosts, *recipe_changes(point.unlike))))
 
 
 def _interval(point: Point) -> str:

@@ -32,9 +32,10 @@ def provenance(
     machines: Recorded = NOT_RECORDED,
 ) -> str:
     """``dlperf-tui 1.2 · 2026-11-21-resnet50 · 2026-11-21 · node[1-4], NVIDIA H200, driver 580.1 ·
-    n 6 to 8, CV up to 0.41% · grades 3 × A, 1 × C (forced)``: the program that wrote it, campaign,
-    days (UTC), hosts, successful repeats and how far those of a case scatter, grades, and what a C
-    or a D is for.
+    n 6 to 8, CV up to 0.41% · grades 3 × A, 1 × C (forced) · forced past node2: in use: alice ·
+    without node5``: the program that wrote it, campaign, days (UTC), hosts, successful repeats and
+    how far those of a case scatter, grades, and what a C or a D is for; what of preflight was
+    overridden, whatever else sets the grades, and which hosts were left out.
 
     Of what is not known nothing is said. ``version``: of this program. ``name``: the campaign's
     where it is shown, instead of that in its journal. ``machines``: tell apart those that have one
@@ -50,11 +51,35 @@ def provenance(
         pick(lang, "imported", "导入数据") * any(run.imported for run in runs),
         ", ".join(_machines(runs, machines, lang)),
         *how_sure(cases, lang),
+        _forced([run for case in cases for run in case.runs], lang),
+        _left_out(runs, lang),
     ]
     if failed := sum(case.failed for case in cases):
         cases_failed = f"{failed} case{'s' * (failed > 1)} failed"
         parts.append(pick(lang, cases_failed, f"{failed} 个用例失败"))
     return " · ".join(filter(None, parts))
+
+
+def _forced(runs: Iterable[RunResult], lang: Lang) -> str:
+    """``forced past node2: in use: alice, +1``; an older journal does not name what."""
+    forced = [run for run in runs if run.forced]
+    if not forced:
+        return ""
+    first, *more = dict.fromkeys(stop for run in forced for stop in run.stops) or ["preflight"]
+    what = first if len(first) <= MOST else f"{first[: MOST - 1].rstrip()}…"
+    what += f", +{len(more)}" * bool(more)
+    return pick(lang, f"forced past {what}", f"强制启动，忽略预检：{what}")
+
+
+def _left_out(runs: Iterable[RunResult], lang: Lang) -> str:
+    """``without node[3-4]``"""
+    hosts = {host for run in runs for host in run.left_out}
+    if not hosts:
+        return ""
+    names = fold_nodeset(sorted(hosts))
+    if len(names) > MOST:
+        names = pick(lang, f"{len(hosts)} hosts", f"{len(hosts)} 台主机")
+    return pick(lang, f"without {names}", f"未使用 {names}")
 
 
 def how_sure(cases: Collection[CaseResult], lang: Lang = "en") -> list[str]:

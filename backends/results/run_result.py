@@ -76,7 +76,9 @@ class RunResult:
     started_at, ended_at: of its program, seconds since the epoch.
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
-    forced: started although preflight said no; warned: what preflight said that may change it.
+    forced: started although preflight said no; stops: to what, as far as it is about this run;
+        warned: what preflight said that may change it.
+    left_out: hosts that its campaign began without.
     profiled: not a repeat: it counts for nothing, and tells of its ranks where their time goes.
     stopped: why its case gets no further repeats, empty while that is open; None where a number of
         repeats was asked for.
@@ -137,6 +139,8 @@ class RunResult:
     imported: bool = False
     simulated: bool = False
     forced: bool = False
+    stops: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     warned: tuple[str, ...] = ()
     profiled: bool = False
     ranks: tuple[RankTime, ...] = ()

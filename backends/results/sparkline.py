@@ -8,17 +8,21 @@ from collections.abc import Collection, Sequence
 from backends.results.numbers import NOTHING
 
 LONGEST = 40
-MISSING, FAILED, CHANGED = "·", "×", "│"
+MISSING, FAILED, CHANGED, DOUBTED = "·", "×", "│", "D"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(
-    values: Sequence[float | None], changed: Collection[int] = (), least: float = 0.02
+    values: Sequence[float | None],
+    changed: Collection[int] = (),
+    least: float = 0.02,
+    doubted: Collection[int] = (),
 ) -> str:
     """``▇▇█▇│▂▂▁``: the last 40, scaled from their smallest to their largest.
 
     ``values``: None for what failed, NaN for what is not there. ``changed``: places before which
     there is a bar. ``least``: relative range that takes the whole height, so that noise is flat.
+    ``doubted``: places of grade D, which have that behind them.
     """
     shown = range(max(0, len(values) - LONGEST), len(values))
     known = [v for at in shown if (v := values[at]) is not None and not math.isnan(v)]
@@ -30,7 +34,7 @@ def sparkline(
     text = "…" if shown.start else ""
     for at in shown:
         text += CHANGED if at in changed and at > shown.start else ""
-        text += _mark(values[at], low, high)
+        text += _mark(values[at], low, high) + DOUBTED * (at in doubted)
     return text
 
 

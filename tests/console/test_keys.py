@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pytest
@@ -23,7 +23,9 @@ from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import behind, enabled, idle, never
 from tui.replaying import ReplayApp
+from tui.screens import campaign_text, result_text
 from tui.screens.help import all_notes, help_text, notes_text
+from tui.widgets.keyed_table import Column
 
 pytestmark = pytest.mark.usefixtures("said_for_longer")
 
@@ -325,3 +327,19 @@ async def test_a_key_of_this_page_that_has_nothing_to_do_points_to_no_page(
             await pilot.press(*keys)
             said = [one.message for one in app._notifications]
             assert not [words for words in said if " on Hosts" in words], keys
+
+
+@pytest.mark.parametrize(
+    ("columns", "about"),
+    [
+        (campaign_text.COLUMNS, PANELS["campaigns"].about),
+        (result_text._COLUMNS, PANELS["results"].about),
+    ],
+    ids=["campaigns", "results"],
+)
+def test_the_help_explains_the_letters_of_grades_where_a_column_has_them(
+    columns: Sequence[Column], about: str
+) -> None:
+    assert "Gr" in {column.label for column in columns}
+    assert "Gr: the grade, what " in about
+    assert "D is a number, no more" in about

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
@@ -36,6 +38,7 @@ from tests.console.test_runs import open_runs, pass_time
 from tests.console.test_telemetry_panel import gpu_lines, tell
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tests.unit.campaign.test_run_window import read_in
 from tui.app import DlperfApp
 from tui.screens.run_details import _steps, details_text
 from tui.widgets.details import Details
@@ -171,6 +174,19 @@ def test_a_figure_that_the_log_sums_up_leaves_no_warm_up_out(statistic: str) -> 
     )
     record = replace(state.runs["r-0001-a1"], warmup=10)
     assert (("warm-up", "10 readings left out") in _steps(record)) == (statistic == "mean")
+
+
+@given(values=st.integers(1, 60), at_end=st.booleans(), ended=st.booleans())
+@settings(deadline=None)
+def test_why_no_jitter_of_a_run_at_work_is_told_is_that_its_last_readings_count(
+    values: int, at_end: bool, ended: bool
+) -> None:
+    state = read_in([100.0] * values, at_end=at_end, warmup=0)
+    if ended:
+        state = fold([succeeded("r-0001-a1")], state)
+    said = dict(_steps(state.runs["r-0001-a1"])).get("jitter", "")
+    why = "cannot be told before it ends: only its last readings count"
+    assert (said == why) == (at_end and not ended)
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[1]", '{"hosts": [{"name": "node1"}]}', "\0" * 99])

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from backends.results.history_json import history_document
-from backends.results.history_report import history_tables, history_words
+from backends.results.history_report import MARKS, history_tables, history_words
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import say_remarks
@@ -21,6 +21,8 @@ from tui.threshold import parse_threshold
 def add(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, "campaigns_named", nargs="*")
     parser.add_argument("--tag", metavar="TAG", help="all campaigns that have it")
+    marks = "\n".join(f"  {mark:<12}{means}" for mark, means in MARKS.items())
+    parser.description = f"{parser.description}\n\nmarks of campaigns:\n{marks}"
     add_threshold(parser)
     parser.add_argument(
         "--wide", action="store_true", help="also every figure of every case, with its interval"

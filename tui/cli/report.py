@@ -309,6 +309,8 @@ def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult,
         state = workspace.state(path)
         if missing := missing_logs(state, path):
             say(f"warning: {path.name}: {missing}")
+        for _, _, text in state.notes_of_begin:
+            say_folded(f"note: {path.name}: {text}")
         if unfinished := state.unfinished:
             say_folded(f"note: {path.name}: {unfinished}")
     together, assumed = workspace.runs_together(paths)

@@ -31,7 +31,7 @@ from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
 from tui.text import named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
-from tui.widgets.throughput_plot import jitter_text
+from tui.widgets.throughput_plot import NO_JITTER_YET, jitter_text
 
 _COPY = "y copies all this"
 _LOG = f"Enter reads the log · {_COPY}"
@@ -220,7 +220,11 @@ def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
         yield "warm-up", f"{counted(window.warmup, 'reading')} left out"
     if window.used is not None:
         yield "window", f"{window.used} of {counted(record.reading_count, 'reading')}"
-    if record.reading_count and (said := jitter_text(window, at_work=record.state.active)):
+    if not record.reading_count:
+        return
+    if record.state.active and not window.known:
+        yield "jitter", NO_JITTER_YET
+    elif said := jitter_text(window, at_work=record.state.active):
         yield "jitter", said
 
 

@@ -163,10 +163,14 @@ def _disturbed(window: RunWindow) -> Iterator[str]:
         yield disturbance_brief(one) if trend else f"{_mark(one.shape)} {disturbance_brief(one)}"
 
 
+_LAST_COUNT = "only its last readings count"
+NO_JITTER_YET = f"cannot be told before it ends: {_LAST_COUNT}"
+
+
 def jitter_text(window: RunWindow, *, at_work: bool) -> str:
     """ "in the window so far: step times p95 1.02 × median, CV 0.9%"; "" where nothing is known."""
     if window.jitter is None:
-        return "which readings count is told at its end" if at_work and not window.known else ""
+        return f"{_LAST_COUNT}: known at its end" if at_work and not window.known else ""
     where = "in the window so far" if at_work else "in the window"
     of = window.jitter
     return f"{where}: step times p95 {number(of.p95)} × median, CV {percent(of.cv)}"

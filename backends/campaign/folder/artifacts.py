@@ -21,7 +21,9 @@ from backends.hosts.host_facts import HostSnapshot
 from backends.precheck.record import FOLDER, Precheck, PrecheckError, document, read_precheck
 from backends.precheck.words import precheck_markdown
 from backends.results.campaign_report import ExecutedCommands, ReportContext
+from backends.results.flag_lines import forced_cases
 from backends.results.result_files import write_in_campaign, write_results
+from backends.results.summary import summarise
 
 ENVIRONMENT = "environment.json"
 REPORT = "report.md"
@@ -116,13 +118,15 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
             executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
     notes = [state.damage] if state.damage else []
     if state.forced:
-        notes.append("It was forced: started in spite of what preflight stops.")
+        concerns = forced_cases(summarise(run_results(state)))
+        about = f"started in spite of what preflight stops, which concerns {concerns}"
+        notes.append(f"It was forced: {about}.")
         notes += state.overridden
     notes += [f"{state.begun_without}."] if state.left_out else []
     notes += [f"Preflight warned: {text}." for text in _of_no_run(state)]
     environment = read_environment(path)
     notes += [f"{text}." for text in _unjudged_gpus(state, environment)]
-    notes += [f"{text}." for _, _, text in state.notes_of_outages]
+    notes += [f"{text}." for _, _, text in state.notes_of_unwatched]
     said = read_about(path)
     return ReportContext(
         campaign=state.campaign or path.name,

@@ -422,6 +422,7 @@ class Noted(Event):
 
     text: Text
     level: Text = "warn"
+    of_results: Truth = False  # it goes with the results, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import zip_longest
+
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_window import window_seen
 from backends.campaign.record.sharing import beside_on_its_machine, shared_with
@@ -31,6 +34,7 @@ def run_result(
     :class:`RunResult`."""
     measured = run.throughput if run.state is RunState.SUCCEEDED else None
     used, window_s, speeds = window_seen(run)
+    stops = tuple(_stops(run, state))
     return RunResult(
         run_id=run.run_id,
         profile=run.profile,
@@ -79,7 +83,9 @@ def run_result(
         ranks=run.ranks,
         imported=state.imported,
         simulated=state.simulated,
-        forced=state.forced and _in_spite_of_a_stop(run, state),
+        forced=state.forced and bool(stops or not state.overridden),  # an older journal names none
+        stops=stops if state.forced else (),
+        left_out=state.hosts_left_out,
         warned=tuple(
             text
             for text, bearing in state.warned
@@ -92,12 +98,11 @@ def run_result(
     )
 
 
-def _in_spite_of_a_stop(run: RunRecord, state: CampaignState) -> bool:
-    """Whether any of what was overridden is about it, or not known to be about others alone."""
-    about = state.forced_on
-    return len(about) < max(1, len(state.overridden)) or any(
-        bearing.concerns(run.profile, run.hosts, run.devices) for bearing in about
-    )
+def _stops(run: RunRecord, state: CampaignState) -> Iterator[str]:
+    """What was overridden that is about it, or not known to be about others alone."""
+    for stop, bearing in zip_longest(state.overridden, state.forced_on[: len(state.overridden)]):
+        if bearing is None or bearing.concerns(run.profile, run.hosts, run.devices):
+            yield stop
 
 
 def _stopped(run: RunRecord, state: CampaignState) -> str | None:

@@ -105,6 +105,7 @@ class CampaignState:
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     wishes: Mapping[str, Wish] = field(default_factory=dict)  # by the id of the request
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
+    noted_of_results: tuple[tuple[float, str, str], ...] = ()  # those that go with the results
     outages: Outages = NO_OUTAGES  # of hosts, while runs were at work there
     told: Mapping[str, tuple[float, str, str]] = field(
         default_factory=dict
@@ -136,6 +137,17 @@ class CampaignState:
         return outage_notes(self.outages, self.runs)
 
     @property
+    def hosts_left_out(self) -> tuple[str, ...]:
+        """The hosts of :attr:`left_out`, which also names the cases that this cost."""
+        names = (line.partition(": ")[0] for line in self.left_out)
+        return tuple(name for name in names if " " not in name)  # a case has its profile before it
+
+    @property
+    def notes_of_unwatched(self) -> list[tuple[float, str, str]]:
+        """As :attr:`notes`, of outages and of when nobody was at work, the oldest first."""
+        return sorted((*self.notes_of_outages, *self.noted_of_results), key=lambda note: note[0])
+
+    @property
     def begun_without(self) -> str:
         """Which hosts its operator left out, and why; empty when none was."""
         return f"It began without {'; '.join(self.left_out)}" if self.left_out else ""
@@ -156,7 +168,7 @@ class CampaignState:
     @property
     def notes_of_results(self) -> list[tuple[float, str, str]]:
         """As :attr:`notes`, those that go with its results."""
-        return [*self.notes_of_begin, *self.notes_of_outages]
+        return [*self.notes_of_begin, *self.notes_of_unwatched]
 
     @property
     def unfinished(self) -> str:
@@ -337,7 +349,9 @@ def _handed_on(state: CampaignState, event: ev.CampaignHandedOn) -> CampaignStat
 
 
 def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
-    return replace(state, notes=(*state.notes, (event.t, event.level, event.text))[-50:])
+    note = (event.t, event.level, event.text)
+    of_results = (*state.noted_of_results, *[note] * event.of_results)[-50:]
+    return replace(state, notes=(*state.notes, note)[-50:], noted_of_results=of_results)
 
 
 def _told(state: CampaignState, event: ev.Told) -> CampaignState:

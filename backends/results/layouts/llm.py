@@ -1,4 +1,4 @@
-"""What operators of language models report: tokens/s, per GPU, TFLOP/s, MFU, J per token."""
+"""What operators of language models report: tokens/s, per device, TFLOP/s, MFU, J per token."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _figures(
 
 LAYOUT = layout_of_tables(
     "llm",
-    "tokens/s, per GPU, TFLOP/s, MFU and J per token",
+    "tokens/s, per device, TFLOP/s, MFU and J per token",
     llm_tables,
     rows=_rows,
     fits=lambda groups: any(group.unit == TOKENS for group in groups),

@@ -1,4 +1,4 @@
-"""The table of the Perf reports: GPUs down, precision and batch size across, logs below."""
+"""The table of the Perf reports: devices down, precision and batch size across, logs below."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def _links(own: Sequence[Group], labels: Sequence[str], w: Words) -> list[Link]:
 
 
 LAYOUT = layout_of_tables(
-    "pivot", "GPUs down, precision and batch size across, logs below", pivot_tables
+    "pivot", "devices down, precision and batch size across, logs below", pivot_tables
 )

@@ -173,7 +173,7 @@ events = st.one_of(
     st.builds(ev.CancelAsked, t=times),
     st.builds(ev.RunPaused, t=times, run_id=run_ids, by=texts),
     st.builds(ev.RunUnpaused, t=times, run_id=run_ids),
-    st.builds(ev.Noted, t=times, text=texts),
+    st.builds(ev.Noted, t=times, text=texts, of_results=st.booleans()),
     st.builds(ev.Told, t=times, key=texts, occasion=texts, text=texts),
     st.builds(ev.CampaignFinished, t=times),
     st.builds(ev.CampaignReopened, t=times),

@@ -387,6 +387,10 @@ async def test_how_its_operator_began_it_is_in_all_documents_of_a_campaign(
         assert main(["status", str(path), "--json"]) == 0
         status = json.loads(capsys.readouterr().out)
         report = json.loads(exported(state, path, Export("speedup", "json"), tmp_path))
+        assert main(["report", str(path), "--layout", "speedup"]) == 0
+        _, heard = capsys.readouterr()
+        for _, text in said:
+            assert text in " ".join(heard.split())
         for document in (kept, status, report):
             told = document.get("notes", [])
             assert told == [{"t": 5.0, "level": level, "text": text} for level, text in said]

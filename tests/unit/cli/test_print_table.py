@@ -237,6 +237,8 @@ def test_results_are_aligned_on_a_terminal_and_say_how_far_they_can_be_trusted(
     piped = cli("report", "forced")
     assert "| ---: |" in piped.out
     assert "grade D" in piped.err
+    assert " · forced past node1: in use: alice" in piped.out.splitlines()[-1]
+    assert "Forced in spite of: node1: in use: alice" in piped.err
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

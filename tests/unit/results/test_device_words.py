@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from backends.hosts.fingerprint import has_gpus, joined
+from backends.results import publish
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.compare_frameworks import compare_tables
-from backends.results.layouts.layout import Tables
+from backends.results.layouts.layout import Layout, Tables
 from backends.results.layouts.llm import llm_tables
 from backends.results.layouts.pivot import pivot_tables
 from backends.results.layouts.speedup import speedup_tables
@@ -111,3 +112,8 @@ def test_memory_that_a_log_states_has_another_name_than_what_was_in_use(
         headings(imported=False) - headings(imported=True),
     )
     assert stated.removeprefix("stated ").removeprefix("日志所述") == used
+
+
+@pytest.mark.parametrize("layout", publish.LAYOUTS.values(), ids=lambda layout: layout.name)
+def test_what_a_layout_is_said_to_have_holds_without_gpus(layout: Layout) -> None:
+    assert "GPU" not in layout.help

@@ -259,7 +259,7 @@ def test_the_environment_that_changed_stands_beside_the_change(runs_of: Runs):
     (case,) = seen.cases
     assert [p.environment is not None for p in case.points] == [False] * 4 + [True]
     text = str(history_tables(seen))
-    assert "driver 1 → driver 2" in text
+    assert "driver 1 → 2" in text
     document = history_document(seen)["cases"][0]
     assert "driver 2" in document["changes"][-1]["environment"]["after"]
     assert document["points"][3]["environment"] is None

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from backends import version
 from backends.hosts.machines import Machines
+from backends.inventory.nodesets import expand_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.comparison import compare
 from backends.results.comparison_report import comparison_footer
@@ -141,7 +142,7 @@ def test_what_sets_a_c_or_a_d_stands_behind_it_and_nothing_else_does(
     (group,) = summarise(runs)
     for layout in ("speedup", "pivot", "compare"):
         line = publish("c", runs, layout=layout).splitlines()[-1]
-        told = dict(re.findall(r"\d × (\w)(?: \((.*?)\))?(?=,|$)", line.replace("\\", "")))
+        told = dict(re.findall(r"\d × (\w)(?: \((.*?)\))?(?=,| · |$)", line.replace("\\", "")))
         assert {*told} == {case.grade for case in group.cases}
         for grade, reasons in told.items():
             setting = {
@@ -162,6 +163,40 @@ def test_of_many_reasons_the_gravest_are_named(runs_of: RunsOf) -> None:
     assert provenance([case], "1").endswith(
         "grades 1 × C (log changed, readings far above, forced, +3)"
     )
+
+
+@given(
+    stops=st.lists(st.sampled_from(["node3: in use: alice", "x" * 99]), max_size=2, unique=True),
+    forced=st.booleans(),
+    left_out=st.lists(st.sampled_from(["node3", "node4", "v100"]), unique=True).map(tuple),
+    grade=st.sampled_from(Grade),
+    lang=st.sampled_from(["en", "zh"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_was_forced_and_who_was_left_out_is_told_whatever_sets_the_grade(
+    runs_of: RunsOf,
+    stops: list[str],
+    forced: bool,
+    left_out: tuple[str, ...],
+    grade: Grade,
+    lang: Any,
+) -> None:
+    known = facts(forced=forced, stops=tuple(stops) * forced, left_out=left_out)
+    (group,) = summarise(runs_of("1n1g", [100], **known))
+    found = gravest_first([Finding(Concern.CLOCK, grade), _c(Concern.FORCED)])
+    line = provenance([replace(group.cases[0], findings=found)], "1", lang)
+    parts = line.split(" · ")
+    past = [part for part in parts if re.match("forced past |强制启动", part)]
+    assert len(past) == forced
+    if forced:
+        named = (stops or ["preflight"])[0]
+        assert re.split("past |：", past[0], maxsplit=1)[1].startswith(named[: MOST - 1])
+        assert past[0].endswith(", +1") == (len(stops) > 1)
+        assert len(past[0]) <= MOST + len("forced past , +1")
+    without = [part for part in parts if re.match("without |未使用 ", part)]
+    assert len(without) == bool(left_out)
+    if left_out:
+        assert {*expand_nodeset(without[0].split(" ")[1])} == {*left_out}
 
 
 def _c(concern: Concern) -> Finding:

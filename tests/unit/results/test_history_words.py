@@ -1,0 +1,99 @@
+"""What a history says of grades, of the marks of its campaigns and of environments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backends.hosts.fingerprint import changes_text
+from backends.results.history import history
+from backends.results.history_report import MOST_GRADES, history_tables
+from backends.results.run_result import RunResult
+from tests.unit.results.test_history import STEADY, campaign, times
+
+Runs = Callable[..., list[RunResult]]
+
+
+@given(
+    kinds=st.lists(st.sampled_from("BD×·"), min_size=2, max_size=12).filter(
+        lambda kinds: {"B", "D"} & {*kinds}
+    )
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_each_grade_stands_in_the_table_and_a_d_in_the_line_of_blocks(
+    runs_of: Runs, kinds: list[str]
+) -> None:
+    """Unless all have the same; of many campaigns the last and the worst."""
+    other = runs_of("1n2g", STEADY)
+    runs = {"B": runs_of("1n1g", times(1.0)), "D": runs_of("1n1g", [1.0]), "·": []}
+    runs["×"] = runs_of("1n1g", [None])
+    seen = history([campaign(at, [*runs[kind], *other]) for at, kind in enumerate(kinds)])
+    rows = {row[1]: row for row in history_tables(seen)[0].rows}
+    graded = [kind for kind in kinds if kind in "BD"]
+    line, grade = rows["1n1g"][3], rows["1n1g"][7]
+    if len({*graded}) == 1:
+        assert (grade, "D" in line) == (graded[0], False)
+        return
+    places = re.findall(r"[^│D]D?", line)
+    assert [place.endswith("D") for place in places] == [kind == "D" for kind in kinds]
+    if len(kinds) <= MOST_GRADES:
+        assert grade == "".join(kinds)
+    else:
+        assert grade == ("D" if graded[-1] == "D" else "B, worst D")
+
+
+@given(
+    failed=st.booleans(), imported=st.booleans(), unfinished=st.booleans(), simulated=st.booleans()
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_marks_that_stand_in_the_table_are_explained_below_it(
+    runs_of: Runs, failed: bool, imported: bool, unfinished: bool, simulated: bool
+) -> None:
+    runs = runs_of("1n1g", [100.0, 101.0, *[None] * failed], simulated=simulated)
+    known = {"imported": imported, "finished": not unfinished, "simulated": simulated}
+    seen = history([campaign(0, runs, **known), campaign(1, runs, **known)])
+    table = history_tables(seen)[1]
+    marks = {mark.split()[-1] for row in table.rows for mark in row[3].split(", ") if mark}
+    assert marks == {
+        *["failed"] * failed,
+        *["imported"] * imported,
+        *["unfinished"] * unfinished,
+        *["SIMULATED"] * simulated,
+    }
+    assert {*re.findall(r"(\w+): ", " ".join(table.notes).removeprefix("marks: "))} == marks
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (
+            "Debian 12 (bookworm), 6.1.0-1, x86_64",
+            "Debian 12 (bookworm), 6.8.0-3, x86_64",
+            "kernel 6.1.0-1 → 6.8.0-3",
+        ),
+        ("Debian 12, 6.1.0, x86_64", "Debian 13, 6.1.0, x86_64", "Debian 12 → Debian 13"),
+        (
+            "Debian 12, 6.1.0, x86_64",
+            "Debian 13, 6.8.0, x86_64",
+            "Debian 12, 6.1.0 → Debian 13, 6.8.0",
+        ),
+        (
+            "Debian 12, 6.1; python: jax 0.1, torch 2.1",
+            "Debian 12, 6.1; python: jax 0.1, torch 2.2",
+            "python: torch 2.1 → torch 2.2",
+        ),
+        (
+            "Debian 12, 6.1; python: jax 0.1",
+            "Debian 12, 6.1; python: jax 0.1, torch 2.2",
+            "python: – → torch 2.2",
+        ),
+    ],
+)
+def test_what_both_environments_have_is_not_told_of_the_change(
+    before: str, now: str, said: str
+) -> None:
+    assert changes_text(f"H200, driver 1, {before}", f"H200, driver 1, {now}") == said
