@@ -127,6 +127,7 @@ class LiveTelemetry:
         self._minute: tuple[str, float] = ("", 0.0)
         self._ticks: tuple[float, float] | None = None
         self._gpus: dict[int, dict[Figure, Curve]] = {}
+        self._clocks_mhz: dict[int, float] = {}
         self._host: dict[Figure, Curve] = {}
 
     def clear(self) -> None:
@@ -173,6 +174,13 @@ class LiveTelemetry:
         with self._lock:
             return self._curve(figure, gpu).top
 
+    def limit(self, figure: Figure, gpu: int | None = None) -> float:
+        """The most that it can be, where the samples say so, as of the clock; else 0."""
+        with self._lock:
+            if figure is not Figure.CLOCK or gpu is None:
+                return 0.0
+            return self._clocks_mhz.get(gpu, 0.0)
+
     def columns(
         self, figure: Figure, start: float, end: float, number: int, gpu: int | None = None
     ) -> list[float | None]:
@@ -208,6 +216,8 @@ class LiveTelemetry:
         told = ((figure, _number(row.get(figure))) for figure in GPU_FIGURES)
         known = [(figure, value) for figure, value in told if value is not None]
         sample = (time_s, int(gpu[:6]), known)
+        if (most := _number(row.get("clock_max_mhz"))) is not None:
+            self._clocks_mhz[sample[1]] = max(0.0, most)
         self._newest = time_s
         if self._zone_s is None:
             self._pending = [*self._pending[-_MOST_PENDING:], sample]

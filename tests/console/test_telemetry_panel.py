@@ -290,6 +290,21 @@ def test_what_a_full_line_stands_for_is_said_behind_the_figure_and_the_line_keep
         assert number + WORDS[figure].unit == value_text(figure, last)
 
 
+def test_the_clock_of_an_idle_gpu_is_drawn_low_where_its_samples_say_how_high_it_can_be() -> None:
+    live = LiveTelemetry()
+    header = HEADER.replace("temperature.gpu", "temperature.gpu, clocks.max.sm [MHz]")
+    stamp = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(START))
+    live.feed(
+        f"{header}{stamp}, 0, 0, 0, 43, 135, 34, 1530\nhost, {START:.0f}, 48, 0, 0, 0, 0\n".encode()
+    )
+    source = Source("n", live, (0,))
+    clock = means([source], (START - 1, START + 1), 2, label=20)[2]
+    assert clock.plain.split() == ["clock", "135/1530MHz", "▁"]
+    assert scale([source], Figure.CLOCK) == "1530MHz"
+    limited = replace(source, limits={0: {Figure.CLOCK: 1290.0}})
+    assert scale([limited], Figure.CLOCK) == "1290MHz", "what its operator set"
+
+
 def test_the_mean_of_gpus_that_differ_stands_beside_the_mean_of_their_limits() -> None:
     live = LiveTelemetry()
     live.feed(gpu_lines([0, 1], 20).encode())

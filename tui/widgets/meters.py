@@ -181,7 +181,10 @@ def _each(sources: Sequence[Source]) -> _Curves:
 def _top(figure: Figure, curves: _Curves, *, mean: bool = False) -> float:
     """What is full, whatever was seen (a load may be beyond the CPUs); where nobody knows, the most
     that was. ``mean``: for the mean of GPUs that differ, else for the largest of them."""
-    limits = [source.limits.get(gpu, {}).get(figure, 0.0) for source, gpu in curves]
+    limits = [
+        source.limits.get(gpu, {}).get(figure) or source.telemetry.limit(figure, gpu)
+        for source, gpu in curves
+    ]
     known = max(limits) if not mean else fmean(limits) if all(limits) else 0.0
     tops = [source.telemetry.top(figure, gpu) for source, gpu in curves]
     return known or max(WORDS[figure].least_top, *tops)

@@ -49,6 +49,9 @@ def test_every_figure_of_every_gpu_is_there_as_it_was_told() -> None:
     assert [live.last(figure, 0) for figure in GPU_FIGURES] == [97, 300.5, 1500, 4096, 61]
     assert live.last(Figure.POWER, 1) is None, "it is not known, so it is not 0"
     assert live.last(Figure.UTILIZATION, 2) is None
+    assert [live.limit(figure, 0) for figure in GPU_FIGURES] == [0, 0, 1980, 0, 0]
+    assert not live.limit(Figure.CLOCK, 2)
+    assert not live.limit(Figure.CLOCK)
 
 
 @pytest.mark.parametrize("zone_h", [-9.5, 0.0, 5.75])
