@@ -16,7 +16,7 @@ from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock, Role
-from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
 from backends.results.attempts import tried_again
 
 
@@ -59,9 +59,8 @@ class CampaignSummary:
 
     @property
     def hosts_left_out(self) -> tuple[str, ...]:
-        """Of ``left_out``; cases for want of them have their profile before their size."""
-        names = (text.partition(": ")[0] for text in self.left_out)
-        return tuple(name for name in names if " " not in name)
+        """See :func:`hosts_of`."""
+        return hosts_of(self.left_out)
 
     @property
     def measures(self) -> str:

@@ -81,6 +81,12 @@ class Wish:
     answered_at: float = 0.0
 
 
+def hosts_of(left_out: Iterable[str]) -> tuple[str, ...]:
+    """The hosts of :attr:`CampaignState.left_out`, which also names the cases that this cost."""
+    names = (line.partition(": ")[0] for line in left_out)
+    return tuple(name for name in names if " " not in name)  # a case has its profile before it
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignState:
     campaign: str = ""
@@ -138,9 +144,8 @@ class CampaignState:
 
     @property
     def hosts_left_out(self) -> tuple[str, ...]:
-        """The hosts of :attr:`left_out`, which also names the cases that this cost."""
-        names = (line.partition(": ")[0] for line in self.left_out)
-        return tuple(name for name in names if " " not in name)  # a case has its profile before it
+        """See :func:`hosts_of`."""
+        return hosts_of(self.left_out)
 
     @property
     def notes_of_unwatched(self) -> list[tuple[float, str, str]]:
