@@ -85,7 +85,7 @@ def test_keys_of_a_comparison_are_listed(runs_of):
     written = comparison_document(compare(runs, runs))
     listed = re.search(r"```\n(.*?)```", section("Comparing two campaigns"), re.S)
     assert listed is not None
-    top, cases = listed[1].split('"cases"')
+    top, cases = listed[1].rsplit('"cases"', 1)
     assert set(re.findall(r'"(\w+)"', top)) - {"baseline", "candidate"} == set(written) - {"cases"}
     assert set(re.findall(r'"(\w+)"', cases)) == set(written["cases"][0])
 
