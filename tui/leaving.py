@@ -9,7 +9,7 @@ from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
 from tui.kept_words import titled
-from tui.program_name import called_as
+from tui.program_name import called_again, called_as
 from tui.screens.quit_question import detached_words, left_words
 from tui.session import Session
 from tui.text import plain
@@ -47,10 +47,9 @@ async def leave_as(
 
 def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console is over."""
-    program = called_as()
-    again = f"{program}{' demo' * live.simulated}"
-    report = f"{program} report {shlex.quote(str(live.path))}"
-    look = f"Look at it with: {again}, then O; or {plain(report)}"
+    report = f"{called_as()} report {shlex.quote(str(live.path))}"
+    again = called_again(simulated=live.simulated)
+    look = f"Look at it with: {plain(again)}, then O; or {plain(report)}"
     return f"{plain(titled(live))}. {_files(live)}. {look}"
 
 

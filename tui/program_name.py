@@ -14,3 +14,11 @@ def called_as() -> str:
     """By its name where the shell finds it, else as it was called."""
     called = sys.argv[0]
     return shlex.quote(called) if Path(called).name == NAME and not shutil.which(NAME) else NAME
+
+
+def called_again(*, simulated: bool = False) -> str:
+    """With the options that it was called with, which say where its hosts and campaigns are."""
+    words = sys.argv[1:] if Path(sys.argv[0]).name == NAME else []
+    if simulated and "demo" not in words:
+        words = [*words, "demo"]
+    return shlex.join([NAME, *words]).replace(NAME, called_as(), 1)

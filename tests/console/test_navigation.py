@@ -22,7 +22,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tui.command_palette import rank
 from tui.key_bindings import PAGES, PANELS
-from tui.program_name import called_as
+from tui.program_name import called_again, called_as
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Reading
 from tui.screens.page import Page
@@ -130,6 +130,27 @@ async def test_quit_after_a_campaign_says_where_its_files_are_and_how_to_come_ba
     assert told.startswith("2026-11-21-resnet50: 1/1 runs")
     assert f"Its files: {controller.path}. Look at it with: dlperf-tui, then O; or" in told
     assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("called", "told"),
+    [
+        (["/bin/dlperf-tui"], "dlperf-tui"),
+        (["/bin/dlperf-tui", "--campaigns", "/a b", "--inventory", "h.toml"],
+         "dlperf-tui --campaigns '/a b' --inventory h.toml"),
+        (["/usr/bin/pytest", "-q"], "dlperf-tui"),
+    ],
+)  # fmt: skip
+def test_how_to_come_back_has_the_options_of_now(
+    monkeypatch: pytest.MonkeyPatch, called: list[str], told: str
+) -> None:
+    monkeypatch.setattr("sys.argv", called)
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    assert called_again() == told
+    assert called_again(simulated=True) == f"{told} demo"
+    monkeypatch.setattr("sys.argv", [*called, "demo", "--speed", "20"])
+    if "pytest" not in called[0]:
+        assert called_again(simulated=True) == f"{told} demo --speed 20"
 
 
 async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspace) -> None:

@@ -219,8 +219,10 @@ async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_aske
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
         await until(pilot, partial(shows, app, "cpu-smoke"))
-        assert "cases of cpu-smoke are marked, too" in screen_text(app)
+        said = "what is marked is of cpu-smoke, and the cursor is"
+        await until(pilot, partial(shows, app, said))
         assert "GPU-" in screen_text(app)
+        assert "marked, too" not in screen_text(app)
         assert not workspace.started
 
 

@@ -126,8 +126,11 @@ class Starting:
         part = self._focused()
         names = list(dict.fromkeys(p.profile.name for p in plan.cases))
         others = [name for name in names if part is None or name != part.profile.name]
+        if len(others) == len(names):
+            where = "" if part is None else f", and the cursor is on {part.profile.name}"
+            return f"what is marked is of {first_of(others, 3)}{where}"
         return (
-            f"cases of {first_of(others, 3)} are marked, too, which the grid does not show; "
+            f"cases of {first_of(others, 3)} are marked, too, in grids of their own; "
             "Esc, then space on that profile, leaves them out"
         )
 

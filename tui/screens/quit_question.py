@@ -9,7 +9,7 @@ from backends.keeper.credentials import by_hand
 from backends.keeper.process import Begun
 from backends.transports.credential import Credential
 from profiles.counted import counted
-from tui.program_name import called_as
+from tui.program_name import called_again, called_as
 from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
 
@@ -89,10 +89,11 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
 def detached_words(left: CampaignSnapshot) -> str:
     """What is printed when only the runs go on."""
     if left.simulated:
-        return f"{plain(left.name)} is not finished. Go on with it in: {called_as()} demo"
+        again = plain(called_again(simulated=True))
+        return f"{plain(left.name)} is not finished. Go on with it in: {again}"
     return (
         f"{counted(left.active, 'run')} of {plain(left.name)} still at work on the hosts.\n"
-        f"Re-attach with: {called_as()}, or {called_as()} resume {plain(left.path)}"
+        f"Re-attach with: {plain(called_again())}, or {called_as()} resume {plain(left.path)}"
     )
 
 
@@ -101,5 +102,5 @@ def left_words(left: CampaignSnapshot, begun: Begun) -> str:
     notes = "".join(f"note: {plain(note)}\n" for note in begun.notes)
     return (
         f"{notes}A keeper goes on with {plain(left.name)} (pid {begun.pid}).\n"
-        f"Come back with: {called_as()}, or {called_as()} status --watch {plain(left.path)}"
+        f"Come back with: {plain(called_again())}, or {called_as()} status --watch {plain(left.path)}"
     )
