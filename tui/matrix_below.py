@@ -185,8 +185,6 @@ def _in_columns(rows: Sequence[Sequence[str]], width: int) -> list[str]:
 
 def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int) -> list[Text]:
     """What would run: how long each case takes, and what it measured last."""
-    if height < 3:
-        return []
     cases, past = marked_cases(asked.cells(part)), asked.past(part)
     repeats = asked.repeats_of(part)
     device = "GPU" if part.profile.devices == "gpu" else "device"
@@ -261,10 +259,9 @@ def one_line(command: str) -> str:
 
 def _listed(title: str, words: Iterable[str], total: int, width: int, height: int) -> list[Text]:
     """Of ``total`` lines those that have room; no more of ``words`` are made."""
-    if height < 3 or not total:
+    if not (shown := _shown(total, height)):
         return []
     lines = [Text(shorten(f" {title}", width), f"bold {TEXT}", end="")]
-    shown = _shown(total, height)
     lines += [Text(shorten(f" {one}", width), MUTED, end="") for one in islice(words, shown)]
     if more := total - shown:
         lines.append(Text(f" +{more} more", MUTED, end=""))

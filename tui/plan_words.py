@@ -238,11 +238,13 @@ def _standing(
                 found = host_findings(name, facts, gpus_needed=gpus_needed)
             stops = [f.what for f in found if f.host == name and f.level == Level.STOP]
             if stops:
-                states[name] = (_unfit(facts), "; ".join(stops))
+                states[name] = (_unfit(facts, foreseen=findings is None), "; ".join(stops))
     return states
 
 
-def _unfit(facts: HostFacts) -> str:
+def _unfit(facts: HostFacts, *, foreseen: bool) -> str:
     if busy_reason(facts):
         return "busy"
-    return "broken" if facts.gpu_problem else "stopped by preflight"
+    if facts.gpu_problem:
+        return "broken"
+    return "to be stopped by preflight" if foreseen else "stopped by preflight"

@@ -10,7 +10,8 @@ _MARKS = "".join(f"{sign}: of a speedup, {words}.\n" for sign, words in MARKS.it
 RESULTS = Panel(
     "Results",
     "The median over the successful repeats of each case, and how it scales: speedup is "
-    "throughput over that of the base case, efficiency is speedup over the share of devices.\n"
+    "throughput over that of the base case, efficiency is speedup over how many times as many "
+    "devices it has.\n"
     f"Gr: the grade, what a figure is good for: {GRADES}; the panel of the case begins with "
     "why.\n"
     "n: successful repeats, 6/7 where one failed or is to come.\n"
@@ -20,7 +21,7 @@ RESULTS = Panel(
     "have, and need not lie around the speedup, which is of medians; of these there is one from "
     "six on.\n"
     "Flags: what to distrust, what sets the grade first; D↓: what all share sets it, which the "
-    "line below the list says.\n\n"
+    "line below the list says; warned in a run: of its log, or that its hosts differ.\n\n"
     "Of a case:\n"
     "rule, which readings of a run make its figure, and how: elapsed, all samples over all the "
     "time between readings; mean, median, harmonic mean, last, of what the readings say; trimmed "

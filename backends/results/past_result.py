@@ -6,6 +6,7 @@ Simulated and measured results are never taken together, nor those of other GPUs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,12 +137,14 @@ def past_of_case(
     """Those of ``results`` (:func:`by_case`) that are of this case, under what makes a difference.
 
     ``settings``: as they are given now; the others have their defaults. ``devices``: of the hosts
-    that may be used; empty where they are not known, and then of any.
+    that may be used, all of whose models a result may be of; empty where they are not known, and
+    then of any.
     """
+    there = _models(devices)
     found = [
         past
         for past in results.get(_key(case.tag, case.parameters), ())
-        if past.simulated == simulated and (not devices or past.devices in devices)
+        if past.simulated == simulated and (not there or _models([past.devices]) <= there)
     ]
     found.sort(key=lambda past: (-past.at, past.campaign))
     as_now = [past for past in found if other_settings(past, profile, settings) == {}]
@@ -149,6 +152,11 @@ def past_of_case(
     others = (past for past in found if isinstance(past, PastResult) and not same)
     failed = as_now[0] if as_now and isinstance(as_now[0], PastFailure) else None
     return PastOfCase(same, next(others, None), failed)
+
+
+def _models(devices: Iterable[str]) -> set[str]:
+    """Of several hosts, or of several environments."""
+    return {model for told in devices for model in re.split(" [+/] ", told)}
 
 
 def other_settings(

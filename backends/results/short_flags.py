@@ -40,7 +40,7 @@ SHORT = {
     Concern.FAR_ABOVE: "readings far above",
     Concern.SAME_LOG: "same log twice",
     Concern.OTHER_DIRECTORY: "several directories",
-    Concern.WARNINGS: "warnings",
+    Concern.WARNINGS: "warned in a run",
     Concern.RETRIED: "tried again",
 }
 

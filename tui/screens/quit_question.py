@@ -102,5 +102,6 @@ def left_words(left: CampaignSnapshot, begun: Begun) -> str:
     notes = "".join(f"note: {plain(note)}\n" for note in begun.notes)
     return (
         f"{notes}A keeper goes on with {plain(left.name)} (pid {begun.pid}).\n"
-        f"Come back with: {plain(called_again())}, or {called_as()} status --watch {plain(left.path)}"
+        f"Come back with: {plain(called_again())}, "
+        f"or {called_as()} status --watch {plain(left.path)}"
     )

@@ -81,6 +81,9 @@ def test_only_what_would_be_the_same_run_today_stands_for_a_case(tmp_path: Path)
     assert [one.campaign for one in past(index, here, simulated=True).same] == ["simulated"]
     other = past(index, here, {"iterations": "160"}, (today,))
     assert [one.campaign for one in other.same] == ["other-setting"]
+    for both in (("A100", today), (f"A100 + {today}",), ("A100", today, "T4")):
+        of_both = {one.campaign for one in past(index, here, devices=both).same}
+        assert of_both == {"same", "other-place", "mixed-gpus"}, "all its models are there"
     unknown = {one.campaign for one in past(index, here).same}
     assert unknown == {"same", "other-place", "other-gpu", "unknown-gpu", "mixed-gpus"}
 
