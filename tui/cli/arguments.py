@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         if rest and not self._intermixed:  # told here, where the command's options are known
             option = next((word for word in rest if word.startswith("-")), "")
             near = did_you_mean(option.partition("=")[0], self._option_string_actions)
-            near = near or self._of_others(option or rest[0])
+            near = near or _of_hosts(args, rest) or self._of_others(option or rest[0])
             self.error(f"unrecognized arguments: {' '.join(rest)}{near}")
         return known, rest
 
@@ -72,6 +72,18 @@ class Parser(argparse.ArgumentParser):
     def _of_others(self, word: str) -> str:
         """What too much of a word or an option was to be, put in the same way."""
         return ""
+
+
+def _of_hosts(args: Sequence[str] | None, rest: Sequence[str]) -> str:
+    """Where ``rest`` are more hosts behind ``--hosts HOST``, which takes one word."""
+    words = sys.argv[1:] if args is None else list(args)
+    if "--hosts" not in words[:-2]:
+        return ""
+    first = words.index("--hosts") + 1
+    if words[first + 1 : first + 1 + len(rest)] != list(rest):
+        return ""
+    meant = shlex.quote(",".join(words[first : first + 1 + len(rest)]))
+    return f", did you mean '--hosts {meant}'?"
 
 
 class ProgramParser(Parser):

@@ -97,6 +97,14 @@ def test_an_option_is_not_taken_for_one_that_begins_alike(cli: Cli) -> None:
     assert "unrecognized arguments: --profile" in cli.complaint("status", "--profile", "X")
 
 
+def test_several_hosts_are_one_word(cli: Cli) -> None:
+    for more in (["b"], ["b", "c[1-2]"]):
+        told = cli.complaint("plan", "-p", "cpu-smoke", "--hosts", "a", *more, "--json")
+        meant = shlex.quote(",".join(["a", *more]))
+        assert f"unrecognized arguments: {' '.join(more)}, did you mean '--hosts {meant}'?" in told
+    assert "did you mean" not in cli.complaint("plan", "--hosts", "a", "-p", "cpu-smoke", "zzz")
+
+
 def test_what_is_near_nothing_suggests_nothing_and_lists_what_there_is(cli: Cli) -> None:
     assert "did you mean" not in cli.complaint("zzz")
     assert "choose from init, hosts, profiles" in cli.complaint("zzz")
