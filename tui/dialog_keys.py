@@ -124,7 +124,8 @@ DIALOGS: Mapping[str, Panel] = {
         "Campaigns",
         "Fastest case: the largest throughput of the campaign; speedup and grade are of that "
         "case, and of no other.\n"
-        f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.",
+        f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.\n"
+        "How long ago is by your clock, in a demo too, whose runs have a faster one.",
         (
             Key("enter", "open", "Open", "look at the campaign", footer=1),
             Key(
