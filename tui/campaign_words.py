@@ -44,10 +44,12 @@ def lost_words(summary: CampaignSummary) -> list[str]:
 
 
 def begun_words(summary: CampaignSummary) -> list[str]:
-    """``forced``, ``left out: node[3-4]``: what its operator decided when it began."""
+    """``forced past node2``, ``left out: node[3-4]``: what its operator decided when it began."""
     hosts = summary.hosts_left_out
     left_out = [f"left out: {fold_nodeset(hosts)}"] if hosts else []
-    return [*["forced"] * summary.forced, *left_out]
+    past = summary.hosts_forced
+    forced = f"forced past {fold_nodeset(past)}" if past else "forced"
+    return [*[forced] * summary.forced, *left_out]
 
 
 def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
 from backends.campaign.plan.plan import RUN, Plan
@@ -153,6 +154,24 @@ def hosts_text(states: Mapping[str, str], most: int = 0) -> str:
     return counted(usable, "host") if usable >= most else f"{usable} of {counted(most, 'host')}"
 
 
+def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
+    """Wall time on the hosts of :func:`host_states` that can take a run, in seconds; None where
+    nobody knows, or where some case needs more than these."""
+    used = tuple(host for host in plan.capacities if not states.get(host.name))
+    if len(used) == len(plan.capacities):
+        return plan.expected_s
+    return replace(plan, capacities=used).expected_s
+
+
+def time_text(plan: Plan, states: Mapping[str, str]) -> str:
+    """ "59s", as :func:`expected_on`; "41s on all hosts" where these cannot take every case; ""
+    where nobody knows."""
+    if (seconds := expected_on(plan, states)) is not None:
+        return format_duration(seconds)
+    seconds = plan.expected_s
+    return "" if seconds is None else f"{format_duration(seconds)} on all hosts"
+
+
 def not_counted(states: Mapping[str, str]) -> str:
     """ "node3 busy, node[4-5] away": the other hosts of the plan; of :func:`host_states`."""
     others: dict[str, list[str]] = {}
@@ -206,6 +225,17 @@ def unfit_lines(
         needs = "needs" if len(tags) == 1 else "need"
         lines.append(f"{', '.join(tags)} {needs} {counted(nodes, 'host')}, {left} can be used now")
     return lines
+
+
+def keys_line(plan: Plan, without: Plan | None) -> str:
+    """What Enter comes to where preflight stops some host: of the start dialog's keys that which
+    goes on ``without`` it, if one can, and that which does not."""
+    if without is None:
+        return "Enter asks first; F starts with all hosts, as here"
+    there = plain(fold_nodeset(host.name for host in without.hosts))
+    fewer = without.run_count < plan.run_count
+    of = f" ({without.run_count} of {plan.run_count} runs)" if fewer else ""
+    return f"Enter asks first: x goes on with {there} alone{of}, F with all, as here"
 
 
 def unlike_lines(findings: Iterable[Finding]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
+from backends.hosts.fingerprint import has_gpus
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
 from backends.results.run_result import BANDWIDTH, COST_PER_HOUR, TOKENS, RunResult
 
@@ -66,13 +67,14 @@ class Throttled:
 
 
 def unwatched(run: RunResult) -> bool:
-    """Nobody looked at its machines, its GPUs were seen for too little of the time, or what was
-    seen cannot be held against its readings."""
+    """Nobody looked at its machines, its GPUs were seen for too little of the time or never, or
+    what was seen cannot be held against its readings."""
     if run.telemetry is None:
         return True
     seen = watched_s(run)
     little = not seen or seen < WATCHED * (run.trained_s or 0.0)
-    return bool(run.telemetry.gpus) and (run.came_at_once or little)
+    on_gpus = bool(run.telemetry.gpus) or has_gpus(run.fingerprint)
+    return on_gpus and (run.came_at_once or little)
 
 
 def unplaced(run: RunResult) -> bool:

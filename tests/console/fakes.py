@@ -188,6 +188,7 @@ class FakeSummary:
     keeper: bool = False
     tried_again: int = 0
     forced: bool = False
+    hosts_forced: tuple[str, ...] = ()
     hosts_left_out: tuple[str, ...] = ()
 
     called = CampaignSummary.called

@@ -15,6 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from profiles.counted import counted
+from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines
@@ -251,8 +252,12 @@ class MatrixPage(Page):
             words = PROBING if self._asked.undecided else "nothing marked"
             return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
         room = self.query_one("#grid-panel").size.width - 2
-        states, reading = self._asked.states_for(plan), not self._asked.past_reading.known
-        return plan_footer(plan, states, room, wide=self.has_class("-wide"), reading=reading)
+        seconds = self._asked.expected_s(plan)
+        takes = "" if seconds is None else f"≈{format_duration(seconds)}"
+        if not self._asked.past_reading.known:
+            takes = READING_PAST
+        states = self._asked.states_for(plan)
+        return plan_footer(plan, states, room, takes, wide=self.has_class("-wide"))
 
     # Marking -----------------------------------------------------------------------------------
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from backends.hosts.preflight_finding import Level
 from profiles.counted import first_of
 from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
-from tui.plan_words import objections, unfit_lines, unlike_lines, why_not_short
+from tui.plan_words import keys_line, objections, unfit_lines, unlike_lines, why_not_short
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.page import Page
 
@@ -68,7 +69,11 @@ class Starting:
             return
         answered = partial(self._after_dry_run, plan.selection)
         now, found = self._session.workspace.cluster.now(), self._session.workspace.foreseen(plan)
-        unfit = [*unfit_lines(plan, self._session.hosts, found, now), *unlike_lines(found)]
+        unfit = [*unfit_lines(plan, self._session.hosts, found, now)]
+        if any(finding.level == Level.STOP for finding in found):
+            without = self._session.workspace.without_stopped(plan, found)
+            unfit.append(keys_line(plan, without))
+        unfit += unlike_lines(found)
         self._page.app.push_screen(DryRunView(plan, runs, unfit), answered)
 
     def _after_dry_run(self, read: Selection, answer: str | None) -> None:

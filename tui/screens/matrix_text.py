@@ -19,7 +19,7 @@ from profiles.format.launch_section import LAUNCHERS
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Able, Asked, lacking_settings
-from tui.plan_words import READING_PAST, device_word, hosts_text, not_counted, price_text
+from tui.plan_words import device_word, hosts_text, not_counted, price_text
 from tui.rule_words import RULES
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
@@ -202,18 +202,16 @@ def _others(part: Marks, asked: Asked) -> str:
 
 
 def plan_footer(
-    plan: Plan, states: Mapping[str, str], room: int, *, wide: bool, reading: bool = False
+    plan: Plan, states: Mapping[str, str], room: int, takes: str, *, wide: bool
 ) -> Text:
     """How many cases, repeats, runs, how long, on how many hosts: in one line of ``room`` columns.
 
     What has no room goes from the end; the hosts are in the header as well. ``states``: of
-    :func:`~tui.plan_words.host_states`. ``reading``: past results, so that nobody knows how long.
+    :func:`~tui.plan_words.host_states`. ``takes``: how long; empty where nobody knows.
     """
     parts = [_runs_text(plan, wide=wide) + (", packed" if plan.selection.pack else "")]
-    if reading:
-        parts.append(READING_PAST)
-    elif plan.expected_s is not None:
-        parts.append(f"≈{format_duration(plan.expected_s)}")
+    if takes:
+        parts.append(takes)
     most = max((planned.case.nodes for planned in plan.cases), default=0)
     parts.append(hosts_text(states, most))
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.campaign.record.run_state import RunState
+from backends.hosts.fingerprint import devices_of, has_gpus, tells_devices_alone
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
@@ -21,6 +22,7 @@ from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
 from backends.results.telemetry_words import watched_brief
 from profiles.counted import counted
+from profiles.gpu_models import short_model
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDEST, Dialog
 from tui.text import cell, number, plain, run_state
@@ -34,6 +36,7 @@ REPEAT_COLUMNS = (
     Column("throughput", "throughput", 10, right=True),
     Column("off", "vs median", 9, right=True),
     Column("hosts", "Hosts", 14, most=40),
+    Column("model", "GPU model", 9, most=26, if_any=True, ends=True),
     Column("devices", "Device #", 8, from_width=100, most=24),
     Column("began", "Began", 8, from_width=100),
     Column("note", "Note", None),
@@ -51,8 +54,19 @@ def _columns(unit: str) -> tuple[Column, ...]:
 def repeat_rows(case: CaseResult) -> list[Row]:
     """Every repeat, those too that wait or are at work, with its distance from the median, each
     behind its replaced attempts."""
-    strange = outliers(case)
-    return [_row(run, case, strange) for run in _in_order(case)]
+    strange, models = outliers(case), models_apart(case)
+    return [_row(run, case, strange, models.get(run.run_id, "")) for run in _in_order(case)]
+
+
+def models_apart(case: CaseResult) -> Mapping[str, str]:
+    """The GPU model of each repeat, ``H200 + V100-SXM2-16GB`` of several, by its run id: where they
+    are not the same of all, as far as they are known."""
+    models = {
+        run.run_id: " + ".join(map(short_model, devices_of(run.fingerprint).split(" + ")))
+        for run in _in_order(case)
+        if has_gpus(run.fingerprint) or tells_devices_alone(run.fingerprint)
+    }
+    return models if len(set(models.values())) > 1 else {}
 
 
 def _in_order(case: CaseResult) -> list[RunResult]:
@@ -72,7 +86,7 @@ def off_median(run: RunResult, case: CaseResult) -> float | None:
     return run.measured / median - 1 if run.measured and median else None
 
 
-def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Row:
+def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...], model: str) -> Row:
     off = off_median(run, case)
     return Row(
         run.run_id,
@@ -82,6 +96,7 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
             cell(number(run.measured), right=True),
             cell("–" if off is None else signed_percent(off, 2), right=True),
             cell(ranked_nodeset(run.hosts) if run.hosts else "–"),
+            cell(plain(model)),
             cell(_devices(run)),
             cell(_began(run)),
             cell(_note(run, case, strange), WARN if run in strange else MUTED),
@@ -155,14 +170,16 @@ def _state(run: RunResult) -> Text:
 def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
     """Beside the case: its repeats one by one, and how all cases of its group scatter."""
     text = distribution_text(case, width, group.measured_cases).append("\n\n")
-    strange = outliers(case)
+    strange, models = outliers(case), models_apart(case)
     for run in _in_order(case):
+        model = models.get(run.run_id, "")
         off = off_median(run, case)
         odd = "○ outlier" if run in strange else "" if run.succeeded else _state(run).plain
         text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
         text.append(f"{'–' if off is None else signed_percent(off, 2):>8}  ", MUTED)
         text.append(odd, WARN if run in strange else BAD if run.ended else MUTED)
-        text.append(f"{'  ' * bool(odd)}{plain(ranked_nodeset(run.hosts)) if run.hosts else ''}\n")
+        text.append(f"{'  ' * bool(odd)}{plain(ranked_nodeset(run.hosts)) if run.hosts else ''}")
+        text.append(f"{'  ' * bool(model)}{plain(model)}\n", MUTED)
     return text.append("\n").append_text(_all_cases(group, width))
 
 

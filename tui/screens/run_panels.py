@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
 from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_window import RunWindow, run_window
+from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
 from backends.hosts.host_facts import HostFacts
@@ -280,7 +280,7 @@ class RunPanels(Vertical):
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)
         said = jitter_text(window, at_work=run.state.active) if own.points else ""
-        set_frame(chart, f"{plain(run.unit)} {over}", Text(said, MUTED))
+        set_frame(chart, chart_title(record, over), Text(said, MUTED))
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             axis = chart.axis if plot.lines else (LABEL_WIDTH, waits)
@@ -403,6 +403,13 @@ class RunPanels(Vertical):
 def has_window(viewed: CampaignSnapshot, run: RunView) -> bool:
     """It has readings, and which of them count is told by now, as far as it ever is."""
     return run.readings > 0 and (run.state.ended or viewed.state.runs[run.run_id].window_known)
+
+
+def chart_title(run: RunRecord, over: str) -> str:
+    """``images/s over time``, and that its axis is made up where nobody knows when readings were
+    made."""
+    burst = ", times not known: came in one burst" if came_at_once(run) else ""
+    return f"{plain(run.unit)} {over}{burst}"
 
 
 def _of_window(run: RunView, window: RunWindow) -> str:

@@ -21,7 +21,7 @@ from tui.screens.front_screen import REFRESH_S
 from tui.screens.start_text import (
     cases_text,
     checklist_text,
-    left_out_text,
+    stopped_text,
     totals_text,
     unreachable,
 )
@@ -98,6 +98,8 @@ class StartDialog(Dialog[str]):
         if self._starting or (plan := self._timed(self._plan)) is None:
             return
         self._plan = plan
+        if self._findings is not None and self._refused is None and self.stopped:
+            self._show(self._findings)
         self.query_one("#plan", Static).update(self._totals(plan, self._findings))
         if self._waits is not None:
             self._waits.stop()
@@ -151,14 +153,17 @@ class StartDialog(Dialog[str]):
             text.append(f"nothing starts from here: {self._refused}\n\n", WARN)
         elif self.stopped:  # what the keys do before what is found: a key works where it is read
             self._without = self._session.workspace.without_stopped(self._plan, findings)
-            if self._without is not None:
-                text.append_text(left_out_text(self._plan, self._without))
-            text.append("F starts anyway; the campaign will say that it was forced\n\n", WARN)
+            text.append_text(self._keys())
         text.append_text(checklist_text(self._plan, findings, self._away))
         self.query_one("#plan", Static).update(self._totals(self._plan, findings))
         self._say(text)
         self.sight.renew()
         self.refresh_bindings()
+
+    def _keys(self) -> Text:
+        plan, without = self._timed(self._plan), self._without
+        kept = None if without is None else self._timed(without) or without
+        return stopped_text(plan or self._plan, kept, reading=plan is None)
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
         states, timed = host_states(plan, self._session.hosts, findings), self._timed(plan)

@@ -14,7 +14,7 @@ from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
-from tui.plan_words import READING_PAST, not_counted, price_text
+from tui.plan_words import READING_PAST, not_counted, price_text, time_text
 from tui.text import plain
 from tui.theme import BAD, GOOD, MUTED, WARN
 
@@ -39,8 +39,8 @@ def totals_text(plan: Plan, states: Mapping[str, str], *, reading: bool = False)
     if reading:
         text.append(f" · {READING_PAST}\n", MUTED)
     else:
-        if plan.expected_s is not None:
-            text.append(f" · about {format_duration(plan.expected_s)}")
+        if taken := time_text(plan, states):
+            text.append(f" · about {taken}")
         text.append(f" · {price_text(plan)}\n")
     there = [host.name for host in plan.hosts if not states.get(host.name)]
     any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
@@ -114,7 +114,23 @@ def _names(names: Iterable[str]) -> str:
     return plain(fold_nodeset(named)) if named else ""
 
 
-def left_out_text(plan: Plan, without: Plan) -> Text:
+def stopped_text(plan: Plan, without: Plan | None, *, reading: bool = False) -> Text:
+    """What the keys would start though preflight stops hosts: without these, where that is
+    possible, and in spite of it; how long each takes, where that differs. ``reading``: past
+    results, so that nobody knows."""
+    kept_s = None if without is None or reading else without.expected_s
+    all_s = None if reading else plan.expected_s
+    kept, every = ("" if one is None else format_duration(one) for one in (kept_s, all_s))
+    same = without is None or kept == every
+    text = Text(end="")
+    if without is not None:
+        text.append_text(_left_out_text(plan, without, "" if same else kept))
+    takes = f", about {every}" if every and not same else ""
+    text.append(f"F starts anyway{takes}; the campaign will say that it was forced\n\n", WARN)
+    return text
+
+
+def _left_out_text(plan: Plan, without: Plan, takes: str) -> Text:
     """What one key would start without the stopped hosts, and what that leaves undone."""
     used = [host.name for host in without.hosts]
     there, others = _names(used), _names(h.name for h in plan.hosts if h.name not in used)
@@ -123,7 +139,7 @@ def left_out_text(plan: Plan, without: Plan) -> Text:
     kept = {planned.case.key for planned in without.cases}
     lost = [planned.case.label for planned in plan.cases if planned.case.key not in kept]
     of = f"{without.run_count} of {plan.run_count} runs" if lost else "every run"
-    text.append(f"{of} on {there}")
+    text.append(f"{of} on {there}{f', about {takes}' if takes else ''}")
     if lost:
         text.append(f", without {plain(first_of(lost, 4))}", WARN)
     return text.append("\n")

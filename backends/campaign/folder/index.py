@@ -45,6 +45,7 @@ class CampaignSummary:
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
     tried_again: int = 0  # runs, of all
     forced: bool = False  # stops of preflight were overridden when it began
+    hosts_forced: tuple[str, ...] = ()  # which of them stopped, where every one is named
     left_out: tuple[str, ...] = ()  # what it began without, and why: "node3: in use"
 
     @property
@@ -179,6 +180,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
         tried_again=tried_again(state.runs.values(), latest),
         forced=state.forced,
+        hosts_forced=state.hosts_forced,
         left_out=state.left_out,
     )
 

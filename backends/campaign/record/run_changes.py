@@ -142,7 +142,7 @@ def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
 def _over(run: RunRecord, event: ev.RunOver) -> RunRecord:
     if not run.state.active or run.over_at is not None:
         return run
-    return replace(run, over_at=_end_of(run, event))
+    return replace(run, over_at=_end_of(run, event), launched_at=_launch_of(run, event))
 
 
 def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
@@ -190,12 +190,18 @@ def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
 
 def _end_of(run: RunRecord, event: ev.RunOver | ev.RunSucceeded | ev.RunFailed) -> float:
     """When it ended on its hosts, which may be long before anybody learnt it."""
-    if run.launched_at is None or not event.ran_s:
-        return event.t
-    began = run.launched_at
-    if run.started_at is not None and began + event.ran_s > (run.over_at or event.t) + TOLD_LATE_S:
-        began = run.started_at  # its launch was learnt late as well, maybe after its end
-    return min(event.t, began + event.ran_s)
+    began = _launch_of(run, event)
+    return event.t if began is None or not event.ran_s else min(event.t, began + event.ran_s)
+
+
+def _launch_of(run: RunRecord, event: ev.RunOver | ev.RunSucceeded | ev.RunFailed) -> float | None:
+    """When it was launched; when it was assigned, where its launch was learnt late, as by who comes
+    back after an outage, maybe after its end."""
+    began, started = run.launched_at, run.started_at
+    if began is None or started is None or not event.ran_s:
+        return began
+    late = began + event.ran_s > (run.over_at or event.t) + TOLD_LATE_S
+    return started if late else began
 
 
 def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
@@ -206,6 +212,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
     return replace(
         run,
         state=RunState.SUCCEEDED,
+        launched_at=_launch_of(run, event),
         ended_at=_end_of(run, event),
         lost_hosts={},
         throughput=event.throughput,
@@ -251,6 +258,7 @@ def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
     return replace(
         run,
         state=RunState.FAILED,
+        launched_at=_launch_of(run, event),
         ended_at=_end_of(run, event),
         lost_hosts={},
         reason=event.reason,

@@ -90,6 +90,13 @@ def window_seen(run: RunRecord) -> tuple[int | None, float | None, Sequence[floa
     return used, seconds if seconds > 0 else None, speeds
 
 
+def came_at_once(run: RunRecord) -> bool:
+    """As :attr:`backends.results.run_result.RunResult.came_at_once`: when its readings were made is
+    not known."""
+    used, seconds, _ = window_seen(run)
+    return used is not None and used > 1 and seconds is None and run.unit != BANDWIDTH
+
+
 def jitter(speeds: Sequence[float]) -> Jitter | None:
     """Of steps done at these speeds (any unit); None where they are too few to tell."""
     times = sorted(1 / speed for speed in speeds if is_speed(speed))

@@ -148,6 +148,15 @@ class CampaignState:
         return hosts_of(self.left_out)
 
     @property
+    def hosts_forced(self) -> tuple[str, ...]:
+        """Those that preflight stopped and its operator used all the same; empty where none was, or
+        the journal does not name those of every stop."""
+        about = [on.hosts[0] for on in self.forced_on if len(on.hosts) == 1]
+        if not self.forced or len(about) < max(len(self.overridden), len(self.forced_on)):
+            return ()
+        return tuple(dict.fromkeys(chain.from_iterable(about)))
+
+    @property
     def notes_of_unwatched(self) -> list[tuple[float, str, str]]:
         """As :attr:`notes`, of outages and of when nobody was at work, the oldest first."""
         return sorted((*self.notes_of_outages, *self.noted_of_results), key=lambda note: note[0])

@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.events import ReadingsSampled
 from backends.campaign.record.run_record import RunRecord, Series
+from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.run_window import jitter, run_window, window_seen
+from backends.campaign.record.run_window import came_at_once, jitter, run_window, window_seen
 from backends.campaign.record.state import CampaignState, apply, fold
 from backends.campaign.record.status_view import chart_series
 from profiles.throughput.steady import Disturbance, Shape, disturbances
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tui.screens.run_panels import chart_title
 
 
 def run_with(values: list[float], **more: object) -> RunRecord:
@@ -221,3 +223,22 @@ def test_jitter_never_has_the_warm_up_in_it(used: int, summary: bool, at_end: bo
     assert (window.known, window.jitter, window.warmup) == (True, expected, first)
     old = apply(state, replace(ended, first=None)).runs["r-0001-a1"]
     assert run_window(old, chart_series(old).points).jitter in (None, expected)
+
+
+@given(
+    st.lists(st.sampled_from([3.0, 4.0, 90.0]), min_size=1, max_size=9).map(sorted),
+    st.integers(0, 3),
+    st.sampled_from([RunState.RUNNING, RunState.SUCCEEDED, RunState.FAILED]),
+)
+def test_a_chart_says_that_its_readings_came_at_once_where_reports_do(
+    times: list[float], warmup: int, state: RunState
+) -> None:
+    points = [(i, 100.0, at) for i, at in enumerate(times)]
+    used = max(1, len(times) - warmup)
+    run = replace(run_with([100.0]), series=Series().extended(0, len(times), 1, points))
+    run = replace(run, state=state, warmup=warmup, used=used, ended_at=99.0)
+    assert came_at_once(run) == run_result(run, CampaignState()).came_at_once
+    burst = state is RunState.SUCCEEDED and used > 1 and times[0] == times[-1]
+    said = chart_title(run, "over time").endswith("over time, times not known: came in one burst")
+    assert said or not burst
+    assert not said or state is RunState.SUCCEEDED

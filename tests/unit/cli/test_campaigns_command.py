@@ -16,6 +16,7 @@ from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.folder.tags_and_note import NOTE_CAP, read_about
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
+from backends.hosts.preflight_finding import Bearing
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
     BEGUN,
@@ -72,16 +73,37 @@ def test_they_are_listed_with_size_state_tags_and_note(cli: Cli, campaign: Campa
     assert [one["tags"] for one in cli.document("status")] == [[], ["baseline", "v100"]]
 
 
+WORN, IN_USE = Bearing(hosts=(("node2",),), gpus=(2,)), Bearing(hosts=(("node1",),))
+
+
+@pytest.mark.parametrize(
+    ("on", "forced"),
+    [
+        ((WORN, IN_USE), "forced past node[1-2]"),
+        ((WORN, WORN), "forced past node2"),
+        ((WORN,), "forced"),  # nobody says of which the other is
+        ((WORN, Bearing()), "forced"),
+        ((WORN, Bearing(hosts=(("node1",), ("node2",)))), "forced"),  # of what these do to others
+        ((), "forced"),  # an older journal
+    ],
+)
 def test_a_list_says_what_was_forced_and_which_hosts_were_left_out(
-    cli: Cli, campaign: Campaign
+    cli: Cli, campaign: Campaign, on: tuple[Bearing, ...], forced: str
 ) -> None:
     campaign("plain", planned("a"), age_s=DAY)
     left = ("node3: in use", "node4: did not answer", "cpu-smoke 4n1g b64: takes 4 hosts")
     path = campaign("decided")
     (path / "events.jsonl").unlink()
-    begun = ev.CampaignCreated(t=time.time(), campaign="decided", forced=True, left_out=left)
+    begun = ev.CampaignCreated(
+        t=time.time(),
+        campaign="decided",
+        forced=True,
+        overridden=("node2: 3 memory errors", "node1: in use"),
+        forced_on=on,
+        left_out=left,
+    )
     append(path, begun, planned("a"))
-    words = "forced, left out: node[3-4]"
+    words = f"{forced}, left out: node[3-4]"
     assert [(row[0], row[10]) for row in cli("campaigns", "ls").rows] == [
         ("decided", words),
         ("plain", ""),
@@ -90,7 +112,7 @@ def test_a_list_says_what_was_forced_and_which_hosts_were_left_out(
     assert told == [(True, [*left]), (False, [])]
     assert [one["forced"] for one in cli.document("status")] == [True, False]
     newest, other = list_campaigns(cli.campaigns, time.time)
-    assert "forced · left out: node[3-4]" in summary_words(newest, BEGUN).plain
+    assert f"{forced} · left out: node[3-4]" in summary_words(newest, BEGUN).plain
     row, plain = campaign_rows([newest, other], BEGUN)
     remarks = next(n for n, column in enumerate(COLUMNS) if column.key == "said")
     assert row.cells[remarks].plain == words

@@ -15,6 +15,7 @@ from statistics import NormalDist, fmean, stdev
 
 import pytest
 
+from backends.hosts.telemetry_summary import GpuUse, Telemetry
 from backends.results.campaign_report import ReportContext, render_report, statistics_table
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade, grade_of
@@ -161,7 +162,8 @@ def test_circumstances_lower_a_steady_figure(graded, fields, concern: Concern):
 @pytest.mark.parametrize("unknown", range(8))
 @pytest.mark.parametrize("told", ["", "NVIDIA H200"])
 def test_every_repeat_whose_environment_nobody_recorded_counts(runs_of, unknown: int, told: str):
-    runs = runs_of("1n1g", steady(), fingerprint="NVIDIA H200, driver 580")
+    seen = Telemetry((GpuUse("node1", 0, 100.0),))
+    runs = runs_of("1n1g", steady(), fingerprint="NVIDIA H200, driver 580", telemetry=seen)
     case, group = only(
         [*(replace(run, fingerprint=told) for run in runs[:unknown]), *runs[unknown:]]
     )
@@ -231,7 +233,7 @@ def test_scaling_and_environments_lower_the_grade(runs_of):
     runs = (
         runs_of("1n1g", steady(), fingerprint="a")
         + runs_of("1n2g", steady(230), fingerprint="a")
-        + runs_of("1n4g", steady(390), fingerprint="a, driver 2")
+        + runs_of("1n4g", steady(390), fingerprint="a, Debian")
         + runs_of("1n8g", steady(380), fingerprint="a")
     )
     (group,) = summarise(runs)

@@ -13,6 +13,7 @@ from backends.inventory.nodesets import expand_nodeset
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
+from tui.screens.repeats import REPEAT_COLUMNS, repeat_rows, repeats_text
 
 HEADING = "### Which cases ran on which hosts"
 places = st.lists(
@@ -101,3 +102,35 @@ def test_the_repeats_that_packed_are_named_where_it_was_not_all(runs_of):
     assert "packed: 2 of 3 repeats (#1, #3) shared a host" in render_report(
         ReportContext("c"), packed, summarise(packed)
     ).replace("\\", "")
+
+
+MODELS = {
+    "NVIDIA H200, driver 580.159.04, Debian; ECC: on": "H200",
+    "NVIDIA H200, driver 570.1, Debian; ECC: off": "H200",
+    "NVIDIA H200": "H200",  # all that a log told
+    "NVIDIA H200, driver 580 + Tesla V100-SXM2-16GB, driver 440": "H200 + V100-SXM2-16GB",
+    "Tesla V100-SXM2-16GB, driver 440.33.01, Debian": "V100-SXM2-16GB",
+    "AMD EPYC 7742, Debian": "",
+    "": "",
+}
+"""By fingerprint."""
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.sampled_from([*MODELS]), min_size=1, max_size=5))
+def test_which_gpu_model_a_repeat_ran_on_is_said_where_the_repeats_of_its_case_differ(
+    runs_of: Callable[..., list[RunResult]], prints: list[str]
+) -> None:
+    runs = runs_of("1n1g", [100.0] * len(prints), hosts=("node1",))
+    runs = [replace(run, fingerprint=text) for run, text in zip(runs, prints, strict=True)]
+    (group,) = summarise(runs)
+    (case,) = group.cases
+    models = [MODELS[text] for text in prints]
+    differ = len({model for model in models if model}) > 1
+    expected = models if differ else [""] * len(models)
+    columns = [column.key for column in REPEAT_COLUMNS]
+    cells = [row.cells[columns.index("model")].plain for row in repeat_rows(case)]
+    assert cells == expected
+    beside = repeats_text(case, group, 80).plain.splitlines()
+    lines = [line for line in beside if line.lstrip().startswith("#")]
+    assert [line.partition("node1")[2].strip() for line in lines] == expected

@@ -18,7 +18,7 @@ from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from backends.results.telemetry_table import telemetry_table
-from backends.results.telemetry_words import usual_lines, watched_words
+from backends.results.telemetry_words import usual_lines, watched_brief, watched_words
 from profiles.throughput.steady import Disturbance, Shape
 from tui.screens.repeats import repeat_rows
 from tui.screens.result_text import case_text
@@ -161,6 +161,30 @@ def test_a_run_that_was_seen_for_less_than_half_of_its_time_is_not_judged_by_tha
     assert bool(usual_lines(case.runs)) == enough
     assert (document("c", case.runs, [group])["runs"][2]["joules_per_sample"] is not None) == enough
     assert (telemetry_table([group]) is not None) == enough
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize(
+    ("fingerprint", "seen"),
+    [
+        ("Tesla V100, driver 440.33.01, Debian; ECC: on", False),
+        ("AMD EPYC, Debian", True),  # no GPU, no nvidia-smi, or a run that uses none
+        ("", True),
+    ],
+)
+@pytest.mark.parametrize("hosts", [(), (host(),)])
+def test_a_run_on_gpus_of_which_no_sample_exists_was_not_watched(
+    runs_of, hosts: tuple[HostUse, ...], fingerprint: str, seen: bool, at_once: bool
+) -> None:
+    """As after an outage of the console that outlasted the run."""
+    late: dict[str, Any] = {"used": 26, "window_s": None} if at_once else {}
+    runs = runs_of("1n1g", VALUES[:1], fingerprint=fingerprint, readings=30, trained_s=0.0, **late)
+    (run,) = [replace(run, telemetry=Telemetry(hosts=hosts)) for run in runs]
+    assert watched_brief(run) == ("" if seen else "not watched")
+    case, group = only([run])
+    assert (Concern.UNOBSERVED in case.concerns) == (not seen)
+    said = " ".join(finding_lines(case, group))
+    assert ("its machines were not seen while it was measured" in said) == (not seen)
 
 
 def test_how_little_of_a_run_was_seen_is_said(watched) -> None:

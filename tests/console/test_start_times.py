@@ -1,0 +1,83 @@
+"""How long a start takes, on the hosts that are named with the time, and on those of each key."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.widgets import TextArea
+
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.selection import Selection
+from backends.inventory.nodesets import fold_nodeset
+from profiles.durations import format_duration
+from profiles.format.host_capacity import HostCapacity
+from tests.console.conftest import LARGE, console, until
+from tests.console.fakes import FakeWorkspace, known_host, v100_hosts
+from tests.console.test_matrix import open_matrix
+from tui.plan_words import keys_line, time_text
+from tui.screens.dry_run import DryRunView
+from tui.screens.start_text import stopped_text, totals_text
+
+ENTER = "# Enter asks first: x goes on with node[1,3-4] alone (5 of 6 runs), F with all, as here"
+NAMES = ("node1", "node2", "node3", "node4")
+
+
+def plan_on(names: tuple[str, ...], tags: tuple[str, ...] = ("1n1g",)) -> Plan:
+    plan = FakeWorkspace(Path("/nowhere")).plan(Selection(("cpu-smoke",), tags, {}, repeats=5))
+    cases = tuple(replace(planned, measured_s=60.0) for planned in plan.cases)
+    hosts = tuple(host for host in plan.hosts if host.name in names)
+    return replace(
+        plan, hosts=hosts, cases=cases, capacities=tuple(HostCapacity(n, 8, 8) for n in names)
+    )
+
+
+@given(st.sets(st.sampled_from(NAMES), max_size=3))
+def test_a_time_is_that_of_the_hosts_that_are_named_with_it(stopped: set[str]) -> None:
+    plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
+    states = {name: "stopped by preflight" * (name in stopped) for name in NAMES}
+    without = plan_on(left)
+    own, every = (format_duration(one.expected_s or 0.0) for one in (without, plan))
+    assert totals_text(plan, states).plain.splitlines()[0].split(" · ")[1] == f"about {own}"
+    keys = stopped_text(plan, without).plain
+    assert re.findall(r", about ([^;\n]+)", keys) == ([] if own == every else [own, every])
+
+
+def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:
+    plan = plan_on(NAMES, ("1n1g", "4n1g"))
+    states = {name: "busy" * (name == "node3") for name in NAMES}
+    assert time_text(plan, states) == f"{format_duration(plan.expected_s or 0.0)} on all hosts"
+
+
+@given(st.sets(st.sampled_from(NAMES), max_size=3))
+def test_a_dry_run_on_stopped_hosts_says_which_key_starts_it_without_them(
+    stopped: set[str],
+) -> None:
+    plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
+    line = keys_line(plan, plan_on(left))
+    assert (
+        line == f"Enter asks first: x goes on with {fold_nodeset(left)} alone, F with all, as here"
+    )
+    assert keys_line(plan, None) == "Enter asks first; F starts with all hosts, as here"
+
+
+@pytest.mark.parametrize("worn", [False, True])
+async def test_the_dry_run_of_the_matrix_says_so_too(tmp_path: Path, *, worn: bool) -> None:
+    well = v100_hosts()[0]
+    assert well.facts is not None
+    gpu, *gpus = well.facts.gpus
+    bad = replace(well.facts, gpus=(replace(gpu, ecc_uncorrected=2), *gpus))
+    hosts = [known_host(name, "10.11.0.2", well.facts) for name in NAMES]
+    hosts[1] = known_host("node2", "10.11.0.2", bad) if worn else hosts[1]
+    async with console(FakeWorkspace(tmp_path, hosts=hosts), LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        text = app.screen.query_one(TextArea).text
+        assert ("node2 cannot be used now" in text) == worn
+        said = [line for line in text.splitlines() if "Enter asks first" in line]
+        assert said == [ENTER] * worn
