@@ -65,7 +65,7 @@ class StartDialog(Dialog[str]):
         self._starting = False
 
     def compose(self) -> ComposeResult:
-        with self.box(), Pages():
+        with self.box(wide=True), Pages():
             yield Static(self._totals(self._plan), id="plan", markup=False)
             yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
             yield Static(Hanging(cases_text(self._plan)), id="cases", markup=False)
