@@ -35,13 +35,14 @@ from backends.results.comparison import (
 )
 from backends.results.findings import Concern, Grade
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
+from backends.results.mixed_environments import is_mixed
 from backends.results.ratios import Welch
 from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.run_result import RunResult
 from backends.results.statistics import Drift, drift
 from backends.results.student import quantile
 from backends.results.summary import summarise
-from backends.results.verdict_doubts import Doubt, environment_doubt, in_order
+from backends.results.verdict_doubts import Doubt, doubt_of_environments, in_order
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -162,15 +163,24 @@ class CaseHistory:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why a regression or an improvement may be none of what was changed."""
+        """Why a regression or an improvement may be none of what was changed; of what is neither
+        whether that is for the environments of one figure."""
         if self.verdict not in _BEYOND:
-            return ()
+            return (Doubt.MIXED,) if self.is_mixed else ()
         if self.why is not Why.TREND:
             return self.last_change.doubts if self.last_change else ()
         last = self.last_change
         since = [p for p in self.points[last.point if last else 0 :] if p.measured]
         doubts = [doubt for point in since[1:] for doubt in point.doubts]
         return in_order([*doubts, *_grade_doubt(since)])
+
+    @property
+    def is_mixed(self) -> bool:
+        """The last figure, or one of the level that it is held against, is of several
+        environments."""
+        last = self.last_change
+        since = self.points[last.point if last else 0 :]
+        return any(is_mixed(point.case) for point in since if point.measured)
 
     @property
     def words(self) -> str:
@@ -352,7 +362,7 @@ def _doubts(
 ) -> Iterator[Doubt]:
     if ours and theirs and nothing_shared(ours, theirs):
         yield Doubt.HOSTS
-    if other := environment_doubt(before, now):
+    if other := doubt_of_environments(before, now):
         yield other
 
 
