@@ -41,6 +41,19 @@ def devices_of(text: str) -> str:
     return _AND.join(dict.fromkeys(platform.partition(", ")[0] for platform in platforms))
 
 
+def devices_of_several(texts: Iterable[str]) -> str:
+    """The same of the runs behind one figure: ``A / B`` where no run had both."""
+    return OR.join(dict.fromkeys(devices_of(text) for text in sorted(texts)))
+
+
+def short_devices(devices: str) -> str:
+    """Either as lists have it, each model once."""
+    models = (
+        _AND.join(dict.fromkeys(map(short_model, own.split(_AND)))) for own in devices.split(OR)
+    )
+    return OR.join(dict.fromkeys(models))
+
+
 def driver_of(text: str) -> str:
     """``driver 580.159.04``; empty where none is told."""
     parts = _parts(text)[_PLATFORM].split(", ")
@@ -197,16 +210,27 @@ def _platform_fields(parts: Mapping[str, str], devices: str) -> dict[str, str]:
     return {key: _AND.join(values) for key, values in found.items()}
 
 
-def changes_text(before: str, now: str) -> str:
+def changes_text(before: Iterable[str], now: Iterable[str]) -> str:
     """``driver 550.1 → 580.1, kernel 6.1.0 → 6.8.0, python: torch 2.10 → torch 2.11``: of what
-    differs between two texts, without what both have in it."""
-    found = fields_apart([before], [now])
-    return ", ".join(_change(key, ours, theirs) for key, (ours, theirs) in found.items())
+    differs between the texts of two figures, without what both have in it."""
+    found = fields_apart(sorted(before), sorted(now))
+    return ", ".join(_change(key, ours, theirs) for key, (ours, theirs) in unlike(found).items())
+
+
+def unlike(found: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Of :func:`fields_apart` of two sides without what both had in the same several ways; all,
+    where nothing else differs."""
+    left = {key: own for key, own in found.items() if len({*map(_ways, own)}) > 1}
+    return left or dict(found)
+
+
+def _ways(value: str) -> frozenset[str]:
+    return frozenset(value.split(OR))
 
 
 def _change(key: str, before: str, now: str) -> str:
     ours, theirs = before, now
-    if _AND not in before + now:  # else commas also part what is one host's
+    if not any(sign in before + now for sign in (_AND, OR)):  # else commas also part hosts
         sides = before.split(", "), now.split(", ")
         ours = ", ".join(part for part in sides[0] if part not in sides[1]) or "–"
         theirs = ", ".join(part for part in sides[1] if part not in sides[0]) or "–"

@@ -19,8 +19,7 @@ from backends.hosts.fingerprint import (
     changes_text,
     field_text,
     fields_apart,
-    joined,
-    several,
+    unlike,
 )
 from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
@@ -42,7 +41,7 @@ from backends.results.run_result import RunResult
 from backends.results.statistics import Drift, drift
 from backends.results.student import quantile
 from backends.results.summary import summarise
-from backends.results.verdict_doubts import Doubt, doubt_of_environments, in_order
+from backends.results.verdict_doubts import Doubt, doubt_of_environments, in_order, pairs_apart
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -335,25 +334,24 @@ def _would_see(last: Welch, places: int) -> float | None:
 
 
 def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -> Iterator[Point]:
-    environment, machines, recipe = "", None, None
+    machines, recipe = None, None
     fingerprints: frozenset[str] = frozenset()
     for point in points:
         own = campaigns[point.campaign]
-        now = joined(point.case.fingerprints) if point.case.fingerprints else ""
-        other = _environments_apart(environment, now)
+        now = point.case.fingerprints
+        other = _environments_apart(fingerprints, now)
         yield replace(
             point,
             environment=other,
-            environment_changes=changes_text(environment, now) if other else "",
+            environment_changes=changes_text(fingerprints, now) if other else "",
             hosts=machines_apart(machines, own.machines, setup=other is None)
             if machines and own.machines
             else "",
             unlike=recipes_apart(recipe, own.recipe, [point.case.profile]),
-            doubts=in_order(_doubts(machines, own.machines, fingerprints, point.case.fingerprints)),
+            doubts=in_order(_doubts(machines, own.machines, fingerprints, now)),
         )
         if point.measured:
-            fingerprints = point.case.fingerprints or fingerprints
-            environment = now or environment
+            fingerprints = now or fingerprints
             machines, recipe = own.machines or machines, own.recipe or recipe
 
 
@@ -366,10 +364,10 @@ def _doubts(
         yield other
 
 
-def _environments_apart(before: str, now: str) -> tuple[str, str] | None:
-    if not (before and now and several((before, now))):
+def _environments_apart(before: frozenset[str], now: frozenset[str]) -> tuple[str, str] | None:
+    if not pairs_apart(before, now):
         return None
-    found = fields_apart([before], [now])
+    found = unlike(fields_apart(sorted(before), sorted(now)))
     ours, theirs = (
         ", ".join(field_text(key, own[side]) for key, own in found.items()) for side in (0, 1)
     )

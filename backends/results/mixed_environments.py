@@ -10,11 +10,10 @@ from backends.hosts.fingerprint import (
     devices_of,
     is_unknown,
     several,
+    short_devices,
 )
 from backends.results.case_result import CaseResult
-from profiles.gpu_models import short_model
 
-_AND = " + "
 _NOT_RECORDED = "not recorded"
 
 
@@ -26,11 +25,6 @@ def is_mixed(case: CaseResult) -> bool:
 def mixed_models(case: CaseResult) -> bool:
     """Its repeats ran on GPUs, or CPUs, of several models: not all on the same."""
     return len({*_by_models(case.fingerprints).values()}) > 1
-
-
-def models_of(fingerprints: Iterable[str]) -> str:
-    """``V100-SXM2-16GB``; ``A + B`` of the hosts of a run, ``A / B`` of several runs."""
-    return " / ".join(dict.fromkeys(_by_models(sorted(fingerprints)).values()))
 
 
 def counts_of(*sides: CaseResult) -> tuple[str, ...]:
@@ -78,7 +72,7 @@ def environments_with_repeats(case: CaseResult) -> Iterator[tuple[str, list[int]
 def _by_models(texts: Iterable[str]) -> dict[str, str]:
     """What each text has of devices, as lists call them."""
     return {
-        text: _AND.join(map(short_model, devices.split(_AND)))
+        text: short_devices(devices)
         for text in texts
         if not is_unknown(devices := devices_of(text))
     }

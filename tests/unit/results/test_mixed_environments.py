@@ -6,18 +6,31 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backends.campaign.folder.artifacts import record_environment
+from backends.campaign.folder.compare_campaigns import compare_campaigns
+from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.hosts.fingerprint import devices_of_several, short_devices
+from backends.hosts.host_facts import HostSnapshot
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_files import comparison_document, comparison_junit, comparisons_csv
 from backends.results.comparison_report import comparison_markdown, comparison_words, what_differs
 from backends.results.history import history
 from backends.results.history_report import rests_on
 from backends.results.run_result import RunResult
+from backends.results.summary import summarise
+from profiles.format.catalog import Catalog
+from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.test_history import campaign
+from tui.screens.compare_file import copied_text
+from tui.screens.compare_text import machines_shown
+from tui.side_by_side import Side, held_against
 
 Runs = Callable[..., list[RunResult]]
 V100 = "Tesla V100-SXM2-16GB, driver 440.33; ECC: on"
@@ -105,3 +118,85 @@ def test_a_history_says_it_too(runs_of: Runs):
 def test_runs_on_hosts_of_two_models_are_of_one_environment(runs_of: Runs, prints: list[str]):
     found = compare(*(mixed(runs_of, "2n1g", prints) for _ in "ab"))
     assert found.cases[0].words == "same"
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ([H200, V100], "H200 / V100-SXM2-16GB → H200"),
+        ([BOTH, BOTH], "H200 + V100-SXM2-16GB → H200"),
+        ([BOTH, V100], "H200 + V100-SXM2-16GB / V100-SXM2-16GB → H200"),
+    ],
+)
+def test_a_history_tells_the_hosts_of_a_run_from_several_runs(
+    runs_of: Runs, before: list[str], said: str
+):
+    past = history(
+        [
+            campaign(0, mixed(runs_of, "1n1g", before * 2)),
+            campaign(1, mixed(runs_of, "1n1g", [H200] * 4)),
+        ]
+    )
+    assert past.cases[0].points[1].environment_changes.startswith(f"{said}, driver ")
+    assert short_devices(devices_of_several(before)) == said.removesuffix(" → H200")
+
+
+NAMES = ("ha", "va", "vb")
+
+
+def hosts_of_one_machine() -> tuple[HostSnapshot, ...]:
+    """Three names of one kernel, one with other GPUs than the others."""
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    old = tuple(replace(gpu, name="Tesla V100-SXM2-16GB") for gpu in vm.facts.gpus)
+    return tuple(
+        replace(
+            vm,
+            name=name,
+            facts=replace(vm.facts, boot_id="b", gpus=vm.facts.gpus if name == "ha" else old),
+        )
+        for name in NAMES
+    )
+
+
+def test_compare_and_the_console_write_the_same_of_what_the_common_cases_ran_on(
+    runs_of: Runs, tmp_path: Path
+):
+    """A case that one side alone has, on other hosts, is none of what is compared."""
+    snapshots = hosts_of_one_machine()
+    sides = []
+    for place, hosts in enumerate((["va"], ["ha", "va"])):
+        path = tmp_path / f"c{place}"
+        (path / "frozen").mkdir(parents=True)
+        runs = mixed(runs_of, "1n1g", [H200 if "ha" in hosts else V100] * 3)
+        used = [*hosts, hosts[0], hosts[0]]
+        own = [replace(r, hosts=(h,), campaign=path.name) for r, h in zip(runs, used, strict=False)]
+        if not place:
+            own += [
+                replace(run, hosts=("ha", "vb"), campaign=path.name)
+                for run in mixed(runs_of, "2n1g", [BOTH] * 3)
+            ]
+        record_environment(path, snapshots, 0.0)
+        sides.append((path, tuple(own)))
+    paths = [path for path, _ in sides]
+    read = dict(sides)
+    by_command = compare_campaigns(
+        *paths, read.__getitem__, lambda path: path, Catalog.load, threshold=0.02, across=()
+    )
+    about = [SimpleNamespace(name=path.name, path=path) for path in paths]
+    found = held_against(
+        tuple(
+            Side(one, own, summarise(own), "", (), recorded=recorded_hosts(path, 0.0))  # type: ignore[arg-type]
+            for one, (path, own) in zip(about, sides, strict=True)
+        ),
+        0,
+        0.02,
+    )
+    assert copied_text(found).splitlines()[-3:] == comparison_markdown(by_command).splitlines()[-3:]
+    assert "ha,va,vb (1 machine), " in copied_text(found)
+    (told,) = (line for line in comparison_words(by_command)[0] if "hosts differ" in line)
+    assert "V100-SXM2-16GB → H200 + V100-SXM2-16GB" in told
+    assert "The hosts differ: " in told
+    shown = machines_shown(found.machines()).plain
+    assert "differ" in shown
+    assert "8 GPUs (H200 + V100-SXM2-16GB)" in shown
