@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.folder.compare_campaigns import made_of, on_recorded
 from backends.campaign.folder.recorded_hosts import recorded_hosts
-from backends.hosts.fingerprint import joined
+from backends.hosts.fingerprint import OR, joined
 from backends.hosts.host_facts import HostSnapshot
 from backends.hosts.machines import Machines, machines_of
 from backends.results.comparison import ComparedCase, Comparison, compare
@@ -35,9 +35,9 @@ THRESHOLD = 0.02
 @dataclass(frozen=True, slots=True)
 class Side:
     """A campaign, or the runs of one that have ``setting``. ``environment``: of all its runs, as a
-    fingerprint; empty where none is known. ``remarks``: what a reader of its figures must know.
-    ``recorded``: its hosts, ``recipe``: what its runs were started from; empty and None where that
-    is not recorded."""
+    fingerprint, ``A / B`` where no run had both; empty where none is known. ``remarks``: what a
+    reader of its figures must know. ``recorded``: its hosts, ``recipe``: what its runs were started
+    from; empty and None where that is not recorded."""
 
     about: CampaignSummary
     runs: tuple[RunResult, ...]
@@ -143,7 +143,9 @@ def read_sides(
             about,
             runs,
             summarise(runs),
-            joined(prints) if (prints := {r.fingerprint for r in runs if r.fingerprint}) else "",
+            joined(prints, OR)
+            if (prints := {r.fingerprint for r in runs if r.fingerprint})
+            else "",
             (*remarks.get(str(about.path), ()), *said.get(place, ())),
             recorded=recorded_hosts(about.path, 0.0),
             recipe=made_of(about.path, runs),

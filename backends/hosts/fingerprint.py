@@ -88,20 +88,21 @@ def is_unknown(value: str) -> bool:
     return not value or value.startswith(UNKNOWN)
 
 
-def joined(texts: Iterable[str]) -> str:
-    """One for several hosts or runs, where each value of each key is there once: ``on + off``.
+def joined(texts: Iterable[str], between: str = _AND) -> str:
+    """One for several hosts, or with ``OR`` between them for several runs, where each value of each
+    key is there once: ``on + off``.
 
     What one of them does not know is left out.
     """
     all_parts = [_parts(text) for text in sorted(set(texts))]
     shared = [key for key in all_parts[0] if all(key in p for p in all_parts)] if all_parts else []
-    values = {key: _once(_AND.join(p[key] for p in all_parts)) for key in shared}
+    values = {key: _once(between.join(p[key] for p in all_parts), between) for key in shared}
     return fingerprint_text(values.pop(_PLATFORM, ""), values)
 
 
-def _once(value: str) -> str:
+def _once(value: str, between: str = _AND) -> str:
     """Of several hosts' values each where it is first."""
-    return _AND.join(dict.fromkeys(value.split(_AND)))
+    return between.join(dict.fromkeys(value.split(between)))
 
 
 def several(texts: Iterable[str]) -> bool:

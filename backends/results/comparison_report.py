@@ -108,7 +108,8 @@ def what_differs(comparison: Comparison) -> tuple[str, ...]:
     """By name, what else than the change under test may show in the ratios."""
     ours, theirs = comparison.machines
     kinds = {
-        "environments": comparison.environments or _mixed(comparison),
+        "environments": comparison.environments,
+        "shares of environments": not comparison.environments and _mixed(comparison),
         "hosts": ours and theirs and machines_apart(ours, theirs, setup=True),
         "scripts or settings": comparison.unlike,
         "rules of measuring": _other_rules(comparison),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from backends.campaign.folder.artifacts import record_environment
 from backends.campaign.folder.compare_campaigns import compare_campaigns
 from backends.campaign.folder.recorded_hosts import recorded_hosts
-from backends.hosts.fingerprint import devices_of_several, short_devices
+from backends.hosts.fingerprint import OR, devices_of_several, joined, short_devices
 from backends.hosts.host_facts import HostSnapshot
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_files import comparison_document, comparison_junit, comparisons_csv
@@ -57,7 +57,7 @@ def test_other_shares_of_the_same_models_are_no_noise_but_are_counted(runs_of: R
     assert case.words == "not judged: mixed environments"
     (line,) = (line for line in comparison_words(found)[0] if "several environments" in line)
     assert f"cpu-smoke 1n8g b64 fp32 ({counted})" in line
-    assert what_differs(found)
+    assert what_differs(found) == ("shares of environments",)
     for text in (comparison_markdown(found), comparison_junit(found), comparisons_csv([found])):
         assert counted in text
         for claim in ("noise", "would decide", "No case is slower"):
@@ -139,6 +139,12 @@ def test_a_history_tells_the_hosts_of_a_run_from_several_runs(
     )
     assert past.cases[0].points[1].environment_changes.startswith(f"{said}, driver ")
     assert short_devices(devices_of_several(before)) == said.removesuffix(" → H200")
+
+
+def test_what_several_runs_had_is_parted_by_what_no_run_had_both_of() -> None:
+    said = joined([H200, V100], OR)
+    assert said.split("; ")[0] == "NVIDIA H200, driver 580.1 / Tesla V100-SXM2-16GB, driver 440.33"
+    assert joined([BOTH, BOTH], OR) == BOTH
 
 
 NAMES = ("ha", "va", "vb")
