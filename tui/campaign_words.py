@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from backends.hosts.fingerprint import short_devices
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, fixed, readable
-from profiles.gpu_models import short_model
 
 if TYPE_CHECKING:
     from backends.results.past_result import PastResult
@@ -56,7 +56,7 @@ def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
     """``1n4g 26,596 images/s``, its speedup and grade, and the model of its devices."""
     if fastest is None:
         return (NOTHING,) * 4
-    device = " + ".join(dict.fromkeys(map(short_model, fastest.devices.split(" + "))))
+    device = short_devices(fastest.devices)
     return (
         f"{fastest.tag} {readable(fastest.throughput)} {fastest.unit}",
         " ".join([fixed(fastest.speedup), *fastest.marks]),

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backends.campaign.folder.compare_campaigns import made_of, recorded_machines
-from backends.hosts.fingerprint import joined
-from backends.hosts.machines import Machines
+from backends.campaign.folder.compare_campaigns import made_of, on_recorded
+from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.hosts.fingerprint import OR, joined
+from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.machines import Machines, machines_of
 from backends.results.comparison import ComparedCase, Comparison, compare
 from backends.results.paired_cases import (
     Key,
@@ -33,9 +35,9 @@ THRESHOLD = 0.02
 @dataclass(frozen=True, slots=True)
 class Side:
     """A campaign, or the runs of one that have ``setting``. ``environment``: of all its runs, as a
-    fingerprint; empty where none is known. ``remarks``: what a reader of its figures must know.
-    ``machines``: its hosts, ``recipe``: what its runs were started from; None where that is not
-    recorded."""
+    fingerprint, ``A / B`` where no run had both; empty where none is known. ``remarks``: what a
+    reader of its figures must know. ``recorded``: its hosts, ``recipe``: what its runs were started
+    from; empty and None where that is not recorded."""
 
     about: CampaignSummary
     runs: tuple[RunResult, ...]
@@ -43,7 +45,7 @@ class Side:
     environment: str
     remarks: tuple[str, ...]
     setting: Parameters = ()
-    machines: Machines | None = None
+    recorded: tuple[HostSnapshot, ...] = ()
     recipe: Recipe | None = None
 
     @property
@@ -103,6 +105,19 @@ class SideBySide:
                 found.setdefault(key, []).append((other.place, case))
         return tuple(pair for pairs in found.values() for pair in pairs)
 
+    def machines(self) -> tuple[Machines | None, ...]:
+        """What each campaign was measured on, of the cases that are compared; of one that is not
+        compared all that it has."""
+        used: list[set[str]] = [set() for _ in self.sides]
+        for place, case in self.cases():
+            if case.baseline is not None and case.candidate is not None:
+                used[self.baseline] |= {h for run in case.baseline.runs for h in run.hosts}
+                used[place] |= {h for run in case.candidate.runs for h in run.hosts}
+        return tuple(
+            machines_of(side.recorded, own or {h for run in side.runs for h in run.hosts})
+            for side, own in zip(self.sides, used, strict=True)
+        )
+
 
 def read_sides(
     workspace: Workspace,
@@ -128,9 +143,11 @@ def read_sides(
             about,
             runs,
             summarise(runs),
-            joined(prints) if (prints := {r.fingerprint for r in runs if r.fingerprint}) else "",
+            joined(prints, OR)
+            if (prints := {r.fingerprint for r in runs if r.fingerprint})
+            else "",
             (*remarks.get(str(about.path), ()), *said.get(place, ())),
-            machines=recorded_machines(about.path, runs),
+            recorded=recorded_hosts(about.path, 0.0),
             recipe=made_of(about.path, runs),
         )
         for place, (about, runs) in enumerate(zip(campaigns, together, strict=True))
@@ -164,7 +181,7 @@ def held_against(
             continue
         try:
             found = _compare(sides[baseline].runs, side.runs, threshold, across)
-            found = found.on(sides[baseline].machines, side.machines)
+            found = on_recorded(found, sides[baseline].recorded, side.recorded)
             found = found.started_from(sides[baseline].recipe, side.recipe)
         except SelectionError as error:
             others.append(Against(place, None, error))

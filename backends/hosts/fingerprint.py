@@ -41,6 +41,19 @@ def devices_of(text: str) -> str:
     return _AND.join(dict.fromkeys(platform.partition(", ")[0] for platform in platforms))
 
 
+def devices_of_several(texts: Iterable[str]) -> str:
+    """The same of the runs behind one figure: ``A / B`` where no run had both."""
+    return OR.join(dict.fromkeys(devices_of(text) for text in sorted(texts)))
+
+
+def short_devices(devices: str) -> str:
+    """Either as lists have it, each model once."""
+    models = (
+        _AND.join(dict.fromkeys(map(short_model, own.split(_AND)))) for own in devices.split(OR)
+    )
+    return OR.join(dict.fromkeys(models))
+
+
 def driver_of(text: str) -> str:
     """``driver 580.159.04``; empty where none is told."""
     parts = _parts(text)[_PLATFORM].split(", ")
@@ -75,20 +88,21 @@ def is_unknown(value: str) -> bool:
     return not value or value.startswith(UNKNOWN)
 
 
-def joined(texts: Iterable[str]) -> str:
-    """One for several hosts or runs, where each value of each key is there once: ``on + off``.
+def joined(texts: Iterable[str], between: str = _AND) -> str:
+    """One for several hosts, or with ``OR`` between them for several runs, where each value of each
+    key is there once: ``on + off``.
 
     What one of them does not know is left out.
     """
     all_parts = [_parts(text) for text in sorted(set(texts))]
     shared = [key for key in all_parts[0] if all(key in p for p in all_parts)] if all_parts else []
-    values = {key: _once(_AND.join(p[key] for p in all_parts)) for key in shared}
+    values = {key: _once(between.join(p[key] for p in all_parts), between) for key in shared}
     return fingerprint_text(values.pop(_PLATFORM, ""), values)
 
 
-def _once(value: str) -> str:
+def _once(value: str, between: str = _AND) -> str:
     """Of several hosts' values each where it is first."""
-    return _AND.join(dict.fromkeys(value.split(_AND)))
+    return between.join(dict.fromkeys(value.split(between)))
 
 
 def several(texts: Iterable[str]) -> bool:
@@ -197,16 +211,27 @@ def _platform_fields(parts: Mapping[str, str], devices: str) -> dict[str, str]:
     return {key: _AND.join(values) for key, values in found.items()}
 
 
-def changes_text(before: str, now: str) -> str:
+def changes_text(before: Iterable[str], now: Iterable[str]) -> str:
     """``driver 550.1 → 580.1, kernel 6.1.0 → 6.8.0, python: torch 2.10 → torch 2.11``: of what
-    differs between two texts, without what both have in it."""
-    found = fields_apart([before], [now])
-    return ", ".join(_change(key, ours, theirs) for key, (ours, theirs) in found.items())
+    differs between the texts of two figures, without what both have in it."""
+    found = fields_apart(sorted(before), sorted(now))
+    return ", ".join(_change(key, ours, theirs) for key, (ours, theirs) in unlike(found).items())
+
+
+def unlike(found: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Of :func:`fields_apart` of two sides without what both had in the same several ways; all,
+    where nothing else differs."""
+    left = {key: own for key, own in found.items() if len({*map(_ways, own)}) > 1}
+    return left or dict(found)
+
+
+def _ways(value: str) -> frozenset[str]:
+    return frozenset(value.split(OR))
 
 
 def _change(key: str, before: str, now: str) -> str:
     ours, theirs = before, now
-    if _AND not in before + now:  # else commas also part what is one host's
+    if not any(sign in before + now for sign in (_AND, OR)):  # else commas also part hosts
         sides = before.split(", "), now.split(", ")
         ours = ", ".join(part for part in sides[0] if part not in sides[1]) or "–"
         theirs = ", ".join(part for part in sides[1] if part not in sides[0]) or "–"

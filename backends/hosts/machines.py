@@ -59,7 +59,7 @@ def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Ma
         boots.setdefault(one.boot_id or f"of {name}", []).append(name)
     machines = [[named[name] for name in names] for names in boots.values()]
     gpus = {
-        gpu.uuid or f"{at} {gpu.index}": gpu
+        (gpu.uuid or f"{at} {gpu.index}", gpu.model): gpu
         for at, own in enumerate(machines)
         for one in own
         for gpu in one.gpus
@@ -100,8 +100,11 @@ def _all_told(values: Iterable[str]) -> frozenset[str]:
 
 
 def machines_text(machines: Machines) -> str:
-    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``; ``1 host (node[1-3] is one) …`` of several names."""
-    gpus = [counted(machines.gpus, "GPU")] * bool(machines.gpus)
+    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``; ``1 host (node[1-3] is one) …`` of several names,
+    ``8 GPUs (H200 + V100) …`` of several models."""
+    models = sorted(machines.gpu_models)
+    several = f" ({' + '.join(models)})" * (len(models) > 1)
+    gpus = [counted(machines.gpus, "GPU") + several] * bool(machines.gpus)
     names = ", ".join(names_of_one(machines))
     sizes = [
         counted(machines.hosts, "host") + (f" ({names})" if names else ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backends.hosts.fingerprint import OR, field_text, fields_apart
+from backends.hosts.fingerprint import field_text, fields_apart, unlike
 from backends.results.compared_labels import compared_label, compared_labels
 from backends.results.comparison import ComparedCase, Comparison
 
@@ -46,17 +46,11 @@ def environments_apart(comparison: Comparison) -> tuple[Apart, ...]:
 def _words(case: ComparedCase) -> tuple[str, str]:
     sides = (case.baseline, case.candidate)
     found = fields_apart(*(sorted(side.fingerprints) if side else () for side in sides))
-    # What both sides had in several ways alike is no difference between them.
-    apart = {key: own for key, own in found.items() if _apart(*own)} or found
+    apart = unlike(found)
     ours, theirs = (
         ", ".join(field_text(key, own[place]) for key, own in apart.items()) for place in (0, 1)
     )
     return ours, theirs
-
-
-def _apart(ours: str, theirs: str) -> bool:
-    """Whether the environments of one side have other values than those of the other."""
-    return {*ours.split(OR)} != {*theirs.split(OR)}
 
 
 def _names(cases: Sequence[ComparedCase], comparison: Comparison) -> str:

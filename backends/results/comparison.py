@@ -5,9 +5,7 @@ The rules and what they find were simulated: docs/statistics.md. In words: docs/
 
 from __future__ import annotations
 
-import math
 import statistics
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -19,6 +17,7 @@ from backends.results.attempts import latest_attempts
 from backends.results.case_result import CaseResult
 from backends.results.compared_models import models_apart
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
+from backends.results.mixed_environments import counts_of, is_mixed
 from backends.results.paired_cases import (
     Key,
     NoCommonCaseError,
@@ -40,8 +39,8 @@ from backends.results.ratios import (
     welch,
 )
 from backends.results.recipes import Recipe, Unlike, recipes_apart
+from backends.results.repeats_needed import repeats_needed
 from backends.results.run_result import RunResult
-from backends.results.student import quantile
 from backends.results.summary import Group, parameters_text, summarise
 from backends.results.verdict_doubts import (
     FASTER,
@@ -51,6 +50,7 @@ from backends.results.verdict_doubts import (
     doubts_between,
     in_order,
     pairs_apart,
+    unjudged,
 )
 from profiles.errors import SelectionError
 
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
 FAMILY_ALPHA = 0.05
 """How often a comparison without any true slow-down may exit with 1, however many cases it has."""
-MOST_NEEDED = 1000
-"""Repeats beyond which "more repeats would decide" is no advice; a campaign takes no more."""
 _ROUNDING = 1e-9
 
 
@@ -78,6 +76,8 @@ _CHANGES = {Verdict.REGRESSION: SLOWER, Verdict.IMPROVEMENT: FASTER}
 
 def verdict_words(verdict: Verdict, doubts: Sequence[Doubt], *, brief: bool = False) -> str:
     """The verdict as it is shown: ``slower, not judged: grade D`` is no regression yet."""
+    if verdict in (Verdict.SAME, Verdict.INCONCLUSIVE) and Doubt.MIXED in doubts:
+        return "not judged" if brief else f"not judged: {unjudged(doubts)}"
     if verdict not in _CHANGES or not doubts:
         return str(verdict)
     return doubted_words(_CHANGES[verdict], doubts, brief=brief)
@@ -91,6 +91,7 @@ class Ground(StrEnum):
     NOISE = "noise"  # beyond the threshold, but the interval holds 1
     UNPROVEN = "unproven"  # within the threshold, but the interval reaches beyond it
     TOO_FEW = "too_few"  # repeats for any interval
+    MIXED = "mixed"  # repeats of several environments on a side: no interval is of either
     OTHER_MODEL = "other_model"  # whatever the ratio, it is of no change
     NOT_IN_BASELINE = "not_in_baseline"
     NOT_IN_CANDIDATE = "not_in_candidate"
@@ -139,9 +140,12 @@ class ComparedCase:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why a regression or an improvement may be none of what was changed."""
-        if self.baseline is None or self.candidate is None or self.verdict not in _CHANGES:
+        """Why a regression or an improvement may be none of what was changed; of what is neither
+        whether that is for its environments."""
+        if self.baseline is None or self.candidate is None:
             return ()
+        if self.verdict not in _CHANGES:
+            return (Doubt.MIXED,) if self.ground is Ground.MIXED else ()
         hosts = [Doubt.HOSTS] * self.other_machines
         return in_order((*hosts, *doubts_between(self.baseline, self.candidate)))
 
@@ -156,6 +160,16 @@ class ComparedCase:
         if self.baseline is None or self.candidate is None:
             return None
         return models_apart(self.baseline, self.candidate)
+
+    @property
+    def mixed(self) -> str:
+        """``2 × H200, 4 × V100 against 3 × H200, 3 × V100``: the repeats of either side, where
+        one of them ran in several environments; else empty."""
+        if self.baseline is None or self.candidate is None:
+            return ""
+        sides = (self.baseline, self.candidate)
+        mixed = any(map(is_mixed, sides)) and all(side.throughputs for side in sides)
+        return " against ".join(counts_of(*sides)) if mixed else ""
 
     @property
     def environments(self) -> tuple[tuple[str, str], ...]:
@@ -411,8 +425,11 @@ def _judged(
         verdict, ground = judge(evidence, threshold)
     if case.models is not None:
         verdict, ground, by_medians = Verdict.DIFFERENT_MODEL, Ground.OTHER_MODEL, None
+    elif case.mixed:
+        verdict = verdict if verdict in _CHANGES else Verdict.INCONCLUSIVE
+        ground, by_medians = Ground.MIXED, None
     needed = None
-    if verdict is Verdict.INCONCLUSIVE:
+    if ground is not Ground.MIXED and verdict is Verdict.INCONCLUSIVE:
         needed = repeats_needed(ours, theirs, threshold)
     return replace(
         case,
@@ -445,30 +462,6 @@ def judge_ratio(ratio: float, interval: RatioInterval, threshold: float) -> tupl
         return Verdict.INCONCLUSIVE, Ground.NOISE
     slower = ratio < 1
     return Verdict.REGRESSION if slower else Verdict.IMPROVEMENT, Ground.BEYOND
-
-
-def repeats_needed(ours: Sequence[float], theirs: Sequence[float], threshold: float) -> int | None:
-    """How many repeats on either side would give a verdict, if estimate and spread stay as they
-    are: the fewest whose interval excludes 1, or stays within the threshold.
-
-    None where more than 1000 would be needed.
-    """
-    logs = [[math.log(value) for value in side] for side in (ours, theirs)]
-    scattering = [side for side in logs if len(side) > 1]
-    freedom = sum(len(side) - 1 for side in scattering)
-    if not freedom:
-        return FEWEST
-    variance = sum(statistics.variance(side) * (len(side) - 1) for side in scattering) / freedom
-    change = statistics.fmean(logs[1]) - statistics.fmean(logs[0])
-    down, up = math.log1p(-threshold), math.log1p(threshold)
-    room = min(change - down, up - change) if down <= change <= up else abs(change)
-
-    def decides(n: int) -> bool:
-        return quantile(CONFIDENCE, 2 * (n - 1)) * math.sqrt(2 * variance / n) < room
-
-    possible = range(max(FEWEST, min(len(ours), len(theirs)) + 1), MOST_NEEDED + 1)
-    found = bisect_left(possible, True, key=decides)
-    return possible[found] if found < len(possible) else None
 
 
 def _with_decisive(cases: Sequence[ComparedCase]) -> list[ComparedCase]:

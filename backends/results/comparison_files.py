@@ -20,6 +20,7 @@ from backends.results.comparison_report import (
 )
 from backends.results.escaping import one_line
 from backends.results.junit_document import junit_document
+from backends.results.mixed_environments import environments_with_repeats
 from backends.results.render import Column, Table, render_csv
 from backends.results.statistics import low_high
 
@@ -89,10 +90,15 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
 
 
 def _trust(name: str, side: CaseResult | None) -> dict[str, Any]:  # JSON
-    """How far a side's figure can be trusted; null and nothing where it has none."""
+    """How far a side's figure can be trusted, and where it is from; null and nothing where it has
+    none."""
     return {
         f"{name}_grade": str(side.grade) if side and side.grade else None,
         f"{name}_flags": [str(concern) for concern in side.concerns] if side else [],
+        f"{name}_environments": [
+            {"environment": text, "repeats": repeats}
+            for text, repeats in (environments_with_repeats(side) if side else ())
+        ],
     }
 
 

@@ -44,10 +44,16 @@ _WELCH = (
 )
 _OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
-    Ground.BEYOND: "the means differ by {change}, 95% {low} to {high}",
-    Ground.WITHIN: "the means differ by {change}, 95% {low} to {high}, all within {threshold}",
-    Ground.NOISE: "the means differ by {change}, but by 95% {low} to {high}: it may be noise",
-    Ground.UNPROVEN: "the means differ by {change}, 95% {low} to {high}: it may be {threshold}",
+    Ground.BEYOND: "the geometric means differ by {change}, 95% {low} to {high}",
+    Ground.WITHIN: (
+        "the geometric means differ by {change}, 95% {low} to {high}, all within {threshold}"
+    ),
+    Ground.NOISE: (
+        "the geometric means differ by {change}, but by 95% {low} to {high}: it may be noise"
+    ),
+    Ground.UNPROVEN: (
+        "the geometric means differ by {change}, 95% {low} to {high}: it may be {threshold}"
+    ),
     Ground.OTHER_MODEL: "{models}: the speed of another model is no change",
     Ground.TOO_FEW: "{n}, a verdict takes three",
     Ground.NOT_IN_BASELINE: "not in the baseline",
@@ -103,6 +109,7 @@ def what_differs(comparison: Comparison) -> tuple[str, ...]:
     ours, theirs = comparison.machines
     kinds = {
         "environments": comparison.environments,
+        "shares of environments": not comparison.environments and _mixed(comparison),
         "hosts": ours and theirs and machines_apart(ours, theirs, setup=True),
         "scripts or settings": comparison.unlike,
         "rules of measuring": _other_rules(comparison),
@@ -165,6 +172,7 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
         )
     if is_simulated(comparison):
         before.append(EN.simulated)
+    before += _mixed(comparison)
     before += [*recipe_words(comparison.unlike), *_no_recipe(comparison), *_other_rules(comparison)]
     both = [case for case in comparison.cases if case.baseline and case.candidate]
     if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
@@ -172,6 +180,20 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
             "Some cases shared their hosts (packed) on one side alone: ratios show that too."
         )
     return tuple(before)
+
+
+def _mixed(comparison: Comparison) -> list[str]:
+    """Which cases have repeats of several environments, and how many of which."""
+    labels = compared_labels(comparison.cases)
+    found: dict[str, list[str]] = {}
+    for case in comparison.cases:
+        if case.ground is Ground.MIXED:
+            name = f"{case.profile} {compared_label(case, labels)}"
+            found.setdefault(case.mixed, []).append(name)
+    told = "; ".join(f"{', '.join(names)} ({mixed})" for mixed, names in found.items())
+    return [f"Repeats of one case ran in several environments, and no interval judges it: {told}."][
+        : bool(found)
+    ]
 
 
 def _no_recipe(comparison: Comparison) -> list[str]:
@@ -273,9 +295,19 @@ def _exit_lines(comparison: Comparison, exits: _Exit) -> list[str]:
     if doubtful:
         names = _names(doubtful, labels)
         lines.append(f"Slower{among}, so that {exits.with_1}, whatever it is from: {names}.")
-    if n and not decisive:
+    mixed = [
+        case
+        for case in comparison.cases
+        if case.ground is Ground.MIXED and case.verdict is Verdict.INCONCLUSIVE
+    ]
+    if n > len(mixed) and not decisive:
         beyond = f"by more than {comparison.threshold * 100:g}%"
-        lines.append(f"No case is slower {beyond} and beyond what chance does{among}.")
+        which = "No other case" if mixed else "No case"
+        lines.append(f"{which} is slower {beyond} and beyond what chance does{among}.")
+    if mixed:
+        lines.append(
+            f"No verdict on {counted(len(mixed), 'case')} with repeats of several environments."
+        )
     if others := comparison.of(Verdict.DIFFERENT_MODEL):
         lines.append(
             f"No verdict on another model, and {exits.not_for_it}: {_names(others, labels)}."
@@ -358,6 +390,8 @@ def interval_cell(case: ComparedCase) -> str:
 def reason(case: ComparedCase, threshold: float) -> str:
     """What the verdict rests on, and what would decide where there is none."""
     figures = {"threshold": f"{threshold * 100:g}%", "n": _fewest(case)}
+    if case.ground is Ground.MIXED:
+        return case.mixed
     if case.models is not None:
         figures["models"] = "{} in the baseline, {} in the candidate".format(*case.models)
     if case.evidence is not None:

@@ -13,6 +13,7 @@ from itertools import chain
 from backends.hosts.fingerprint import several, tells_devices_alone
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Finding, Grade
+from backends.results.mixed_environments import mixed_models
 from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
 from backends.results.telemetry_figures import (
@@ -198,10 +199,17 @@ def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]
     if several(case.fingerprints):
         yield _usual(Concern.MIXED_ENVIRONMENT)
     doubt = environment_doubt(case.fingerprints, base.fingerprints)
-    if doubt is Doubt.DEVICES and case.speedup is not None:
+    mixed = case is not base and any(map(mixed_models, (case, base)))
+    if (doubt is Doubt.DEVICES or mixed) and case.speedup is not None:
         yield Finding(Concern.OTHER_ENVIRONMENT, Grade.D)
     elif doubt and not several(case.fingerprints):
         yield _usual(Concern.OTHER_ENVIRONMENT)
+
+
+def over_other_devices(case: CaseResult) -> bool:
+    """Its speedup is a ratio of machines: it or its base ran on GPUs, or CPUs, that the other did
+    not run on alike."""
+    return Finding(Concern.OTHER_ENVIRONMENT, Grade.D) in case.findings
 
 
 def unrecorded(run: RunResult) -> bool:

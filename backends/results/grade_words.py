@@ -13,10 +13,12 @@ from backends.results.grade import (
     known_within,
     not_looked_at,
     other_warnings,
+    over_other_devices,
     rules_of,
     slower_than,
     unrecorded,
 )
+from backends.results.mixed_environments import mixed_models, shares_of
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
 from backends.results.run_result import RunResult
 from backends.results.statistics import MATERIAL, Spread
@@ -396,11 +398,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
             f"其基准 {group.base} 评级为 {grade}，加速比不会更可靠",
         )
     if concern is Concern.SUPERLINEAR:
-        e = percent(case.efficiency)
-        return (
-            f"efficiency {e} is more than linear: is the base {group.base} right?",
-            f"扩展效率 {e} 超线性：请检查基准 {group.base}",
-        )
+        return _more_than_linear(case, group)
     if concern is Concern.OTHER_RULE:
         ours, theirs = rules_text(rules_of(case)), rules_text(rules_of(group.base_case))
         return (
@@ -413,6 +411,26 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
             f"no speedup: the base {group.base} has no successful run",
             f"无加速比：基准 {group.base} 没有成功的运行",
         )
+    return _other_environment(case, group)
+
+
+def _more_than_linear(case: CaseResult, group: Group) -> tuple[str, str]:
+    e, base = percent(case.efficiency), group.base
+    if over_other_devices(case):
+        return (
+            f"efficiency {e} is more than linear, over the base {base} on other devices: "
+            f"{one_model(group)}",
+            f"扩展效率 {e} 超线性：基准 {base} 的设备不同，请用 --hosts 限定为同一型号",
+        )
+    return (
+        f"efficiency {e} is more than linear: is the base {base} right?",
+        f"扩展效率 {e} 超线性：请检查基准 {base}",
+    )
+
+
+def _other_environment(case: CaseResult, group: Group) -> tuple[str, str]:
+    if any(map(mixed_models, (case, group.base_case))):
+        return _on_several_models(case, group)
     found = fields_apart(sorted(group.base_case.fingerprints), sorted(case.fingerprints))
     differs = "; ".join(f"{k}: {base} for the base, {own} here" for k, (base, own) in found.items())
     its_zh = "；".join(f"{k}：基准为 {base}，此处为 {own}" for k, (base, own) in found.items())
@@ -420,5 +438,21 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
         f"measured in another environment than the base {group.base} ({differs}): "
         f"the speedup shows more than the number of {devices_text([group])}",
         f"环境与基准 {group.base} 不同（{its_zh}）："
+        f"加速比不只反映{devices_text([group], 'zh')}数量",
+    )
+
+
+def one_model(group: Group) -> str:
+    """What mends a figure of several."""
+    return f"keep to one {devices_text([group]).removesuffix('s')} model: --hosts"
+
+
+def _on_several_models(case: CaseResult, group: Group) -> tuple[str, str]:
+    shares = shares_of(group.base_case, case)
+    one, many = devices_text([group]).removesuffix("s"), devices_text([group])
+    return (
+        f"with the base {group.base} it ran on several {one} models ({shares}): the speedup shows "
+        f"more than the number of {many}",
+        f"与基准 {group.base} 使用了多种{devices_text([group], 'zh')}型号（{shares}）："
         f"加速比不只反映{devices_text([group], 'zh')}数量",
     )

@@ -19,8 +19,7 @@ from backends.hosts.fingerprint import (
     changes_text,
     field_text,
     fields_apart,
-    joined,
-    several,
+    unlike,
 )
 from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
@@ -35,13 +34,14 @@ from backends.results.comparison import (
 )
 from backends.results.findings import Concern, Grade
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
+from backends.results.mixed_environments import is_mixed
 from backends.results.ratios import Welch
 from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.run_result import RunResult
 from backends.results.statistics import Drift, drift
 from backends.results.student import quantile
 from backends.results.summary import summarise
-from backends.results.verdict_doubts import Doubt, environment_doubt, in_order
+from backends.results.verdict_doubts import Doubt, doubt_of_environments, in_order, pairs_apart
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -162,15 +162,24 @@ class CaseHistory:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why a regression or an improvement may be none of what was changed."""
+        """Why a regression or an improvement may be none of what was changed; of what is neither
+        whether that is for the environments of one figure."""
         if self.verdict not in _BEYOND:
-            return ()
+            return (Doubt.MIXED,) if self.is_mixed else ()
         if self.why is not Why.TREND:
             return self.last_change.doubts if self.last_change else ()
         last = self.last_change
         since = [p for p in self.points[last.point if last else 0 :] if p.measured]
         doubts = [doubt for point in since[1:] for doubt in point.doubts]
         return in_order([*doubts, *_grade_doubt(since)])
+
+    @property
+    def is_mixed(self) -> bool:
+        """The last figure, or one of the level that it is held against, is of several
+        environments."""
+        last = self.last_change
+        since = self.points[last.point if last else 0 :]
+        return any(is_mixed(point.case) for point in since if point.measured)
 
     @property
     def words(self) -> str:
@@ -325,25 +334,24 @@ def _would_see(last: Welch, places: int) -> float | None:
 
 
 def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -> Iterator[Point]:
-    environment, machines, recipe = "", None, None
+    machines, recipe = None, None
     fingerprints: frozenset[str] = frozenset()
     for point in points:
         own = campaigns[point.campaign]
-        now = joined(point.case.fingerprints) if point.case.fingerprints else ""
-        other = _environments_apart(environment, now)
+        now = point.case.fingerprints
+        other = _environments_apart(fingerprints, now)
         yield replace(
             point,
             environment=other,
-            environment_changes=changes_text(environment, now) if other else "",
+            environment_changes=changes_text(fingerprints, now) if other else "",
             hosts=machines_apart(machines, own.machines, setup=other is None)
             if machines and own.machines
             else "",
             unlike=recipes_apart(recipe, own.recipe, [point.case.profile]),
-            doubts=in_order(_doubts(machines, own.machines, fingerprints, point.case.fingerprints)),
+            doubts=in_order(_doubts(machines, own.machines, fingerprints, now)),
         )
         if point.measured:
-            fingerprints = point.case.fingerprints or fingerprints
-            environment = now or environment
+            fingerprints = now or fingerprints
             machines, recipe = own.machines or machines, own.recipe or recipe
 
 
@@ -352,14 +360,14 @@ def _doubts(
 ) -> Iterator[Doubt]:
     if ours and theirs and nothing_shared(ours, theirs):
         yield Doubt.HOSTS
-    if other := environment_doubt(before, now):
+    if other := doubt_of_environments(before, now):
         yield other
 
 
-def _environments_apart(before: str, now: str) -> tuple[str, str] | None:
-    if not (before and now and several((before, now))):
+def _environments_apart(before: frozenset[str], now: frozenset[str]) -> tuple[str, str] | None:
+    if not pairs_apart(before, now):
         return None
-    found = fields_apart([before], [now])
+    found = unlike(fields_apart(sorted(before), sorted(now)))
     ours, theirs = (
         ", ".join(field_text(key, own[side]) for key, own in found.items()) for side in (0, 1)
     )

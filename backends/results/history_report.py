@@ -192,7 +192,8 @@ def rests_on(case: CaseHistory) -> str:
     last = case.points[-1]
     if case.why is Why.LAST:
         said += [f"the last with {other}" for other in _others(last)]
-    if case.why in (Why.LAST, Why.CHANGE) and case.would_see and not last.hosts:
+    told = case.why in (Why.LAST, Why.CHANGE) and not case.is_mixed
+    if told and case.would_see and not last.hosts:
         few = len(case.measured) < FEW
         seen = "would stand out of its repeats" if few else "would be seen"
         said.append(f"a drop of {percent(case.would_see)} {seen}")

@@ -66,8 +66,7 @@ def _forced(runs: Iterable[RunResult], lang: Lang) -> str:
     if not forced:
         return ""
     first, *more = dict.fromkeys(stop for run in forced for stop in run.stops) or ["preflight"]
-    what = first if len(first) <= MOST else f"{first[: MOST - 1].rstrip()}…"
-    what += f", +{len(more)}" * bool(more)
+    what = first + f", +{len(more)}" * bool(more)
     return pick(lang, f"forced past {what}", f"强制启动，忽略预检：{what}")
 
 

@@ -21,12 +21,14 @@ class Doubt(StrEnum):
     HOSTS = "hosts"  # none of one side was on the other
     DEVICES = "devices"  # of another model
     ENVIRONMENT = "environment"  # the same hosts and devices, as far as that is known
+    MIXED = "mixed"  # repeats of one figure come from several environments
 
 
 _UNJUDGED = {
     Doubt.GRADE: "grade D",
     Doubt.HOSTS: "other hosts",
     Doubt.DEVICES: "other devices",
+    Doubt.MIXED: "mixed environments",
 }
 
 
@@ -34,7 +36,7 @@ def doubts_between(ours: CaseResult, theirs: CaseResult) -> Iterable[Doubt]:
     """What their environments and grades give; who knows of the hosts adds these."""
     if Grade.D in (ours.grade, theirs.grade):
         yield Doubt.GRADE
-    if other := environment_doubt(ours.fingerprints, theirs.fingerprints):
+    if other := doubt_of_environments(ours.fingerprints, theirs.fingerprints):
         yield other
 
 
@@ -52,6 +54,14 @@ def environment_doubt(ours: frozenset[str], theirs: frozenset[str]) -> Doubt | N
     if any(one != other and not (is_unknown(one) or is_unknown(other)) for one, other in devices):
         return Doubt.DEVICES
     return Doubt.ENVIRONMENT if pairs else None
+
+
+def doubt_of_environments(ours: frozenset[str], theirs: frozenset[str]) -> Doubt | None:
+    """The same, and first whether one figure is of several environments: of such two even the same
+    environments may have other shares."""
+    if several(ours) or several(theirs):
+        return Doubt.MIXED
+    return environment_doubt(ours, theirs)
 
 
 def _called(devices: str) -> str:

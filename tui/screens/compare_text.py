@@ -400,7 +400,7 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
     ]
     every = [side.environment for side in found.sides]
     text.append("\n").append_text(environments_text(every, cases))
-    text.append_text(machines_shown([side.machines for side in found.sides]))
+    text.append_text(machines_shown(found.machines()))
     for other in found.others:
         if other.comparison is not None:
             lines = [(line, WARN) for line in cautions(other.comparison)]

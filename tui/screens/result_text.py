@@ -13,8 +13,8 @@ from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
 from backends.results.findings import Concern, Grade
-from backends.results.grade import rules_of
-from backends.results.grade_words import found_lines, rules_text, within
+from backends.results.grade import over_other_devices, rules_of
+from backends.results.grade_words import found_lines, one_model, rules_text, within
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
@@ -22,6 +22,7 @@ from backends.results.layouts.cells import (
     speedup_interval_cell,
     speedup_marks,
 )
+from backends.results.mixed_environments import mixed_models
 from backends.results.numbers import NOTHING, fixed, percent, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
@@ -273,17 +274,21 @@ def _way_on(case: CaseResult, *, again: bool) -> str:
     return f"3 has its log{', and t there tries it again' * again}"
 
 
-def _better(case: CaseResult, *, here: bool) -> list[str]:
+def _better(case: CaseResult, group: Group, *, here: bool) -> list[str]:
     """What would mend that which sets the grade, as far as that can be mended; ``here``: by keys of
     this console."""
     if case.grade in (None, Grade.A):
         return []
     sets = [found.concern for found in case.findings if found.ceiling is case.grade]
+    several = mixed_models(case)
+    if several:  # it scatters by where its repeats ran
+        sets = [concern for concern in sets if concern not in _WIDE]
+    keep = [one_model(group)] if several or over_other_devices(case) else []
     ways = {
         "more repeats would narrow it" + ": + on page 3 adds one of each case" * here: _WIDE,
         "something else may use the hosts: page 1 shows it; repeat when they are quiet": _UNQUIET,
     }
-    return [words for words, of in ways.items() if not of.isdisjoint(sets)]
+    return [*keep, *(words for words, of in ways.items() if not of.isdisjoint(sets))]
 
 
 def _all_skipped(case: CaseResult) -> bool:
@@ -348,7 +353,7 @@ def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
         if found.ceiling > Grade.A and case.grade is not None:
             text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
         text.append(f"{plain(line)}\n")
-    for way_on in _better(case, here=here) if case.spread is not None else ():
+    for way_on in _better(case, group, here=here) if case.spread is not None else ():
         text.append("→ ", ACCENT).append(f"{way_on}\n")
     if case.grade is Grade.A and not lines:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")

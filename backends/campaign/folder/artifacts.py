@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document, with_what_was_unknown
 from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostSnapshot
+from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.record import FOLDER, Precheck, PrecheckError, document, read_precheck
 from backends.precheck.words import precheck_markdown
 from backends.results.campaign_report import ExecutedCommands, ReportContext
@@ -119,6 +121,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
     notes = [state.damage] if state.damage else []
     if state.forced:
         concerns = forced_cases(summarise(run_results(state)))
+        concerns += _on_some_gpus(state)
         about = f"started in spite of what preflight stops, which concerns {concerns}"
         notes.append(f"It was forced: {about}.")
         notes += state.overridden
@@ -165,6 +168,20 @@ def _other_logs(state: CampaignState, path: Path) -> dict[str, tuple[tuple[str, 
         for run in state.runs.values()
         if run.log and len(run.hosts) > 1
     }
+
+
+def _on_some_gpus(state: CampaignState) -> str:
+    """`` (only runs on GPU2 of node1)``, of a stop that is about no run on the other GPUs of its
+    host, where there were such."""
+    told: dict[str, None] = {}
+    for bearing in filter(lambda one: one.gpus, state.forced_on):
+        there = replace(bearing, gpus=())
+        runs = [(run.profile, run.hosts, run.devices) for run in state.runs.values() if run.hosts]
+        if any(there.concerns(*run) and not bearing.concerns(*run) for run in runs):
+            gpus = ", ".join(f"GPU{gpu}" for gpu in bearing.gpus)
+            hosts = fold_nodeset(sorted({host for group in bearing.hosts for host in group}))
+            told[f"{gpus} of {hosts}" if hosts else gpus] = None
+    return f" (only runs on {'; '.join(told)})" if told else ""
 
 
 def _of_no_run(state: CampaignState) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from backends.campaign.folder.parameter_defaults import defaults_of
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.folder.recorded_recipe import recorded_recipe
+from backends.hosts.host_facts import HostSnapshot
 from backends.hosts.machines import Machines, Recorded, machines_of
 from backends.results.comparison import Comparison, compare
 from backends.results.paired_cases import (
@@ -46,19 +47,37 @@ def compare_campaigns(
     if candidate is not None:
         theirs = read(candidate)
         found = compare(runs, theirs, threshold, defaults, across)
-        found = found.on(recorded_machines(baseline, runs), recorded_machines(candidate, theirs))
+        found = on_recorded(found, recorded_hosts(baseline, 0.0), recorded_hosts(candidate, 0.0))
         found = found.started_from(made_of(baseline, runs), made_of(candidate, theirs))
         paths = shown(baseline), shown(candidate)
-        hosts = recorded_each(((baseline, runs), (candidate, theirs)))
-        return replace(found, names=_names(paths, (runs, theirs)), paths=paths, hosts=hosts)
+        return replace(found, names=_names(paths, (runs, theirs)), paths=paths)
     where = str(shown(baseline))
     first, *others = settings_of(runs, across, where)
     rest = tuple(run for _, own in others for run in own)
     found = compare(first[1], rest, threshold, defaults, across)
     paths = shown(baseline), shown(baseline)
     apart = (first[0],), tuple(setting for setting, _ in others)
-    found = replace(found, hosts=recorded_each([(baseline, runs)]), settings=apart)
+    recorded = recorded_hosts(baseline, 0.0)
+    found = replace(on_recorded(found, recorded, recorded), settings=apart)
     return replace(found, names=_names(paths, (runs, runs)), paths=paths)
+
+
+def on_recorded(
+    found: Comparison, ours: Sequence[HostSnapshot], theirs: Sequence[HostSnapshot]
+) -> Comparison:
+    """The same, with the hosts of either side as its campaign recorded them: each by itself, and
+    together those of the cases that both have."""
+    sides = [
+        (ours, [(case.baseline, case.candidate is not None) for case in found.cases]),
+        (theirs, [(case.candidate, case.baseline is not None) for case in found.cases]),
+    ]
+    each: dict[tuple[str, str], Machines] = {}
+    together = []
+    for recorded, cases in sides:
+        each |= _each(recorded, (run for case, _ in cases if case for run in case.runs))
+        common = _hosts(run for case, both in cases if case and both for run in case.runs)
+        together.append(machines_of(recorded, common))
+    return replace(found.on(*together), hosts=each)
 
 
 def _names(
@@ -78,11 +97,16 @@ def recorded_each(campaigns: Iterable[tuple[Path, Sequence[RunResult]]]) -> Reco
     """Every host that their runs were on, where its campaign recorded it. Blocking."""
     found: dict[tuple[str, str], Machines] = {}
     for path, runs in campaigns:
-        recorded = recorded_hosts(path, 0.0)
-        for campaign, host in {(run.campaign, host) for run in runs for host in run.hosts}:
-            if (machine := machines_of(recorded, {host})) is not None:
-                found[campaign, host] = machine
+        found |= _each(recorded_hosts(path, 0.0), runs)
     return found
+
+
+def _each(
+    recorded: Sequence[HostSnapshot], runs: Iterable[RunResult]
+) -> dict[tuple[str, str], Machines]:
+    own = {(run.campaign, host) for run in runs for host in run.hosts}
+    found = {(campaign, host): machines_of(recorded, {host}) for campaign, host in own}
+    return {key: machine for key, machine in found.items() if machine is not None}
 
 
 def made_of(campaign: Path, runs: Iterable[RunResult]) -> Recipe | None:

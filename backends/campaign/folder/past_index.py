@@ -20,7 +20,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
-from backends.hosts.fingerprint import devices_of, joined
+from backends.hosts.fingerprint import devices_of_several
 from backends.results.case_result import CaseResult
 from backends.results.layouts.cells import speedup_marks
 from backends.results.past_result import Past, PastFailure, PastResult
@@ -197,4 +197,4 @@ def _seconds(case: CaseResult, state: CampaignState) -> Iterator[float]:
 def _devices(fingerprints: Iterable[str]) -> str:
     """Empty where one of them is not known."""
     texts = set(fingerprints)
-    return devices_of(joined(texts)) if texts and "" not in texts else ""
+    return devices_of_several(texts) if texts and "" not in texts else ""

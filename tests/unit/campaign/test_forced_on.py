@@ -64,10 +64,13 @@ def test_a_run_is_forced_where_it_ran_on_a_host_whose_stop_was_overridden(
 @pytest.mark.parametrize(
     ("devices", "concerned"),
     [
-        ({"1n1g": (0,), "1n2g": (0, 1)}, "no case"),
-        ({"1n1g": (0,), "1n2g": (1, 2)}, "1n2g"),
+        ({"1n1g": (0,), "1n2g": (0, 1)}, "no case (only runs on GPU2 of node1)"),
+        ({"1n1g": (0,), "1n2g": (1, 2)}, "1n2g (only runs on GPU2 of node1)"),
         ({"1n1g": (2,), "1n2g": (1, 2)}, "all cases"),
-        ({"1n1g": (0,), "1n2g": (0, 1), "1n4g": (0, 1, 2, 3), "1n3g": (2, 3, 4)}, "1n3g, 1n4g"),
+        (
+            {"1n1g": (0,), "1n2g": (0, 1), "1n4g": (0, 1, 2, 3), "1n3g": (2, 3, 4)},
+            "1n3g, 1n4g (only runs on GPU2 of node1)",
+        ),
     ],
 )
 def test_the_report_names_the_cases_that_a_forced_stop_of_a_gpu_concerns(

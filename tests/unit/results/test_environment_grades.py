@@ -9,16 +9,18 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.results.findings import Concern, Grade
+from backends.results.findings import Concern, Finding, Grade
 from backends.results.grade_words import finding_lines, found_lines
 from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.verdict_doubts import Doubt, environment_doubt
 from tests.unit.results.test_grade import only, steady
+from tui.screens.result_text import case_text
 
 Runs = Callable[..., list[RunResult]]
 V100 = "Tesla V100-SXM2-16GB, driver 450.80, Debian 12; ECC: on; image: nccl 2.19"
 H200 = "NVIDIA H200, driver 580.1, Debian 12; ECC: on; image: nccl 2.19"
 NEWER = V100.replace("450.80", "470.10").replace("Tesla", "NVIDIA").replace("2.19", "2.21")
+OF_D = Finding(Concern.OTHER_ENVIRONMENT, Grade.D)
 BOTH = "NVIDIA H200, driver 580.1, Debian 12 + Tesla V100-SXM2-16GB, driver 450.80, Debian 12"
 
 
@@ -80,3 +82,62 @@ def test_what_the_hosts_of_a_run_have_alike_is_said_once_and_environments_are_to
     case, group = only([replace(one, fingerprint=H200), *others], "2n1g")
     (told,) = (line for line in finding_lines(case, group) if "different environments" in line)
     assert "(GPU model: H200 + V100-SXM2-16GB / H200; driver: 580.1 + 450.80 / 580.1)" in told
+
+
+@given(
+    st.lists(st.sampled_from([V100, H200, BOTH, NEWER]), min_size=1, max_size=6),
+    st.lists(st.sampled_from([V100, H200, BOTH, NEWER]), min_size=1, max_size=6),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_speedup_with_several_models_on_either_side_is_of_grade_d_and_counts_them(
+    runs_of: Runs, base: list[str], here: list[str]
+):
+    sides = {"1n1g": base, "1n8g": here}
+    runs = [
+        replace(run, fingerprint=text)
+        for tag, prints in sides.items()
+        for run, text in zip(
+            runs_of(tag, steady(100 if tag == "1n1g" else 1800, n=len(prints))),
+            prints,
+            strict=True,
+        )
+    ]
+    case, group = only(runs, "1n8g")
+    models = [
+        {
+            text.replace("NVIDIA V100", "Tesla V100").split(",")[0] + str(text == BOTH)
+            for text in prints
+        }
+        for prints in sides.values()
+    ]
+    told = {found.concern: (found, line) for found, line in found_lines(case, group)}
+    unlike = len(models[0] | models[1]) > 1
+    assert (told.get(Concern.OTHER_ENVIRONMENT, (None,))[0] == OF_D) is unlike
+    superlinear = told[Concern.SUPERLINEAR][1]
+    assert ("is the base 1n1g right?" in superlinear) is not unlike
+    assert ("keep to one GPU model: --hosts" in superlinear) is unlike
+    shown = case_text(case, group).plain
+    assert ("→ keep to one GPU model: --hosts" in shown) is unlike
+    if len(models[1]) > 1:
+        assert "more repeats" not in shown
+    (first, first_group) = only(runs, "1n1g")
+    assert Concern.OTHER_ENVIRONMENT not in first.concerns
+    if len(models[0]) > 1:
+        shown = case_text(first, first_group).plain
+        assert "→ keep to one GPU model: --hosts" in shown
+        assert "more repeats" not in shown
+    if max(map(len, models)) > 1:
+        line = told[Concern.OTHER_ENVIRONMENT][1]
+        assert f" of {len(base)} on " in line
+        assert f" of {len(here)}" in line
+
+
+def test_a_speedup_over_other_shares_of_the_same_models_says_these(runs_of: Runs):
+    shares = {"1n1g": [H200] * 2 + [V100] * 3, "1n8g": [H200] * 4 + [V100]}
+    runs = [
+        replace(run, fingerprint=text)
+        for tag, prints in shares.items()
+        for run, text in zip(runs_of(tag, steady(n=5)), prints, strict=True)
+    ]
+    lines = finding_lines(*only(runs, "1n8g"))
+    assert any("(base: 2 of 5 on H200, here: 4 of 5): the speedup" in line for line in lines)

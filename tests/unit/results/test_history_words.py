@@ -96,4 +96,4 @@ def test_marks_that_stand_in_the_table_are_explained_below_it(
 def test_what_both_environments_have_is_not_told_of_the_change(
     before: str, now: str, said: str
 ) -> None:
-    assert changes_text(f"H200, driver 1, {before}", f"H200, driver 1, {now}") == said
+    assert changes_text([f"H200, driver 1, {before}"], [f"H200, driver 1, {now}"]) == said

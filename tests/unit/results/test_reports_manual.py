@@ -85,10 +85,11 @@ def test_keys_of_a_comparison_are_listed(runs_of):
     written = comparison_document(compare(runs, runs))
     listed = re.search(r"```\n(.*?)```", section("Comparing two campaigns"), re.S)
     assert listed is not None
-    top, cases = listed[1].rsplit('"cases"', 1)
-    in_one = {"baseline", "candidate", "cases"}  # of the environments
-    assert set(re.findall(r'"(\w+)"', top)) - in_one == set(written) - {"cases"}
-    assert set(re.findall(r'"(\w+)"', cases)) == set(written["cases"][0])
+    top, cases = listed[1].split('\n "cases"')
+    of_pairs = {"baseline", "candidate", "cases"}
+    assert set(re.findall(r'"(\w+)"', top)) - of_pairs == set(written) - {"cases"}
+    in_list = {"environment", "repeats"}
+    assert set(re.findall(r'"(\w+)"', cases)) - in_list == set(written["cases"][0])
 
 
 def test_keys_of_a_history_are_listed(runs_of):

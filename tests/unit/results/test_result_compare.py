@@ -22,7 +22,6 @@ from backends.results.comparison import (
     compare,
     judge,
     p_slower,
-    repeats_needed,
 )
 from backends.results.comparison_files import comparison_document, comparison_junit
 from backends.results.comparison_report import (
@@ -32,6 +31,7 @@ from backends.results.comparison_report import (
 )
 from backends.results.numbers import fixed, signed_percent
 from backends.results.ratios import Welch
+from backends.results.repeats_needed import repeats_needed
 from backends.results.run_result import RunResult
 from profiles.errors import SelectionError
 
@@ -431,7 +431,7 @@ def test_comparison_prints_what_its_verdict_rests_on(runs_of):
     comparison = compare(runs_of("1n1g", STEADY), runs_of("1n1g", times(0.9, STEADY)))
     text = comparison_markdown(comparison)
     assert "| 1n1g b64 fp32 | 100.00 | 5 | 90.00 | 5 | 0.900 | 0.898 … 0.902 w | " in text
-    assert "the means differ by -10.0%, 95% -10.2% to -9.8%" in text
+    assert "the geometric means differ by -10.0%, 95% -10.2% to -9.8%" in text
     assert "w: Welch's interval, of the ratio of the geometric means" in text
 
 
@@ -515,7 +515,9 @@ def test_junit_fails_what_the_exit_code_rests_on_and_skips_what_is_not_decided(r
     assert (suite[-1].text or "").splitlines() == [*before, *after]
     assert outcomes["1n9g"].tag == "failure"
     assert outcomes["1n3g"].tag == outcomes["1n1g"].tag == "skipped"
-    assert (outcomes["1n3g"].get("message") or "").startswith("regression: the means differ by")
+    assert (outcomes["1n3g"].get("message") or "").startswith(
+        "regression: the geometric means differ by"
+    )
     strict = ET.fromstring(comparison_junit(comparison, strict=True))
     assert strict.get("failures") == str(len(comparison.fails(strict=True))) == "23"
 

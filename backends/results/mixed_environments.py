@@ -1,0 +1,78 @@
+"""Cases whose repeats ran in several environments: which, and how many repeats in each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from backends.hosts.fingerprint import (
+    apart,
+    devices_of,
+    is_unknown,
+    several,
+    short_devices,
+)
+from backends.results.case_result import CaseResult
+
+_NOT_RECORDED = "not recorded"
+
+
+def is_mixed(case: CaseResult) -> bool:
+    """Its figure is of an environment that no run was in."""
+    return several(case.fingerprints)
+
+
+def mixed_models(case: CaseResult) -> bool:
+    """Its repeats ran on GPUs, or CPUs, of several models: not all on the same."""
+    return len({*_by_models(case.fingerprints).values()}) > 1
+
+
+def counts_of(*sides: CaseResult) -> tuple[str, ...]:
+    """``2 × H200, 4 × V100-SXM2-16GB`` of each: by the model, or where that does not tell apart
+    what is mixed, by what does."""
+    texts = sorted({text for side in sides for text in side.fingerprints})
+    called = _by_models(texts)
+    if not all(mixed_models(side) for side in sides if is_mixed(side)):
+        called = dict(zip(texts, apart(texts), strict=True))
+    return tuple(
+        ", ".join(
+            f"{n} × ({name})" if ", " in name else f"{n} × {name}"
+            for name, n in sorted(
+                Counter(
+                    called.get(run.fingerprint, _NOT_RECORDED) for run in side.measured_runs
+                ).items()
+            )
+        )
+        for side in sides
+    )
+
+
+def shares_of(base: CaseResult, case: CaseResult) -> str:
+    """``base: 2 of 5 on H200, here: 4 of 5``; of more than two models all but the last."""
+    sides = [[run.fingerprint for run in one.measured_runs] for one in (base, case)]
+    called = _by_models(text for side in sides for text in side)
+    counts = [Counter(called.get(text, _NOT_RECORDED) for text in side) for side in sides]
+    models = sorted({*counts[0], *counts[1]})
+    of = [len(side) for side in sides]
+    return "; ".join(
+        f"base: {counts[0][name]} of {of[0]} on {name}, here: {counts[1][name]} of {of[1]}"
+        for name in models[: max(1, len(models) - 1)]
+    )
+
+
+def environments_with_repeats(case: CaseResult) -> Iterator[tuple[str, list[int]]]:
+    """Each fingerprint with the numbers of the repeats that ran there."""
+    found: dict[str, list[int]] = {}
+    for run in case.measured_runs:
+        if run.fingerprint:
+            found.setdefault(run.fingerprint, []).append(run.repeat)
+    yield from found.items()
+
+
+def _by_models(texts: Iterable[str]) -> dict[str, str]:
+    """What each text has of devices, as lists call them."""
+    return {
+        text: short_devices(devices)
+        for text in texts
+        if not is_unknown(devices := devices_of(text))
+    }
