@@ -173,13 +173,20 @@ class RunPanels(Vertical):
 
     @property
     def only_window(self) -> bool:
-        """The chart that is in sight is of the window alone."""
-        return self.in_window and self.chart.display
+        """What is in sight of chart and telemetry is of the window alone."""
+        return self.in_window and (self.chart.display or self.meters.display)
 
     def toggle_window(self) -> None:
         """A chart of the window alone, in sight; or one of all of the run."""
         self.in_window = not self.only_window
         self.view, self.alone = "chart", ""
+
+    def next_figure(self) -> None:
+        """The telemetry comes into sight; where it is, the next of its figures."""
+        if self.meters.display:
+            self.meters.next_figure()
+        else:  # it stands below the chart where there is room for both
+            self.view, self.alone = "chart" if self.tall else "telemetry", ""
 
     def toggle_schedule(self) -> None:
         """The schedule, or what was there before."""

@@ -86,7 +86,7 @@ def throughput_plot(
         (0.0, end),
         top if top > 0 else 1.0,
         time_ticks(end, width),
-        legend=tuple(_legend(window, dotted=dotted)),
+        legend=tuple(_legend(window, dotted=dotted, whose="1: " * (len(lines) > 1))),
         more=len(series) - len(shown),
         edges=tuple(at for at in (window.start_s, window.end_s) if at is not None),
     )
@@ -147,7 +147,8 @@ def _mark(shape: Shape) -> str:
     return STALLED if shape is Shape.STALLS else CHANGED
 
 
-def _legend(window: RunWindow, *, dotted: bool) -> Iterator[str]:
+def _legend(window: RunWindow, *, dotted: bool, whose: str) -> Iterator[str]:
+    """``whose``: the number of its curve, where there are others."""
     if window.warmup and window.summed_up:
         yield f"· the first {counted(window.warmup, 'reading')}"
     elif window.warmup:
@@ -156,13 +157,13 @@ def _legend(window: RunWindow, *, dotted: bool) -> Iterator[str]:
         yield "· warm-up"
     if window.used is not None and (window.warmup or window.end_s is not None):
         yield f"{EDGE} {counted(window.used, 'reading')} that count"
-    yield from _disturbed(window)
+    yield from _disturbed(window, whose)
 
 
-def _disturbed(window: RunWindow) -> Iterator[str]:
+def _disturbed(window: RunWindow, whose: str = "") -> Iterator[str]:
     for one, _ in window.disturbed:
-        trend = one.shape is Shape.TREND
-        yield disturbance_brief(one) if trend else f"{_mark(one.shape)} {disturbance_brief(one)}"
+        words = f"{whose}{disturbance_brief(one)}"
+        yield words if one.shape is Shape.TREND else f"{_mark(one.shape)} {words}"
 
 
 _LAST_COUNT = "only its last readings count"
