@@ -50,7 +50,8 @@ def why_refused(screen: Screen[Any], pressed: str) -> str:
         with typed_ahead(screen).at_leisure():
             if enabled(node, key):
                 return f"{said}: {getattr(node, 'UNSEEN', UNSEEN)}"
-        return f"{said}: {_why(node, key) or 'not possible here now'}"
+        why = _why(node, key) or "not possible here now" * key.palette
+        return f"{said}: {why}" if why else ""
     under = screen.app.screen_stack[-2::-1] if screen.is_modal else ()
     for below in under:
         for _, key in _named((*around(below), *[screen.app] * (not below.is_modal)), pressed):
@@ -65,7 +66,7 @@ def idle(screen: Screen[Any]) -> Mapping[tuple[str, str], str]:
             (panel_of(node), key.action): _why(node, key)
             for node in around(screen)
             for key in _explained(node)
-            if not enabled(node, key)
+            if (key.palette or key.action != "open") and not enabled(node, key)
         }
 
 
@@ -113,8 +114,9 @@ def _named(nodes: Iterable[DOMNode], pressed: str) -> Iterator[tuple[DOMNode, Ke
 
 
 def _explained(node: DOMNode) -> Iterator[Key]:
-    """Those that are for moving about, or for leaving, need no words."""
+    """Those that are for moving about, or for leaving, need no words; but what opens a thing may
+    say why there is none."""
     panel = PANELS.get(panel_of(node))
     for key in panel.keys if panel else ():
-        if (key.palette or key.action == "command_palette") and key.action != "leave":
+        if (key.palette or key.action in ("command_palette", "open")) and key.action != "leave":
             yield key

@@ -680,6 +680,16 @@ async def test_the_figures_of_a_legend_change_and_no_curve_is_drawn_for_that(
         assert len(drawn) == before
 
 
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_what_was_not_steady_names_its_curve_where_there_are_others(others: int) -> None:
+    points = [(float(i), 100.0) for i in range(20)]
+    window = RunWindow(disturbed=((Disturbance(Shape.WARM_UP, -0.1, 0.05, 5), (5.0, 100.0)),))
+    every = [series(name, points) for name in "bacd"[: others + 1]]
+    plot = throughput_plot(every, "b", width=80, window=window)
+    assert plot.legend == (f"◆ {'1: ' * bool(others)}not level before reading 6",)
+    assert next(line.label for line in plot.lines if line.tag == "1") == "b"
+
+
 @pytest.mark.parametrize("at_work", [True, False])
 def test_a_cv_beside_the_chart_is_said_to_be_of_step_times(at_work: bool) -> None:
     said = jitter_text(RunWindow(jitter=Jitter(1.76, 0.277)), at_work=at_work)

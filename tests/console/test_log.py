@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
@@ -429,6 +429,38 @@ async def test_a_cut_line_is_marked_and_wrapping_shows_all_of_it(long_log: Path)
         await pilot.press("w")
         await pilot.pause()
         assert "\u203a" in words(panel)
+
+
+@given(
+    lengths=st.lists(st.integers(0, 400), min_size=30, max_size=60),
+    wide=st.booleans(),
+    wrapped=st.booleans(),
+    back=st.integers(1, 80),
+    sizes=st.lists(st.tuples(st.integers(20, 220), st.integers(6, 30)), min_size=1, max_size=5),
+)
+@settings(max_examples=15, deadline=None)
+async def test_the_first_line_of_a_held_log_is_the_same_whatever_the_widths(
+    lengths: list[int], wide: bool, wrapped: bool, back: int, sizes: list[tuple[int, int]]
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "a.log"
+        filler = "\u7f51" if wide else "x"
+        path.write_text("".join(f"{i} {filler * n}\n" for i, n in enumerate(lengths)), "utf-8")
+        async with Bench().run_test(size=(60, 12)) as pilot:
+            panel = await opened(pilot, path)
+            if wrapped:
+                await pilot.press("w")
+            await pilot.press(*("k",) * back)
+            await pilot.pause()
+            assert not panel.following
+            before = words(panel).splitlines()[0]
+            line = panel._rows[panel._top].line
+            for width, height in (*sizes, (60, 12)):
+                await pilot.resize_terminal(width, height)
+                await pilot.pause()
+                now = panel._rows[panel._top].line
+                assert now == line or (now < line and panel.scroll_offset.y == panel.max_scroll_y)
+            assert words(panel).splitlines()[0] == before
 
 
 @pytest.mark.parametrize("width", [30, 60, 61, 140])

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup
+from backends.campaign.record.run_window import run_window
 from backends.campaign.record.state import fold
-from backends.campaign.record.status_view import take
+from backends.campaign.record.status_view import chart_series, take
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
 from backends.hangs.remedy_words import remedy_line
@@ -43,6 +44,7 @@ from tui.app import DlperfApp
 from tui.screens.run_details import _steps, details_text
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.throughput_plot import jitter_text, throughput_plot
 
 
 def with_environment(controller: FakeController) -> None:
@@ -187,6 +189,38 @@ def test_why_no_jitter_of_a_run_at_work_is_told_is_that_its_last_readings_count(
     said = dict(_steps(state.runs["r-0001-a1"])).get("jitter", "")
     why = "cannot be told before it ends: only its last readings count"
     assert (said == why) == (at_end and not ended)
+
+
+@given(
+    values=st.integers(1, 60),
+    warmup=st.integers(0, 5),
+    at_end=st.booleans(),
+    ended=st.booleans(),
+    sums_up=st.booleans(),
+)
+@settings(deadline=None)
+def test_of_a_figure_that_the_log_sums_up_nothing_claims_a_window_or_a_warm_up(
+    values: int, warmup: int, at_end: bool, ended: bool, sums_up: bool
+) -> None:
+    state = read_in([100.0] * values, at_end=at_end, warmup=warmup, sums_up=sums_up)
+    if ended:
+        how = {"statistic": "summary", "used": 0} if sums_up else {"used": max(1, values - warmup)}
+        end = replace(succeeded("r-0001-a1"), readings=values, first=warmup, **how)  # type: ignore[arg-type]
+        state = fold([end], state)
+    (view,) = take(state, Path("c"), now=9.0).runs
+    record = state.runs["r-0001-a1"]
+    own = chart_series(record)
+    window = run_window(record, own.points)
+    plot = throughput_plot([own], "r-0001-a1", width=80, window=window)
+    said = [*plot.legend, *(line.note for line in plot.lines)]
+    said += [value for row in _steps(record) for value in row]
+    said += [jitter_text(window, at_work=not ended), view.doing]
+    told = " ".join(said)
+    claims = [one for one in ("window", "warm", "last readings", "that count") if one in told]
+    assert not (sums_up and claims), told
+    assert sums_up or values < 10 or not (warmup or at_end) or claims
+    if values - warmup >= 10 and (ended or not at_end) and sums_up:
+        assert (f"after reading {warmup}" if warmup else "of all readings") in told
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[1]", '{"hosts": [{"name": "node1"}]}', "\0" * 99])

@@ -34,7 +34,17 @@ from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.run_details import details_text
-from tui.screens.run_text import PROGRESS, RunRows, in_trouble, named_series, run_columns, summary
+from tui.screens.run_text import (
+    BAR,
+    BEHIND_BAR,
+    PROGRESS,
+    RunRows,
+    _progress,
+    in_trouble,
+    named_series,
+    run_columns,
+    summary,
+)
 from tui.screens.runs_page import GOES_ALONG, RunsPage
 from tui.theme import BAD, WARN
 from tui.widgets.chart import Chart
@@ -185,6 +195,29 @@ async def test_enter_reads_the_log_and_escape_comes_back(workspace: FakeWorkspac
         await until(pilot, partial(shows, app, "iter 180"))
         await pilot.press("escape")
         assert isinstance(app.focused, KeyedTable)
+
+
+async def test_enter_on_a_run_that_waits_says_that_it_has_no_log_yet(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pilot.press("G")
+        assert page.selected is not None
+        assert page.selected.state.waits
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "⏎ Read log: it has no log"))
+
+
+@given(st.floats(0, 1))
+def test_progress_by_the_clock_is_told_as_an_estimate_in_the_columns_that_it_has(
+    progress: float,
+) -> None:
+    text = _progress(RunState.RUNNING, progress, False, False, BAR).plain
+    assert len(text) == BAR + BEHIND_BAR
+    assert ("≈" in text) == (progress > 0)
+    assert "100%" not in text, "only its end is certain"
 
 
 async def test_L_switches_to_the_log_of_the_next_host(workspace: FakeWorkspace) -> None:
@@ -1202,7 +1235,7 @@ def test_a_silent_run_says_for_how_long_in_its_state_and_why_elsewhere(
     assert "connection lost" in " ".join(cell.plain for cell in of_lost.cells)
 
 
-async def test_attempts_that_were_replaced_are_no_more_runs_behind_a_filter(
+async def test_what_is_counted_behind_a_filter_are_the_rows_in_sight_earlier_attempts_too(
     workspace: FakeWorkspace,
 ) -> None:
     workspace.fails = {"1n8g": "NCCL error"}
@@ -1216,10 +1249,13 @@ async def test_attempts_that_were_replaced_are_no_more_runs_behind_a_filter(
         await pass_time(workspace, app, pilot, 30)
         assert table.shown_keys[-1] == "r01b"
         assert "1 tried again" in screen_text(app)
-        await pilot.press("/", *"1n")
-        assert "/1n · 2 of 4 · 1 earlier attempt" in screen_text(app)
-        await pilot.press("backspace", "backspace", *"2n")
-        assert "/2n · 1 of 4 " in screen_text(app)
+        await pilot.press("/")
+        for typed in ("1n", "2n", "NCCL", "node", "n"):
+            await pilot.press(*typed)
+            rows = re.findall(r"^│ . \w+ +\dn\dg b", screen_text(app), re.MULTILINE)
+            earlier = " · 1 earlier attempt" * ("r01" in table.shown_keys)
+            assert f"/{typed} · {len(rows) - table.unmatched} of 5{earlier} " in screen_text(app)
+            await pilot.press(*["backspace"] * len(typed))
 
 
 @pytest.mark.parametrize("key", ["p", "P", "c", "plus"])

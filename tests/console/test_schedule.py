@@ -186,8 +186,29 @@ def test_a_run_that_is_silent_has_no_end_that_anything_tells() -> None:
         run = later.runs[1]
         assert run.silent_s is not None
         text = shown_for(later, run, now + later_s)
-        assert f"{run.label} has been on h[1-2] since 1m00s; nothing tells when it ends" in text
+        lasting = format_duration(30.0 + later_s)
+        assert f"{run.label} has been on h[1-2] for {lasting}; nothing tells when it ends" in text
         assert "as far as runs tell" not in text
+
+
+@given(st.lists(st.integers(1, 2), min_size=2, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_what_waits_for_hosts_of_a_silent_run_has_no_foretold_place(sizes: list[int]) -> None:
+    viewed, now = campaign(sizes, 0, 1)
+    points = tuple((float(i), 100.0, now + i) for i in range(6))
+    told = ev.ReadingsArrived(t=now + 6, run_id="r-0001-a1", first=0, readings=points)
+    going = take(fold([told], viewed.state), Path("c"), now=now + 7)
+    silent = take(going.state, Path("c"), now=now + 40)
+    schedule = Schedule()
+    schedule.lines(going, None, 100, now + 7, HOSTS)  # and what was played then is not kept
+    held = set(HOSTS[: sizes[0]])
+    for number, run in enumerate(silent.runs[1:], 1):
+        text = schedule.lines(silent, run, 100, now + 40, HOSTS).plain
+        rows = host_rows(text)
+        assert all("┄" not in rows.get(host, "") for host in held), text
+        if sizes[number] > len(HOSTS) - len(held):
+            why = f"nothing tells when {silent.runs[0].label} ends, so not when it begins"
+            assert f"{run.label}: {run.state_text}; {why}" in text
 
 
 def test_a_run_that_starts_has_its_bar_from_then_on_fainter_than_one_at_work() -> None:

@@ -45,6 +45,7 @@ from tui.widgets.meters import (
     source_of,
     sparkline,
     tall_sparkline,
+    unlike,
     value_text,
 )
 from tui.widgets.telemetry_panel import TelemetryPanel
@@ -305,7 +306,7 @@ def test_the_clock_of_an_idle_gpu_is_drawn_low_where_its_samples_say_how_high_it
     assert scale([limited], Figure.CLOCK) == "1290MHz", "what its operator set"
 
 
-def test_the_mean_of_gpus_that_differ_stands_beside_the_mean_of_their_limits() -> None:
+def test_beside_the_mean_of_gpus_stands_a_limit_that_each_of_them_has_or_none() -> None:
     live = LiveTelemetry()
     live.feed(gpu_lines([0, 1], 20).encode())
     small = replace(facts().gpus[0], index=0, power_limit_w=300.0)
@@ -318,10 +319,34 @@ def test_the_mean_of_gpus_that_differ_stands_beside_the_mean_of_their_limits() -
     ]
     for sources in (on_one, on_two):
         power = means(sources, (START, START + 20), 20, label=20)[1]
-        assert power.plain.split()[:2] == ["power", "290/500W"]
+        assert power.plain.split()[:2] == ["power", "290W"]
+        assert power.plain[20:].strip()[-1] == "▅", "drawn to the mean of their limits, 500 W"
+        assert unlike(sources)
         assert scale(sources, Figure.POWER) == "700W", "of each: to the one scale of all"
     alone = means(on_two[:1], (START, START + 20), 20, label=20)[1]
     assert alone.plain.split()[:2] == ["power", "290/300W"]
+    assert not unlike(on_two[:1])
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+async def test_m_and_W_bring_what_they_are_of_into_sight_and_the_foot_knows_what_is_on(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 20))
+        await pilot.press("home", "s")
+        assert not panel.display
+        await pilot.press("m")
+        await until(pilot, partial(shows, app, "mean of 8 GPUs"))
+        assert panel.display
+        page = app.screen
+        assert isinstance(page, RunsPage)
+        for word in ("Whole run", "Window"):
+            await pilot.press("W")
+            await until(pilot, lambda word=word: page.labels_now["window"] == word)
+            await pilot.press("m")
+            await until(pilot, lambda: panel.display)
+            assert page.labels_now["window"] == word
 
 
 def test_gpus_of_several_hosts_are_told_apart(tmp_path: Path) -> None:

@@ -58,6 +58,8 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
         return _nobody_to_ask(action, viewed, run)
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"
+    waits = run.state.waits
+    no_log = "it has no log before it starts" if waits else f"{is_so}: there is no log"
     return {
         "retry": again or f"nothing to retry: {is_so}",
         "cancel_run": is_so,
@@ -66,11 +68,11 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
         "cancel_all": "every run has ended",
         "to_work": "every run has ended",
         "pause_all": NONE_WAITS,
-        "next_log": "the run has one log" if run.hosts else f"{is_so}: there is no log",
-        "open": "" if run.hosts else f"{is_so}: there is no log",
+        "next_log": "the run has one log" if run.hosts else no_log,
+        "open": "" if run.hosts else no_log,
         "follow": is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
-        "meters": "v shows the telemetry",
+        "meters": "nothing is told of what its hosts do",
         "trouble": f"no {'other ' * in_trouble(run)}run in the list is in trouble",
     }.get(action, "")
 

@@ -31,7 +31,7 @@ from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
 from tui.text import named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
-from tui.widgets.throughput_plot import NO_JITTER_YET, jitter_text
+from tui.widgets.throughput_plot import jitter_text, no_jitter_yet
 
 _COPY = "y copies all this"
 _LOG = f"Enter reads the log · {_COPY}"
@@ -216,14 +216,14 @@ def _sharing(record: RunRecord, state: CampaignState) -> list[tuple[str, str]]:
 
 def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
     window = run_window(record, chart_series(record).points)
-    if window.warmup and record.statistic != "summary":  # which rests on all of the log
+    if window.warmup and not window.summed_up:
         yield "warm-up", f"{counted(window.warmup, 'reading')} left out"
     if window.used is not None:
         yield "window", f"{window.used} of {counted(record.reading_count, 'reading')}"
     if not record.reading_count:
         return
     if record.state.active and not window.known:
-        yield "jitter", NO_JITTER_YET
+        yield "jitter", no_jitter_yet(window)
     elif said := jitter_text(window, at_work=record.state.active):
         yield "jitter", said
 

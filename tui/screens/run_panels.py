@@ -37,7 +37,12 @@ from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import LABEL_WIDTH
 from tui.widgets.shown_text import ShownText
 from tui.widgets.telemetry_panel import Counted, TelemetryPanel
-from tui.widgets.throughput_plot import jitter_text, throughput_plot, window_plot
+from tui.widgets.throughput_plot import (
+    jitter_text,
+    readings_looked_at,
+    throughput_plot,
+    window_plot,
+)
 
 BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
@@ -168,13 +173,20 @@ class RunPanels(Vertical):
 
     @property
     def only_window(self) -> bool:
-        """The chart that is in sight is of the window alone."""
-        return self.in_window and self.chart.display
+        """What is in sight of chart and telemetry is of the window alone."""
+        return self.in_window and (self.chart.display or self.meters.display)
 
     def toggle_window(self) -> None:
         """A chart of the window alone, in sight; or one of all of the run."""
         self.in_window = not self.only_window
         self.view, self.alone = "chart", ""
+
+    def next_figure(self) -> None:
+        """The telemetry comes into sight; where it is, the next of its figures."""
+        if self.meters.display:
+            self.meters.next_figure()
+        else:  # it stands below the chart where there is room for both
+            self.view, self.alone = "chart" if self.tall else "telemetry", ""
 
     def toggle_schedule(self) -> None:
         """The schedule, or what was there before."""
@@ -413,6 +425,8 @@ def chart_title(run: RunRecord, over: str) -> str:
 
 
 def _of_window(run: RunView, window: RunWindow) -> str:
+    if window.summed_up:
+        return readings_looked_at(window)
     if run.throughput is not None:
         return "in the window"
     return "after the warm-up" if window.warmup else "from the first reading on"
@@ -424,4 +438,4 @@ def _counted(run: RunView, window: RunWindow, points: Sequence[tuple[float, floa
         return Counted(0.0, run.elapsed_s or 0.0, "over the run")
     start = points[0][0] if window.start_s is None else window.start_s
     end = points[-1][0] if window.end_s is None else window.end_s
-    return Counted(start, end, "in the window")
+    return Counted(start, end, readings_looked_at(window) if window.summed_up else "in the window")

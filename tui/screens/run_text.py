@@ -328,8 +328,13 @@ def _progress(
     if outlived:
         # All of its time is used up; an empty track would be a start.
         return bar(1.0 if progress is None else progress, width, MUTED)
-    percent = "" if progress is None else f" {progress:>4.0%}"
+    percent = "" if progress is None else f" {_estimated(progress):>4}"
     return bar(progress, width, WARN if silent else ACCENT).append(percent)
+
+
+def _estimated(progress: float) -> str:
+    """By the clock, and not by the log; "≈26%"."""
+    return f"≈{min(progress, 0.99):.0%}" if progress > 0 else "0%"
 
 
 def no_log(run: RunView) -> str:

@@ -197,7 +197,7 @@ class RunsPage(RunChanges):
     # Keys --------------------------------------------------------------------------------------
 
     def _abilities(self, viewed: CampaignSnapshot | None, run: RunView | None) -> _Able:
-        metered, zoomed = self.panels.meters.display, self.panels.alone
+        meters, zoomed = self.panels.meters, self.panels.alone
         hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
         waiting = self._waiting(viewed)
@@ -214,7 +214,7 @@ class RunsPage(RunChanges):
             hosts=hosts,
             zoomed=zoomed,
             held=self._held,
-            metered=metered,
+            metered=meters.display or meters.known,
             labels=tuple(labels.items()),
             silent=run is not None and run.silent_s is not None,
             troubled=self._others,
@@ -414,7 +414,10 @@ class RunsPage(RunChanges):
         self.call_after_refresh(self._show_selected)
 
     def action_meters(self) -> None:
-        self.panels.meters.next_figure()
+        """The telemetry, which comes into sight, or the next of its figures."""
+        self.panels.next_figure()
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
 
     def action_copy(self) -> None:
         run, panels = self.selected, self.panels

@@ -106,7 +106,8 @@ class Schedule:
         state = viewed.state
         left = [one for one in state.runs.values() if not one.state.ended and not one.paused]
         marks = tuple((one.run_id, one.state, one.started_at, one.collecting) for one in left)
-        of = (viewed.path, marks, len(state.runs), len(names), int(now / PLAY_EVERY_S))
+        silent = frozenset(one.run_id for one in viewed.runs if one.silent_s is not None)
+        of = (viewed.path, marks, silent, len(state.runs), len(names), int(now / PLAY_EVERY_S))
         if of != self._of:
             expected = self._estimates.of(state.runs.values())
             self._of = of
@@ -114,7 +115,7 @@ class Schedule:
             left.sort(key=lambda one: not one.state.active)  # whose hosts are not free
             every = state.runs.values()
             self._slots = expected_slots(
-                left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names, every
+                left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names, every, silent
             )
         return self._slots
 
@@ -238,18 +239,19 @@ def _words(
     there are more than are played."""
     slot = slots.get(selected.run_id) if selected is not None else None
     if selected is not None and slot is None:
+        silent = [run for run in viewed.runs if run.silent_s is not None]
         yield ""
-        yield _without_slot(viewed.state.runs[selected.run_id], selected, began)
+        yield _without_slot(viewed.state.runs[selected.run_id], selected, began, silent)
     elif selected is not None and slot is not None:
         where = fold_nodeset([name for name in slot.hosts if not name.isdigit()])
         on = f" on {plain(where)}" if where else ""
         begin = format_duration(max(0.0, slot.start - began))
+        lasting = format_duration(selected.elapsed_s or 0.0)
         yield ""
         if selected.outlived:
-            lasting = format_duration(selected.elapsed_s or 0.0)
             yield f"{plain(selected.label)} has been{on} for {lasting}, longer than was expected"
         elif selected.silent_s is not None:
-            yield f"{plain(selected.label)} has been{on} since {begin}; nothing tells when it ends"
+            yield f"{plain(selected.label)} has been{on} for {lasting}; nothing tells when it ends"
         else:
             words = f"{plain(selected.label)} is{'' if selected.state.active else ' expected'}{on}"
             until = f" to {format_duration(slot.end - began)}" if slot.end < inf else ""
@@ -265,8 +267,12 @@ def _words(
         yield f"not shown: {', '.join(parts)}"
 
 
-def _without_slot(one: RunRecord, run: RunView, began: float) -> str:
+def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[RunView]) -> str:
     """Where a run was that has ended, or why nobody can tell when it will be anywhere."""
+    if silent and run.state.waits and not run.paused:
+        who = plain(silent[0].label) if len(silent) == 1 else f"{len(silent)} runs"
+        why = f"nothing tells when {who} {'ends' if len(silent) == 1 else 'end'}"
+        return f"{plain(run.label)}: {plain(run.state_text)}; {why}, so not when it begins"
     if one.started_at is None or one.ended_at is None or not one.hosts:
         return f"{plain(run.label)}: {plain(run.state_text)}"
     start, end = (format_duration(max(0.0, at - began)) for at in (one.started_at, one.ended_at))

@@ -98,7 +98,7 @@ class TablePanel(Vertical):
     def _with_filter(self, title: Text) -> Text:
         """Where there is no room for both the title gives: that rows are hidden must be seen."""
         gone, of, replaced = self.table.unmatched, self.table.row_total, self.table.replaced_shown
-        found = len(self.table.shown_keys) - replaced - gone
+        found = len(self.table.shown_keys) - gone
         also = f"{BETWEEN}{counted(replaced, 'earlier attempt')}" if replaced else ""
         also += f"{BETWEEN}1 no longer matches" * gone
         filtered = Text(f"/{plain(self.filter_text)} · {found} of {of}{also}", MUTED)

@@ -159,12 +159,12 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     @property
     def row_total(self) -> int:
-        """Of all rows, those too that the filter leaves out, but for what was replaced."""
-        return sum(not row.replaced for row in self._rows)
+        """Of all rows, those too that the filter leaves out."""
+        return len(self._rows)
 
     @property
     def replaced_shown(self) -> int:
-        """How many of the rows that match count for nothing."""
+        """How many of the rows that match another one counts in the place of."""
         shown = (self._drawn[key][0] for key in self._keys)
         return sum(row.replaced and row.matches(self._words) for row in shown)
 

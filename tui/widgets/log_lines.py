@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -110,6 +111,33 @@ def rows_of(lines: Iterable[LogLine], width: int | None) -> Iterator[Row]:
         else:
             for piece in chop_cells(text, width):
                 yield Row(number, piece)
+
+
+class Place(NamedTuple):
+    """Of a row, whatever the width: its line, and how many characters of that lie before it."""
+
+    line: int = 0
+    before: int = 0
+
+
+def place_of(rows: Sequence[Row], number: int) -> Place:
+    """Of the row with this number."""
+    line, first = rows[number].line, number
+    while first > 0 and rows[first - 1].line == line:
+        first -= 1
+    return Place(line, sum(len(row.text) for row in rows[first:number]))
+
+
+def row_at(rows: Sequence[Row], place: Place) -> int:
+    """The number of the row that has it; of a line without a row that of the one after it."""
+    number = bisect_left(rows, place.line, key=lambda row: row.line)
+    left = place.before
+    while number + 1 < len(rows) and rows[number + 1].line == place.line:
+        left -= len(rows[number].text)
+        if left < 0:
+            break
+        number += 1
+    return number
 
 
 def wrapped_line(words: str, number: int, width: int, height: int) -> Text:

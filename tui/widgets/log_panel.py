@@ -25,7 +25,18 @@ from tui.theme import ACCENT, GOOD, MUTED, WARN
 from tui.typed_ahead import paint_soon
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
-from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of, wrapped_line
+from tui.widgets.log_lines import (
+    LogLine,
+    Part,
+    Place,
+    Row,
+    bytes_before,
+    place_of,
+    read_part,
+    row_at,
+    rows_of,
+    wrapped_line,
+)
 from tui.widgets.log_ranks import MOST_RANKS, LogRanks
 from tui.widgets.log_search import (
     ERRORS,
@@ -77,6 +88,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._search: Search | None = None  # in a thread, at this moment
         self._sought: Sought | None = None
         self._base: Style | None = None  # of what is painted now
+        self._fitted: Size | None = None  # the size for which its lines were placed last
         self._begin_with(None)
 
     def _begin_with(self, tail: LogTail | None) -> None:
@@ -92,6 +104,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._said = ""  # of a search
         self._nowhere: Sought | None = None  # what the log has not, as far as it was written then
         self._match: int | None = None  # where the line begins that was found last
+        self._place = Place()  # of the first row in sight, as it was last moved
         self.following = True
 
     @property
@@ -206,6 +219,21 @@ class LogPanel(ScrollView, can_focus=True):
             self._lay_out()
         if self.following:
             self._to_end()
+        elif self._rows:  # what is held stands still, as far as there are rows enough below it
+            self._scroll_to_row(row_at(self._rows, self._place))
+        self._fitted = self.size
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if self.size == self._fitted:  # else nobody moved it: it has another size
+            self._note_place()
+
+    def _note_place(self) -> None:
+        if self._rows:
+            self._place = place_of(self._rows, self._top)
+
+    def _scroll_to_row(self, row: int, x: float | None = None) -> None:
+        self.scroll_to(x, max(0, row), animate=False, immediate=True, force=True)
 
     def _retitle(self) -> None:
         if self._opening is None:
@@ -245,6 +273,7 @@ class LogPanel(ScrollView, can_focus=True):
             self._look(ended=False)
             return
         self.following = not self.following
+        self._note_place()
         self._said = ""
         if self.following:
             waiting, self._unseen = list(self._waiting), 0
@@ -307,6 +336,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._ranks.chosen = rank
         self._lay_out()
         self._to_end()
+        self._note_place()
         self._retitle()
 
     def action_wrap(self) -> None:
@@ -491,8 +521,8 @@ class LogPanel(ScrollView, can_focus=True):
                 row += rows_before_hit(own, text, self._sought)
             else:
                 left = brought_in(text, self._sought, left, self._width)
-        target = max(0, row - rows_above)
-        self.scroll_to(left, target, animate=False, immediate=True, force=True)
+        self._scroll_to_row(row - rows_above, left)
+        self._note_place()
         self.refresh()
 
     @property

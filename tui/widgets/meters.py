@@ -178,13 +178,27 @@ def _each(sources: Sequence[Source]) -> _Curves:
     return [(source, gpu) for source in sources for gpu in (source.gpus or (None,))]
 
 
-def _top(figure: Figure, curves: _Curves, *, mean: bool = False) -> float:
-    """What is full, whatever was seen (a load may be beyond the CPUs); where nobody knows, the most
-    that was. ``mean``: for the mean of GPUs that differ, else for the largest of them."""
-    limits = [
+def _limits(figure: Figure, curves: _Curves) -> list[float]:
+    return [
         source.limits.get(gpu, {}).get(figure) or source.telemetry.limit(figure, gpu)
         for source, gpu in curves
     ]
+
+
+def _differ(figure: Figure, curves: _Curves) -> bool:
+    """No GPU has the mean of their limits."""
+    return len({value_text(figure, one) for one in _limits(figure, curves) if one}) > 1
+
+
+def unlike(sources: Sequence[Source]) -> bool:
+    """Its GPUs have several limits of a figure."""
+    return any(_differ(figure, _each(sources)) for figure in figures_of(sources))
+
+
+def _top(figure: Figure, curves: _Curves, *, mean: bool = False) -> float:
+    """What is full, whatever was seen (a load may be beyond the CPUs); where nobody knows, the most
+    that was. ``mean``: for the mean of GPUs that differ, else for the largest of them."""
+    limits = _limits(figure, curves)
     known = max(limits) if not mean else fmean(limits) if all(limits) else 0.0
     tops = [source.telemetry.top(figure, gpu) for source, gpu in curves]
     return known or max(WORDS[figure].least_top, *tops)
@@ -203,7 +217,8 @@ def _line(
     values = _columns(figure, curves, span, columns)
     counts = _columns(figure, curves, counted, 1)[0] if counted else _mean_now(figure, curves)
     full = _top(figure, curves, mean=True) if top is None else top
-    said = scaled_text(figure, counts, full) if top is None else value_text(figure, counts)
+    scaled = top is None and not _differ(figure, curves)
+    said = scaled_text(figure, counts, full) if scaled else value_text(figure, counts)
     text = Text(no_wrap=True, end="")
     room = max(0, label - len(said) - 2)
     text.append(shorten(name, room).ljust(room + 1), MUTED).append(f"{said} "[-label:])

@@ -31,6 +31,7 @@ from tui.widgets.meters import (
     newest,
     scale,
     source_of,
+    unlike,
     value_text,
 )
 
@@ -217,6 +218,8 @@ class TelemetryPanel(Widget, can_focus=False):
         """What the figures are of, and the lines behind them."""
         start, figure = self._axis[1][0], self._figure
         full = "what stands behind /" if figure is None else scale(sources, figure)
+        if figure is None and unlike(sources):
+            full = "the limit, of unlike GPUs the mean"
         lines = f"from 0 to {full}"
         if self._counted is None:
             return f"figures: last reading · lines: {lines}"

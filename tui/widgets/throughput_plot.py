@@ -86,7 +86,7 @@ def throughput_plot(
         (0.0, end),
         top if top > 0 else 1.0,
         time_ticks(end, width),
-        legend=tuple(_legend(window, dotted=dotted)),
+        legend=tuple(_legend(window, dotted=dotted, whose="1: " * (len(lines) > 1))),
         more=len(series) - len(shown),
         edges=tuple(at for at in (window.start_s, window.end_s) if at is not None),
     )
@@ -147,33 +147,53 @@ def _mark(shape: Shape) -> str:
     return STALLED if shape is Shape.STALLS else CHANGED
 
 
-def _legend(window: RunWindow, *, dotted: bool) -> Iterator[str]:
-    if window.warmup:
+def _legend(window: RunWindow, *, dotted: bool, whose: str) -> Iterator[str]:
+    """``whose``: the number of its curve, where there are others."""
+    if window.warmup and window.summed_up:
+        yield f"· the first {counted(window.warmup, 'reading')}"
+    elif window.warmup:
         yield f"· warm-up, {counted(window.warmup, 'reading')}"
     elif dotted:
         yield "· warm-up"
     if window.used is not None and (window.warmup or window.end_s is not None):
         yield f"{EDGE} {counted(window.used, 'reading')} that count"
-    yield from _disturbed(window)
+    yield from _disturbed(window, whose)
 
 
-def _disturbed(window: RunWindow) -> Iterator[str]:
+def _disturbed(window: RunWindow, whose: str = "") -> Iterator[str]:
     for one, _ in window.disturbed:
-        trend = one.shape is Shape.TREND
-        yield disturbance_brief(one) if trend else f"{_mark(one.shape)} {disturbance_brief(one)}"
+        words = f"{whose}{disturbance_brief(one)}"
+        yield words if one.shape is Shape.TREND else f"{_mark(one.shape)} {words}"
 
 
 _LAST_COUNT = "only its last readings count"
-NO_JITTER_YET = f"cannot be told before it ends: {_LAST_COUNT}"
+_SUMS_UP = "the log sums the figure up at its end"
+
+
+def no_jitter_yet(window: RunWindow) -> str:
+    """Why that of a run at work is not told."""
+    if window.summed_up:
+        return f"told at its end: {_SUMS_UP}"
+    return f"cannot be told before it ends: {_LAST_COUNT}"
+
+
+def readings_looked_at(window: RunWindow) -> str:
+    """What step times are of where the figure is of no window: "after reading 10"."""
+    return f"after reading {window.warmup}" if window.warmup else "of all readings"
 
 
 def jitter_text(window: RunWindow, *, at_work: bool) -> str:
-    """ "in the window so far: step times p95 1.02 × median, CV 0.9%"; "" where nothing is known."""
+    """ "in the window so far: step times p95 1.02 × median, CV 0.9%"; "" where nothing is known. Of
+    a figure that the log sums up "step times after reading 10: p95 1.02 × median, CV 0.9%"."""
     if window.jitter is None:
+        if window.summed_up and at_work and not window.known:
+            return _SUMS_UP
         return f"{_LAST_COUNT}: known at its end" if at_work and not window.known else ""
-    where = "in the window so far" if at_work else "in the window"
-    of = window.jitter
-    return f"{where}: step times p95 {number(of.p95)} × median, CV {percent(of.cv)}"
+    so_far, of = " so far" * at_work, window.jitter
+    spread = f"p95 {number(of.p95)} × median, CV {percent(of.cv)}"
+    if window.summed_up:
+        return f"step times {readings_looked_at(window)}{so_far}: {spread}"
+    return f"in the window{so_far}: step times {spread}"
 
 
 def _thinned(series: ChartSeries, points: list[Point], end: float, width: int) -> list[Point]:

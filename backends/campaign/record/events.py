@@ -248,6 +248,7 @@ class ReadingsSampled(Event):
     last: JournaledReadings
     warmup: Count = 0  # how many readings from the run's start lie before the window
     told_at_end: Truth = False  # which readings count: the last ones, whichever these will be
+    summed_up: Truth = False  # the log's own line at its end is the figure, and no readings' is
     offset: Count = 0
 
     def __post_init__(self) -> None:

@@ -320,6 +320,7 @@ def _restarted(run: RunRecord, event: ev.ReadingsRestarted) -> RunRecord:
         reading_count=0,
         warmup=0,
         window_known=True,
+        sums_up=False,
         last_step=None,
         last_throughput=None,
         last_reading_at=None,

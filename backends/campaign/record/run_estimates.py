@@ -199,16 +199,19 @@ def expected_slots(
     pack: int = 0,
     names: Sequence[str] = (),
     runs: Iterable[RunRecord] = (),
+    endless: Collection[str] = (),
 ) -> dict[str, Slot]:
     """By run id: when and where the runs that are ``left`` will be, in seconds since the epoch;
     those at work are where they are. Whose turn nobody can tell is left out.
 
     ``names``: of hosts, for those of so many ``hosts`` that no run has been on; others are numbers.
-    ``runs``: see :meth:`Remaining.seconds`.
+    ``runs``: see :meth:`Remaining.seconds`. ``endless``: ids of runs at work whose end nothing
+    tells; what waits for their hosts is left out, too.
     """
     if not left:
         return {}
     ends, wanted = _ahead(left, expected, now, pack)
+    ends |= dict.fromkeys(ends.keys() & endless, math.inf)
     offers = _offers(left, ends, hosts, pack, expected.slowness, _rests(runs, now), names)
     at_work = {
         run.run_id: Slot(run.hosts, run.started_at or now, ends[run.run_id])

@@ -112,6 +112,7 @@ class RunRecord:
     reading_count: int = 0
     warmup: int = 0  # readings before the window, as far as is known
     window_known: bool = True  # else that is told at its end, or nobody told it
+    sums_up: bool = False  # its log is to sum the figure up, and no window is to count
     last_reading_at: float | None = None
     last_step: float | None = None
     last_throughput: float | None = None
@@ -194,13 +195,23 @@ class RunRecord:
 class NewReadings:
     """A run's readings that are not in its record yet. By number: what it has is skipped."""
 
-    __slots__ = ("_all", "_count", "_last", "_run", "_series", "_warmup", "_window_known")
+    __slots__ = (
+        "_all",
+        "_count",
+        "_last",
+        "_run",
+        "_series",
+        "_sums_up",
+        "_warmup",
+        "_window_known",
+    )
 
     def __init__(self, run: RunRecord) -> None:
         self._run = run
         self._count = run.reading_count
         self._warmup = run.warmup
         self._window_known = run.window_known
+        self._sums_up = run.sums_up
         self._series = run.series
         self._all: list[JournaledReading] = []  # the last of the count, not in the series yet
         self._last: JournaledReading | None = None
@@ -224,6 +235,7 @@ class NewReadings:
             self._last = event.last[-1] if event.last else self._last
         self._count = event.first + count
         self._window_known = isinstance(event, ev.ReadingsArrived) or not event.told_at_end
+        self._sums_up = isinstance(event, ev.ReadingsSampled) and event.summed_up
         self._warmup = event.warmup if self._window_known else 0
 
     def _settle(self) -> None:
@@ -243,6 +255,7 @@ class NewReadings:
             reading_count=self._count,
             warmup=self._warmup,
             window_known=self._window_known,
+            sums_up=self._sums_up,
             last_step=step,
             last_throughput=value,
             last_reading_at=came,

@@ -34,6 +34,8 @@ class RunWindow:
     ``warmup``: readings before the window. ``used``: readings in it; None: it goes on, or that is
     not known.
     ``known``: the readings that count are told by now; else there is no ``jitter``.
+    ``summed_up``: the figure is, or is to be, what the log sums up; of the window are jitter and
+    ``disturbed`` alone.
     ``start_s``, ``end_s``: of its first and last reading, seconds since the run began; None: the
     window begins, or ends, where the readings do. ``disturbed``: what was not steady, and the point
     of the curve where it was.
@@ -42,6 +44,7 @@ class RunWindow:
     warmup: int = 0
     used: int | None = None
     known: bool = True
+    summed_up: bool = False
     start_s: float | None = None
     end_s: float | None = None
     jitter: Jitter | None = None
@@ -65,6 +68,7 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
         warmup=first,
         used=used,
         known=run.window_known,
+        summed_up=run.statistic == "summary" or (run.sums_up and not run.statistic),
         start_s=inside[0][0] if begin and inside else None,
         end_s=inside[-1][0] if end < len(points) and inside else None,
         jitter=None if unknown else jitter([value for _, value in inside]),

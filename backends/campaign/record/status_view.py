@@ -470,7 +470,8 @@ def _doing(run: RunRecord, start: str) -> str:
     """What it is at before there is a figure of it. ``start``: what its start is at."""
     if run.state is RunState.STARTING:
         return start
-    if run.state is not RunState.RUNNING or run.reading_count > run.warmup:
+    counts_from = 0 if run.sums_up else run.warmup
+    if run.state is not RunState.RUNNING or run.reading_count > counts_from:
         return ""
     return WARMING_UP if run.reading_count else NO_READING_YET
 

@@ -136,6 +136,7 @@ class ReadingFeed:
                 last=(self.last,),
                 warmup=self._warmup,
                 told_at_end=self.parser.rule.window.last is not None,
+                summed_up=bool(self.parser.rule.summary),
                 offset=self.parser.offset,
             )
         )

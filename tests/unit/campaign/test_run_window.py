@@ -185,7 +185,9 @@ def cold_start(seed: int = 1) -> list[float]:
     return [5.0, 20.0, 60.0, 80.0, *noisy(60, seed)]
 
 
-def read_in(values: list[float], *, at_end: bool, warmup: int = 0) -> CampaignState:
+def read_in(
+    values: list[float], *, at_end: bool, warmup: int = 0, sums_up: bool = False
+) -> CampaignState:
     """As the journal has them."""
     points = tuple((i, value, 3.0 + i) for i, value in enumerate(values))
     told = ReadingsSampled(
@@ -198,6 +200,7 @@ def read_in(values: list[float], *, at_end: bool, warmup: int = 0) -> CampaignSt
         last=points[-1:],
         warmup=warmup,
         told_at_end=at_end,
+        summed_up=sums_up,
     )
     return fold([planned("r-0001-a1"), assigned("r-0001-a1"), told])
 
