@@ -26,6 +26,7 @@ from tui.app import DlperfApp
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
 from tui.screens.possible_changes import ONLY_AT_WORK
+from tui.screens.quit_question import followed_words
 
 pytestmark = pytest.mark.usefixtures("said_for_longer")
 
@@ -136,8 +137,11 @@ async def test_what_is_typed_or_lost_while_a_keeper_begins_leaves_no_campaign_al
             await pilot.press("q")
             await until(pilot, partial(shows, app, "one moment"))
             tick(app)
-            await until(pilot, partial(shows, app, "a keeper is being started …"))
-            assert not shows(app, "nobody goes on with this campaign")
+            await until(pilot, lambda: screen_text(app).count("handing over to a keeper …") == 2)
+            assert "handing over to a keeper …" in screen_text(app).splitlines()[0]
+            for wrong in ("nobody goes on with this campaign", "nobody at work", "overdue"):
+                assert not shows(app, wrong)
+            assert not shows(app, "when last seen")
             with pytest.raises(DlperfError, match="a keeper is being started"):
                 await app.session.resume(controller.path)
             assert not workspace.closed
@@ -252,6 +256,36 @@ async def test_hosts_tell_of_a_keepers_runs_what_they_tell_of_the_consoles_own(
         assert not shows(app, "◐ in use")
         asked = workspace.refreshed_among
         await until(pilot, lambda: any("node1" in (among or ()) for among in asked))
+
+
+async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come_back(
+    workspace: FakeWorkspace,
+) -> None:
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        path = app.session.viewed_path
+        await pilot.press("q")
+        await until(pilot, lambda: workspace.closed)
+    told = app.return_value or ""
+    assert "A keeper goes on with kept (pid 4711)" in told
+    assert f"Come back with: dlperf-tui, or dlperf-tui status --watch {path}" in told
+
+
+@pytest.mark.parametrize("role", [Role.CONSOLE, Role.COMMAND, Role.REPLAY, None])
+async def test_leaving_what_another_or_nobody_goes_on_with_names_no_keeper(
+    workspace: FakeWorkspace, role: Role | None
+) -> None:
+    controller = await prepared(workspace, "live", "other")
+    workspace.clock.tick(10)
+    workspace.kept_by = None if role is None else replace(KEEPER, role=role)
+    opened = workspace.load(controller.path)
+    told = followed_words(opened)
+    assert bool(told) == (role in (Role.CONSOLE, Role.COMMAND))
+    assert "keeper" not in told
+    assert not told or "alice on login02 (pid 4711)" in told
+    workspace.clock.tick(1000)
+    assert followed_words(workspace.load(controller.path)) == ""
 
 
 async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:
