@@ -77,4 +77,6 @@ def test_a_host_is_left_out_only_for_what_it_says_when_it_is_asked_again(
             plan = asyncio.run(planned)
             assert list(plan.hosts) == stay
             assert set(plan.left_out) == set(NAMES) - set(stay)
+            [note] = [note for note in plan.notes if "no PyTorch" in note]
+            assert "dlperf-tui precheck --python PYTHON" in note, "what a console can tell, too"
     assert cluster.asked == [n for n, old in zip(NAMES, known, strict=True) if old != "free"]
