@@ -21,6 +21,7 @@ from backends.precheck.measure import Measuring, Say
 from backends.precheck.naming import UNNAMED, Verdict
 from backends.precheck.past import Past
 from backends.precheck.plan_precheck import PrecheckPlan, Wishes, look, make_plan, usable
+from backends.precheck.programs import Target
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import (
     FILE_NAME,
@@ -54,7 +55,8 @@ class Prechecks:
     ) -> PrecheckPlan:
         """What will run, where, for how long; hosts that are busy are left out.
 
-        ``probe``: ask the hosts anew; else as they were when they were last looked at.
+        ``probe``: ask the hosts anew; else only those that could not be measured when they were
+        last looked at, and quietly.
 
         Raises
         ------
@@ -86,9 +88,16 @@ class Prechecks:
         self._refuse_queue()
         if probe:
             await self._cluster.probe([host.name for host in hosts])
-        targets, left_out = usable([(host, self._cluster.snapshot(host)) for host in hosts])
+        targets, left_out = self._usable(hosts)
+        if left_out and not probe:  # who was in the way may have gone
+            refused = [host for host in hosts if host.name in left_out]
+            await self._cluster.refresh(0.0, refused)
+            targets, left_out = self._usable(hosts)
         looked = await look(self._cluster.pool, targets, wishes)
         return make_plan(looked, left_out, wishes)
+
+    def _usable(self, hosts: Sequence[Host]) -> tuple[list[Target], dict[str, str]]:
+        return usable([(host, self._cluster.snapshot(host)) for host in hosts])
 
     async def measure(
         self, plan: PrecheckPlan, say: Say = lambda progress: None, share: Share | None = None

@@ -420,9 +420,9 @@ class DlperfApp(App[str]):
 
                 self.push_screen(ends_with_the_console(), self._end_precheck)
                 return
-            from tui.leaving import finished_words  # noqa: PLC0415 - seldom needed
+            from tui.leaving import said_at_end  # noqa: PLC0415 - seldom needed
 
-            await self._leave("" if live is None else finished_words(live))
+            await self._leave(said_at_end(self.session))
             return
         from tui.screens.quit_question import quit_question  # noqa: PLC0415 - seldom needed
 

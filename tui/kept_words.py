@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
 
 DESERTED = "nobody goes on with this campaign"
+HANDING_OVER = "handing over to a keeper …"
 PAST = "past campaign"
 
 

@@ -312,8 +312,7 @@ PANELS: Mapping[str, Panel] = {
         "log is they do not tell. Window: the readings that count, by the "
         "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
         "the standard deviation of its step times over their mean; that of repeats is on page 4. "
-        "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall. "
-        "p, P and t act at once, so that what they are for has to be seen first; c, C and + ask.",
+        "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
@@ -414,6 +413,13 @@ PANELS: Mapping[str, Panel] = {
                 footer=11,
                 said="Esc",
                 palette=False,
+            ),
+        ),
+        about_actions=(
+            (
+                "pause",
+                "p, P and t act at once, so that what they are for has to be seen first; c, C "
+                "and + ask.",
             ),
         ),
     ),

@@ -37,13 +37,15 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """``own``: those of the keys that it is there for; help has them first, under ``own_title``."""
+    """``own``: those of the keys that it is there for; help has them first, under ``own_title``.
+    ``about_actions``: by action, what ``about`` ends with where the console does that at all."""
 
     title: str
     about: str
     keys: tuple[Key, ...]
     own_title: str = ""
     own: tuple[Key, ...] = ()
+    about_actions: tuple[tuple[str, str], ...] = ()
 
 
 def _is_text(name: str) -> bool:

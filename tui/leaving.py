@@ -10,7 +10,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
 from tui.kept_words import titled
 from tui.program_name import called_again, called_as
-from tui.screens.quit_question import detached_words, left_words
+from tui.screens.quit_question import detached_words, followed_words, left_words
 from tui.session import Session
 from tui.text import plain
 
@@ -43,6 +43,13 @@ async def leave_as(
             stay(error)
         else:
             await leave(left_words(live, begun))
+
+
+def said_at_end(session: Session) -> str:
+    """What is printed where nothing was asked: no campaign of this console has runs to do."""
+    live, opened = session.live, session.opened
+    followed = followed_words(opened) if opened is not None else ""
+    return "\n".join(filter(None, ("" if live is None else finished_words(live), followed)))
 
 
 def finished_words(live: CampaignSnapshot) -> str:

@@ -1,9 +1,9 @@
-"""Hosts as they are by now: what a probe found, and what the campaign at work knows since."""
+"""Hosts as they are by now: what a probe found, and what the campaigns at work know since."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,15 +28,18 @@ class OwnLeases:
         self._made: dict[str, tuple[HostSnapshot, tuple[object, ...], HostSnapshot]] = {}
 
     def of(
-        self, hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None, now: float | None = None
+        self,
+        hosts: Iterable[HostSnapshot],
+        campaigns: Sequence[CampaignSnapshot],
+        now: float | None = None,
     ) -> tuple[HostSnapshot, ...]:
-        """``live``: the campaign at work; None: none is. ``now``: seconds since the epoch, by the
-        clock of the probes; None: how long ago something was is not told."""
+        """``campaigns``: those that tell what becomes of their runs. ``now``: seconds since the
+        epoch, by the clock of the probes; None: how long ago something was is not told."""
         hosts = tuple(hosts)
-        if live is None:
+        if not campaigns:
             return hosts
-        runs = live.state.runs
-        self._called = {run.run_id: run.label for run in live.runs}
+        runs = _runs_of(campaigns)
+        self._called = {run.run_id: run.label for one in campaigns for run in one.runs}
         oldest = min((host.probed_at or 0.0 for host in hosts), default=0.0)
         there: dict[str, list[str]] = {}
         for run in runs.values():
@@ -70,12 +73,17 @@ class OwnLeases:
         return made
 
 
-def back_again(hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None) -> set[str]:
-    """Those that were out of reach when they were asked, and that the campaign at work has been in
+def _runs_of(campaigns: Sequence[CampaignSnapshot]) -> Mapping[str, RunRecord]:
+    """By run id."""
+    return {run_id: run for one in campaigns for run_id, run in one.state.runs.items()}
+
+
+def back_again(hosts: Iterable[HostSnapshot], campaigns: Sequence[CampaignSnapshot]) -> set[str]:
+    """Those that were out of reach when they were asked, and that a campaign at work has been in
     touch with since."""
     there: set[str] = set()
     asked = {h.name: h.probed_at or 0.0 for h in hosts if h.state is HostState.UNREACHABLE}
-    for run in live.state.runs.values() if live is not None and asked else ():
+    for run in _runs_of(campaigns).values() if asked else ():
         touched = run.state is RunState.RUNNING and not run.collecting
         for name in run.hosts:
             since = run.ended_at if run.state is RunState.SUCCEEDED else run.launched_at
@@ -85,12 +93,12 @@ def back_again(hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None) -> 
     return there
 
 
-def left_since(hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None) -> set[str]:
+def left_since(hosts: Iterable[HostSnapshot], campaigns: Sequence[CampaignSnapshot]) -> set[str]:
     """Those that a run of ours has left since they were asked, and that no other one has."""
     left: set[str] = set()
     taken: set[str] = set()
     asked = {host.name: host.probed_at for host in hosts if host.probed_at is not None}
-    for run in live.state.runs.values() if live is not None else ():
+    for run in _runs_of(campaigns).values():
         if run.state.active:
             taken.update(run.hosts)
         elif run.ended_at is not None:
@@ -100,7 +108,7 @@ def left_since(hosts: Iterable[HostSnapshot], live: CampaignSnapshot | None) -> 
 
 
 def _lost(host: HostSnapshot, known: Iterable[RunRecord], now: float | None) -> str:
-    """Since when the campaign at work has no contact, in words; empty where it has, or where the
+    """Since when the campaign has no contact, in words; empty where it has, or where the
     host was asked later than that."""
     for run in known if host.state not in AWAY else ():
         since, reason = run.lost_hosts.get(host.name, (-math.inf, ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.text import Text
 
@@ -76,17 +77,24 @@ def host_lines(
     now_s: float | None = None,
     fold: bool = True,
     first: Collection[str] = (),
+    order: Sequence[str] = (),
 ) -> list[Text]:
     """A line for each host, in ``width`` columns that end at ``total`` seconds; more than one where
     bars are there side by side. ``now_s``: where a line stands across all of them.
-    ``fold``: hosts whose lines are the same are one. ``first``: hosts that stand above."""
+    ``fold``: hosts whose lines are the same are one. ``first``: hosts that stand above. ``order``:
+    of those that have one; others follow by name."""
     hosts: dict[str, list[Bar]] = defaultdict(list)
     for bar in bars:
         for host in bar.hosts:
             hosts[host].append(bar)
     columns = width - MOST_NAME - 1
     alike: dict[tuple[str, tuple[_Drawn, ...]], list[str]] = defaultdict(list)
-    for host in sorted(hosts, key=lambda name: (name not in first, natural_order(name))):
+    place = {name: number for number, name in enumerate(order)}
+
+    def rank(name: str) -> tuple[bool, int, Any]:
+        return name not in first, place.get(name, len(place)), natural_order(name)
+
+    for host in sorted(hosts, key=rank):
         there = hosts[host]
         alike["" if fold else host, _lanes(there, columns, total)].append(host)
     now = None if now_s is None else column_of(now_s, columns, total)

@@ -20,6 +20,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.record.status_view import TAKEN_UP
 from backends.campaign.run.cleanup import Cleaner
 from backends.campaign.run.end_and_fetch import Kept
 from backends.campaign.run.end_events import failed, requeued
@@ -80,6 +81,8 @@ class Dispatcher:
         self.schedule = Schedule()
         self._under_way: set[str] = set()
         self._unadopted: set[str] = set()
+        runs = recorder.state.runs.values()
+        self._to_take_up = {run.run_id for run in runs if run.state is RunState.RUNNING}
         self._supervisors: dict[str, RunSupervisor] = {}
         self._queued: dict[str, asyncio.Task[Allocation]] = {}
         self.cancel_asked = set(recorder.state.cancel_wished)
@@ -134,8 +137,10 @@ class Dispatcher:
 
     @property
     def starting(self) -> Mapping[str, str]:
-        """By run: what its start is at, on which hosts."""
-        return {run_id: said for run_id, one in self._supervisors.items() if (said := one.starting)}
+        """By run: what its start is at, on which hosts, or that it is taken up again."""
+        said = dict.fromkeys(self._to_take_up, TAKEN_UP)
+        said |= {run_id: one.starting for run_id, one in self._supervisors.items()}
+        return {run_id: words for run_id, words in said.items() if words}
 
     def diagnose(self, run_id: str) -> bool:
         """Have the run's hosts asked what keeps it; False: it is not at work."""
@@ -275,6 +280,7 @@ class Dispatcher:
             taken=lambda: self._engine.ended(run_id),
             patience_s=None if self._order is None else self._order.patience_s,
         )
+        self._to_take_up.discard(run_id)
         if run_id in self.cancel_asked:
             supervisor.request_cancel()
         ended = await supervisor.execute()

@@ -162,7 +162,8 @@ def make_plan(
     if gpus and not with_torch:
         notes.append(
             f"GPUs are not measured: {wishes.python} has no PyTorch on any host; name one that has"
-            " it with --python"
+            " it: dlperf-tui precheck --python PYTHON; or set PATH so that python3 has it, under"
+            " environment in the inventory"
         )
     wide = [t for t in gpus if len(t.gpus) > 1] if way[1] is not Way.TCP else []
     found = [

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import apply
-from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
+from backends.hosts.host_facts import Concern, GpuProcess, HostSnapshot, HostState
 from backends.hosts.live_telemetry import LiveTelemetry
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, until, words
@@ -45,11 +45,11 @@ def test_every_concern_stands_with_its_remedy() -> None:
     assert host.state is HostState.DEGRADED
     text = host_text(host, width=300).plain
     for concern in host.concerns:
-        assert f"▲ {concern.what}\n" in text
+        assert f"{'▲' if concern.degrades else '·'} {concern.what}\n" in text
         assert f"  → {concern.remedy}\n" in text
     assert len(host.concerns) == 3
     said = note(host).plain
-    assert said.startswith("▲ 3 problems: GPU3 "), "how many there are is no end that is cut"
+    assert said.startswith("▲ 2 problems: GPU3 "), "how many there are is no end that is cut"
     assert all(concern.what in said for concern in host.concerns)
 
 
@@ -59,10 +59,27 @@ def test_a_remark_names_what_is_no_more_than_worth_knowing_where_nothing_else_is
     [concern] = host.concerns
     assert note(host).plain == concern.what
     several = replace(host, concerns=(concern, concern))
-    assert note(several).plain == f"2 problems: {concern.what}; {concern.what}"
+    assert note(several).plain == f"2 remarks: {concern.what}; {concern.what}"
     used = known_host("n", "", replace(facts(), load1=90.0, lease=Lease("bob@login02", START)))
     assert note(used).plain == str(used.lease)
     assert note(known_host("n", "", facts())).plain == "–"
+
+
+@given(st.lists(st.booleans(), max_size=4), st.booleans())
+def test_a_remark_that_is_no_problem_is_told_alike_beside_problems_and_alone(
+    grave: list[bool], used: bool
+) -> None:
+    """▲ and the count are of what degrades the host, as its state is."""
+    lease = Lease("bob@login02", START) if used else None
+    concerns = tuple(Concern(f"what {n}", "", degrades=bad) for n, bad in enumerate(grave))
+    host = replace(known_host("n", "", replace(facts(), lease=lease)), concerns=concerns)
+    said = note(host).plain
+    assert ("▲" in said) == any(grave)
+    problems = sum(grave)
+    assert ("problems" in said) == (problems > 1)
+    assert problems < 2 or f"▲ {problems} problems: " in said
+    for concern in concerns:
+        assert (concern.what in said) == (concern.degrades or not used)
 
 
 def test_what_slows_a_gpu_down_and_its_clock_stand_in_its_line() -> None:

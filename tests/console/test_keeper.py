@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,17 @@ from backends.campaign.record.lock import CampaignLockedError, Holder, Role
 from backends.campaign.record.state import RunState
 from backends.keeper.process import Begun, KeeperError
 from backends.keeper.request import Answer, Verb
+from backends.remote.lease import Lease
 from backends.transports.credential import Credential
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
-from tests.console.fakes import FakeWorkspace
+from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_campaigns import prepared
 from tui.app import DlperfApp
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
 from tui.screens.possible_changes import ONLY_AT_WORK
+from tui.screens.quit_question import followed_words
 
 pytestmark = pytest.mark.usefixtures("said_for_longer")
 
@@ -134,8 +137,11 @@ async def test_what_is_typed_or_lost_while_a_keeper_begins_leaves_no_campaign_al
             await pilot.press("q")
             await until(pilot, partial(shows, app, "one moment"))
             tick(app)
-            await until(pilot, partial(shows, app, "a keeper is being started …"))
-            assert not shows(app, "nobody goes on with this campaign")
+            await until(pilot, lambda: screen_text(app).count("handing over to a keeper …") == 2)
+            assert "handing over to a keeper …" in screen_text(app).splitlines()[0]
+            for wrong in ("nobody goes on with this campaign", "nobody at work", "overdue"):
+                assert not shows(app, wrong)
+            assert not shows(app, "when last seen")
             with pytest.raises(DlperfError, match="a keeper is being started"):
                 await app.session.resume(controller.path)
             assert not workspace.closed
@@ -221,6 +227,65 @@ async def test_the_campaign_of_a_keeper_is_shown_live_and_changed_through_it(
         await pilot.press("y")
         await until(pilot, partial(shows, app, "nobody goes on with this campaign"))
         assert workspace.asked[-1] == (Verb.CANCEL, None, 0)
+
+
+async def test_hosts_tell_of_a_keepers_runs_what_they_tell_of_the_consoles_own(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a probe met is outdated by the run's end, and the host is asked again."""
+    monkeypatch.setattr("tui.app.FOLLOW_S", 0.02)
+    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        opened = app.session.opened
+        assert opened is not None
+        run = next(run for run in opened.runs if run.state is RunState.RUNNING)
+        lease = Lease("root@vm, campaign kept, run 1", run_id=run.run_id)
+        met = known_host("node1", "10.0.0.1", replace(facts(), lease=lease))
+        rest = v100_hosts()[1:]
+        workspace.answer(replace(met, probed_at=workspace.clock()), *rest)
+        await workspace.probe()
+        await pilot.press("1")
+        await until(pilot, partial(shows, app, f"held by our run {run.label}"))
+        assert not any(workspace.refreshed_among), "its run is at work"
+        workspace.clock.tick(1000)
+        await until(pilot, lambda: app.session.opened is not None and app.session.opened.finished)
+        tick(app)
+        assert not shows(app, f"our run {run.label}")
+        assert not shows(app, "◐ in use")
+        asked = workspace.refreshed_among
+        await until(pilot, lambda: any("node1" in (among or ()) for among in asked))
+
+
+async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come_back(
+    workspace: FakeWorkspace,
+) -> None:
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        path = app.session.viewed_path
+        await pilot.press("q")
+        await until(pilot, lambda: workspace.closed)
+    told = app.return_value or ""
+    assert "A keeper goes on with kept (pid 4711)" in told
+    assert f"Come back with: dlperf-tui, or dlperf-tui status --watch {path}" in told
+
+
+@pytest.mark.parametrize("role", [Role.CONSOLE, Role.COMMAND, Role.REPLAY, None])
+async def test_leaving_what_another_or_nobody_goes_on_with_names_no_keeper(
+    workspace: FakeWorkspace, role: Role | None
+) -> None:
+    controller = await prepared(workspace, "live", "other")
+    workspace.clock.tick(10)
+    workspace.kept_by = None if role is None else replace(KEEPER, role=role)
+    opened = workspace.load(controller.path)
+    told = followed_words(opened)
+    assert bool(told) == (role in (Role.CONSOLE, Role.COMMAND))
+    assert "keeper" not in told
+    assert not told or "alice on login02 (pid 4711)" in told
+    workspace.clock.tick(1000)
+    assert followed_words(workspace.load(controller.path)) == ""
 
 
 async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:

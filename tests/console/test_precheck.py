@@ -42,6 +42,18 @@ async def test_what_will_run_where_and_how_long_is_said_and_busy_hosts_are_left_
         assert workspace.prechecks.kept == []
 
 
+async def test_who_is_left_out_and_what_becomes_of_the_slow_are_no_contradiction(
+    workspace: FakeWorkspace,
+) -> None:
+    """``left out`` is said of hosts that cannot be measured, and of no others."""
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out: node3" in screen_text(app))
+        shown = " ".join(screen_text(app).split())
+        assert "then named. Whether to use it is up to you." in shown
+        assert shown.count("left out") == 1
+
+
 async def test_it_goes_on_while_other_pages_are_looked_at_and_is_found_again(
     workspace: FakeWorkspace,
 ) -> None:

@@ -28,7 +28,7 @@ from tui.cli.program import main
 from tui.command_palette import Palette
 from tui.lent_terminal import LEADS_BACK
 from tui.replaying import ReplayApp
-from tui.screens.help import focused_panels, help_text
+from tui.screens.help import focused_panels, help_of, help_text
 from tui.screens.runs_page import RunsPage
 from tui.session import Session
 from tui.widgets.keybar import KeyBar, offered
@@ -452,6 +452,18 @@ async def test_help_says_that_it_is_a_replay() -> None:
         keys = [line.split()[0] for line in lines if line.startswith("  ")]
         assert keys[:3] == [".", ">", "<"]
         assert keys.count("0") == 1, "each once"
+
+
+async def test_help_of_runs_speaks_only_of_keys_that_there_are() -> None:
+    """As in a console that only looks; where runs are changed, it warns what acts at once."""
+    warning = "p, P and t act at once"
+    assert warning in drawn(help_text(["runs"]), 400)
+    async with replay() as (app, pilot, _):
+        await pilot.press("3")
+        await until(pilot, lambda: app.current_mode == "runs")
+        told = drawn(help_of(app.screen), 400)
+        assert "Every run of the campaign" in told
+        assert warning not in told
 
 
 async def test_it_ends_and_leaves_nothing() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
+from backends.inventory.nodesets import ranked_nodeset
 from profiles.durations import format_duration
 from tests.console.conftest import (
     HUGE,
@@ -241,6 +242,26 @@ def test_the_run_under_the_cursor_is_told_whatever_its_state() -> None:
     over, _, waits = viewed.runs
     assert f"{over.label} was on h1 from 0s to 1m00s: failed" in shown_for(viewed, over, now)
     assert f"{waits.label}: paused by alice since" in shown_for(viewed, waits, now)
+
+
+@given(st.permutations(("h1", "h2", "v100a", "h200a")), st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_hosts_stand_in_the_order_of_ranks_as_in_the_list_of_runs(
+    order: list[str], nodes: int
+) -> None:
+    """Rank 0's host is the first: whoever reads both must not take them for two runs."""
+    hosts = tuple(order[:nodes])
+    told: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", hosts=4), planned(1, nodes)]
+    run_id = "r-0001-a1"
+    told.append(ev.RunAssigned(t=0.0, run_id=run_id, hosts=hosts, commands=(), port=1, log="l"))
+    told.append(ev.RunLaunched(t=0.0, run_id=run_id))
+    for end in ([], [ev.RunFailed(t=60.0, run_id=run_id, reason="x")]):
+        viewed = take(fold([*told, *end]), Path("c"), now=90.0)
+        text = Schedule().lines(viewed, viewed.runs[0], 160, 90.0, order).plain
+        firsts = [line.split()[0] for line in text.splitlines() if line.strip()]
+        rows = [name for name in firsts if name in order]
+        assert rows == list(hosts)
+        assert f" on {ranked_nodeset(hosts)} " in text
 
 
 def shown_for(viewed: CampaignSnapshot, run: RunView, now: float) -> str:

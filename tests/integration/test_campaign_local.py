@@ -22,6 +22,7 @@ from backends.campaign.record.codec import encode
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import CampaignState, RunState
+from backends.campaign.record.status_view import TAKEN_UP
 from backends.campaign.run import end_reason, supervisor
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
@@ -311,7 +312,12 @@ async def test_a_run_that_was_followed_hours_ago_is_not_taken_for_stalled(bench:
     await until_running(controller, readings=2)
     await controller.detach()
     await asyncio.sleep(2.5)
-    state = await finish(await bench.workspace().resume(controller.path))
+    again = await bench.workspace().resume(controller.path)
+    shown = again.snapshot
+    assert [run.doing for run in shown().runs] == [TAKEN_UP], "its host was not asked yet"
+    await until(lambda: shown().runs[0].doing != TAKEN_UP)
+    assert not only_run(shown().state).state.ended, "said only until the host has told of it"
+    state = await finish(again)
     assert only_run(state).state is RunState.SUCCEEDED
 
 

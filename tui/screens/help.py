@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from profiles.durations import format_duration
 from tui.key_bindings import PANELS, key_name
-from tui.key_types import Key
+from tui.key_types import Key, Panel
 from tui.refused_keys import idle, never
 from tui.text import GRAVE, Hanging, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
@@ -67,13 +67,18 @@ def help_text(
     ]
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
-    parts: list[Text | Table | Hanging] = [_about(one.about) for one in above if one.about]
+    told = [" ".join([one.about, *_of_actions(one, never)]) for one in above if one.about]
+    parts: list[Text | Table | Hanging] = [_about(words) for words in told]
     for number, (name, title, keys) in enumerate(shown):
         parts.append(Text(f"{chr(10) * bool(number)}{title}", f"bold {MUTED}"))
         parts.append(
             _in_columns([_key_line(key, width, idle.get((name, key.action))) for key in keys])
         )
     return Group(*parts)
+
+
+def _of_actions(panel: Panel, never: Callable[[str], object]) -> list[str]:
+    return [words for action, words in panel.about_actions if not never(action)]
 
 
 def _about(words: str) -> Text | Hanging:

@@ -88,7 +88,8 @@ def where(host: HostSnapshot) -> str:
 
 
 def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
-    """Who uses the host, our own runs as such; what is wrong with it; else what else there is.
+    """Who uses the host, our own runs as such; what is wrong with it, which alone has a ▲ and is
+    counted as a problem; else what else is worth knowing.
 
     ``own``: what to call runs of ours, by run id.
     """
@@ -102,19 +103,21 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
         parts.append(ours or (plain(str(host.lease)), WARN))
     if host.facts is not None:
         parts += list(_gpu_users(host.facts, own, host.lease.run_id if host.lease else ""))
-    concerns = sorted(host.concerns, key=lambda concern: not concern.degrades)
-    if concerns and concerns[0].degrades:
-        parts.append((f"▲ {_all_of(concerns)}", BAD))
-    if not parts and host.reason:
+    used = bool(parts)
+    if grave := [concern for concern in host.concerns if concern.degrades]:
+        parts.append((f"▲ {_all_of(grave, 'problem')}", BAD))
+    elif not parts and host.reason:
         parts.append((plain(host.reason), MUTED))
-    if not parts and host.concerns:
-        parts.append((_all_of(concerns), WARN))
+        used = True
+    light = [concern for concern in host.concerns if not concern.degrades]
+    if light and not used:
+        parts.append((_all_of(light, "remark"), WARN))
     return join(parts, " · ") if parts else cell("–", MUTED)
 
 
-def _all_of(concerns: Sequence[Concern]) -> str:
+def _all_of(concerns: Sequence[Concern], noun: str) -> str:
     """How many stands first: the end of a remark is what a narrow list cuts."""
-    count = f"{len(concerns)} problems: " if len(concerns) > 1 else ""
+    count = f"{counted(len(concerns), noun)}: " if len(concerns) > 1 else ""
     return count + "; ".join(plain(concern.what) for concern in concerns)
 
 
@@ -236,7 +239,7 @@ class HostsPage(Page):
 
     def pull(self) -> None:
         now = self.session.workspace.cluster.now()
-        hosts = self._hosts = self._leases.of(self.session.hosts, self._live, now)
+        hosts = self._hosts = self._leases.of(self.session.hosts, self._told_by, now)
         self._own = self._known_runs()
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed or 1.0
@@ -261,15 +264,22 @@ class HostsPage(Page):
         return "The inventory has no hosts; add some to hosts.toml"
 
     @property
-    def _live(self) -> CampaignSnapshot | None:
-        """The campaign at work, as of the last tick where that is the one that is looked at; in a
-        replay the one that is played."""
-        played = self.session.playing is not None
-        return self.viewed if played or self.session.opened is None else self.session.live
+    def _told_by(self) -> tuple[CampaignSnapshot, ...]:
+        """The campaigns that tell what becomes of their runs: the one at work here, as of the last
+        tick where that is looked at; and the one that is looked at while somebody else goes on with
+        it, and after its end; in a replay the one that is played."""
+        session = self.session
+        opened = None if session.playing is not None else session.opened
+        campaigns = [self.viewed if opened is None else session.live]
+        if opened is not None and opened.simulated == session.simulated:
+            told = session.leaving or not (opened.deserted or opened.state.imported)
+            campaigns.append(opened if told else None)
+        return tuple(one for one in campaigns if one is not None)
 
     def _known_runs(self) -> dict[str, str]:
         """What to call the runs of the campaigns at work and looked at, by run id."""
-        campaigns = [one for one in (self.session.opened, self._live) if one is not None]
+        opened = self.session.opened
+        campaigns = (*self._told_by, *((opened,) if opened is not None else ()))
         return {run.run_id: run.label for one in campaigns for run in one.runs}
 
     @on(KeyedTable.Moved)
@@ -301,8 +311,8 @@ class HostsPage(Page):
             cluster = self.session.workspace.cluster
             speed = cluster.simulated_speed or 1.0
             await cluster.refresh(max(OLD_S, LEAST_S * speed))
-            known, live = self.session.hosts, self._live
-            news = back_again(known, live) | left_since(known, live)
+            known, told_by = self.session.hosts, self._told_by
+            news = back_again(known, told_by) | left_since(known, told_by)
             if among := [host for host in cluster.inventory.hosts if host.name in news]:
                 await cluster.refresh(AGAIN_EVERY_S * speed, among)
         except DlperfError as error:
@@ -328,10 +338,15 @@ class HostsPage(Page):
 
     def _run_on(self, host: str) -> tuple[Path, str] | None:
         """The run of ours that is at work there: its campaign's directory, and its id."""
-        if (live := self._live) is None:
-            return None
-        at_work = (run.run_id for run in live.runs if run.state.active and host in run.hosts)
-        return next(((live.path, run_id) for run_id in at_work), None)
+        return next(
+            (
+                (one.path, run.run_id)
+                for one in self._told_by
+                for run in one.runs
+                if run.state.active and host in run.hosts
+            ),
+            None,
+        )
 
     async def _read_of(self, campaign: Path, run_id: str, host: str) -> None:
         from backends.campaign.folder.run_telemetry import RunTelemetry  # noqa: PLC0415 (seldom)

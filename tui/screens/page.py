@@ -132,7 +132,9 @@ class Page(FrontScreen[None]):
         self._ticked = monotonic()
         viewed = self.viewed = self.session.viewed
         session = self.session
-        self.query_one(Header).show(session.hosts, viewed, simulated=session.simulated_word)
+        self.query_one(Header).show(
+            session.hosts, viewed, simulated=session.simulated_word, leaving=session.leaving
+        )
         tabs = self.query_one(Tabs)
         note = viewed.notes[-1] if viewed and viewed.notes else None
         tabs.note = note[2] if note else ""

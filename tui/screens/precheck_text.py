@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from backends.precheck.record import Precheck
     from tui.precheck_at_work import PrecheckAtWork
 
+UP_TO_YOU = (
+    "What is slow or fails is measured once more, then named. Whether to use it is up to you."
+)
 _SHOWN_LINES = 12
 _VERDICTS = {
     Verdict.BROKEN: ("✗", BAD),
@@ -39,7 +42,7 @@ def precheck_plan_text(plan: PrecheckPlan) -> Text:
     for number, line in enumerate(plan_lines(plan)):
         style = WARN if line.startswith("left out") else ("bold" if not number else "")
         text.append(f"{plain(line)}\n", style)
-    text.append("What is slow or fails is measured once more. Nobody is left out for it.\n", MUTED)
+    text.append(f"{UP_TO_YOU}\n", MUTED)
     return text
 
 

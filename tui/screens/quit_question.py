@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
+from backends.campaign.record.lock import Role
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.keeper.credentials import by_hand
 from backends.keeper.process import Begun
@@ -100,8 +102,21 @@ def detached_words(left: CampaignSnapshot) -> str:
 def left_words(left: CampaignSnapshot, begun: Begun) -> str:
     """What is printed when a keeper goes on."""
     notes = "".join(f"note: {plain(note)}\n" for note in begun.notes)
-    return (
-        f"{notes}A keeper goes on with {plain(left.name)} (pid {begun.pid}).\n"
-        f"Come back with: {plain(called_again())}, "
-        f"or {called_as()} status --watch {plain(left.path)}"
-    )
+    return f"{notes}A keeper goes on with {plain(left.name)} (pid {begun.pid}).\n{_back(left)}"
+
+
+def followed_words(opened: CampaignSnapshot) -> str:
+    """What is printed when somebody else goes on with what was looked at; "" where nobody does."""
+    by = opened.kept_by
+    if by is None or opened.finished or opened.replayed:
+        return ""
+    if by.role == Role.KEEPER:
+        return f"A keeper goes on with {plain(opened.name)} (pid {by.pid}).\n{_back(opened)}"
+    again = f"Look at it again with: {called_as()} status --watch {shlex.quote(str(opened.path))}"
+    return f"{plain(opened.name)}: {plain(by)} is at work on it.\n{plain(again)}"
+
+
+def _back(left: CampaignSnapshot) -> str:
+    """How to come back to what a keeper goes on with."""
+    watch = f"{called_as()} status --watch {shlex.quote(str(left.path))}"
+    return f"Come back with: {plain(called_again())}, or {plain(watch)}"

@@ -23,7 +23,7 @@ from backends.campaign.record.status_view import (
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
-from tui.kept_words import DESERTED, PAST
+from tui.kept_words import DESERTED, HANDING_OVER, PAST
 from tui.text import (
     bar,
     cell,
@@ -102,7 +102,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     left_out = ((viewed.cancelled - viewed.skipped, "cancelled"), (viewed.skipped, "skipped"))
     parts += [(f"{many} {word}", MUTED) for many, word in left_out if many]
     if leaving:
-        parts.append(("a keeper is being started …", MUTED))
+        parts.append((HANDING_OVER, MUTED))
     elif viewed.deserted:
         parts.append((DESERTED, WARN))
     elif viewed.kept_by is not None and not viewed.replayed:

@@ -15,7 +15,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.engines.hosts_schedule import Slot
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.text import RUN_STATES, join, plain, shorten
@@ -54,7 +54,8 @@ class Schedule:
         rows: int = 0,
         whole: str = "",
     ) -> Text:
-        """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts.
+        """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts,
+        in the order in which runs take them.
         ``called``: the runs by their ids, where they have other names than their labels. ``rows``:
         that there is room for: what they leave has the names of runs whose bars are too short, and
         what the signs mean; where they are too few, the hosts of the run under the cursor come
@@ -84,7 +85,7 @@ class Schedule:
 
         def drawn_bars() -> list[Text]:
             every = [bar for of_run in bars.values() for bar in of_run]
-            return host_lines(every, width, total, now_s=at, fold=False, first=first)
+            return host_lines(every, width, total, now_s=at, fold=False, first=first, order=names)
 
         first: Collection[str] = ()
         lines = drawn_bars()
@@ -243,7 +244,7 @@ def _words(
         yield ""
         yield _without_slot(viewed.state.runs[selected.run_id], selected, began, silent)
     elif selected is not None and slot is not None:
-        where = fold_nodeset([name for name in slot.hosts if not name.isdigit()])
+        where = ranked_nodeset([name for name in slot.hosts if not name.isdigit()])
         on = f" on {plain(where)}" if where else ""
         begin = format_duration(max(0.0, slot.start - began))
         lasting = format_duration(selected.elapsed_s or 0.0)
@@ -276,5 +277,5 @@ def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[R
     if one.started_at is None or one.ended_at is None or not one.hosts:
         return f"{plain(run.label)}: {plain(run.state_text)}"
     start, end = (format_duration(max(0.0, at - began)) for at in (one.started_at, one.ended_at))
-    where = plain(fold_nodeset(one.hosts))
+    where = plain(ranked_nodeset(one.hosts))
     return f"{plain(run.label)} was on {where} from {start} to {end}: {one.state}"

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
-from tui.kept_words import PAST
+from tui.kept_words import HANDING_OVER, PAST
 from tui.key_bindings import PAGES
 from tui.text import GRAVE, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
@@ -58,13 +58,15 @@ def header_text(
     only_looks: bool = False,
     simulated: str = "",
     replay: bool = False,
+    leaving: bool = False,
 ) -> Text:
     """The first line at ``width`` columns; what matters most is shortened last: the campaign's name
     tells consoles apart, so the cluster goes before it does.
 
     ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: the word for hosts
     that are made up, empty where they are real; a campaign of the other kind than they has a word
-    of its own. A dialog that covers this line has it in its title.
+    of its own. A dialog that covers this line has it in its title. ``leaving``: a keeper is about
+    to go on with the campaign.
     """
     if campaign is None:
         right = f"no campaign · {LOOKING}" if only_looks else "no campaign"
@@ -72,6 +74,7 @@ def header_text(
     else:
         # That it is a replay, the line below says.
         said = "" if replay else _standing(campaign, only_looks=only_looks)
+        said = HANDING_OVER if leaving else said
         measured = "measured" * bool(simulated and not campaign.simulated)
         right = " · ".join(filter(None, (measured, campaign.summary, said)))
         name = plain(campaign.name)
@@ -143,6 +146,7 @@ class Header(Widget):
         self._only_looks = only_looks
         self._simulated = simulated
         self._replay = replay
+        self._leaving = False
         self._shown = Text()
 
     def show(
@@ -151,8 +155,10 @@ class Header(Widget):
         campaign: CampaignSnapshot | None,
         *,
         simulated: str = "",
+        leaving: bool = False,
     ) -> None:
         self._hosts, self._campaign, self._simulated = hosts, campaign, simulated
+        self._leaving = leaving
         if self._text() != self._shown:
             self.refresh()
 
@@ -165,6 +171,7 @@ class Header(Widget):
             only_looks=self._only_looks,
             simulated=self._simulated,
             replay=self._replay,
+            leaving=self._leaving,
         )
 
     def render(self) -> Text:

@@ -136,7 +136,8 @@ def _seen(host: HostSnapshot, now: float | None, width: int) -> Text:
 
 
 def _concern(concern: Concern, width: int) -> Text:
-    text = _wrapped(f"▲ {plain(concern.what)}", width, BAD if concern.degrades else WARN)
+    sign = "▲" if concern.degrades else "·"
+    text = _wrapped(f"{sign} {plain(concern.what)}", width, BAD if concern.degrades else WARN)
     return text.append_text(_wrapped(f"  → {plain(concern.remedy)}", width))
 
 

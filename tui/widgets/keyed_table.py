@@ -37,10 +37,10 @@ class Column:
     ``from_width``: the column is left out while the table is narrower than that, and where names
     that would be cut are whole without it. ``most``: it may
     grow to so many for what its cells hold, where the other column leaves that empty; of the other
-    one: what it is to have, whatever its cells hold. A column that needs less than its ``width``
-    gives the rest where the other one is too narrow; one in which there has been nothing at all
-    gives all of it, the last one first; but none that is ``still``: what it holds changes by the
-    minute. ``ends``: of names, whose ends both stay where one is too long.
+    one: what it is to have, whatever its cells hold, before others grow. A column that needs less
+    than its ``width`` gives the rest where the other one is too narrow; one in which there has been
+    nothing at all gives all of it, the last one first; but none that is ``still``: what it holds
+    changes by the minute. ``ends``: of names, whose ends both stay where one is too long.
     ``if_any``: left out until there is something in it. ``gives_way``: left out, 1 before 2, where
     names or the least of the other column would be cut beside it; ``enough``: of names, columns
     beyond which they are cut rather.
@@ -251,6 +251,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 more = max(0, min(more, spare))
                 widths[column.key] += more
                 spare, rest = spare - more, rest - more
+        for column in gives:
+            if other and column in chosen and rest < needed[other.key]:
+                enough = max(needed[column.key], cell_len(column.label))
+                given = max(0, min(widths[column.key] - enough, needed[other.key] - rest))
+                widths[column.key], rest = widths[column.key] - given, rest + given
         return tuple((c, max(least, rest) if c is other else widths[c.key]) for c in chosen)
 
     def _chosen(self, total: int, needed: Mapping[str, int]) -> list[Column]:

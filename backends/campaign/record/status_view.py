@@ -33,6 +33,8 @@ NO_READING = "no reading"
 NO_READING_YET = f"{NO_READING} yet"
 WARMING_UP = "warming up"
 COLLECTING = "collecting"
+TAKEN_UP = "being taken up again"
+"""Of a run that was at work before: its hosts have not told yet how far it is."""
 NOT_COLLECTED = "ended, not collected yet"
 
 
@@ -354,7 +356,10 @@ def _view(
     if run.started_at is not None:
         until = run.ended_at or run.over_at or (now if watched else _last_seen(run))
         elapsed = max(0.0, until - run.started_at)
-    quiet_s = silent_s(run, now) if watched else None
+    untold = start == TAKEN_UP and run.state is RunState.RUNNING
+    may_be_over = untold and (elapsed or 0.0) >= (expected or 0.0)
+    expected = None if may_be_over else expected
+    quiet_s = silent_s(run, now) if watched and not untold else None
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
@@ -469,6 +474,8 @@ def _outlived(run: RunRecord, now: float, expected: float | None) -> bool:
 def _doing(run: RunRecord, start: str) -> str:
     """What it is at before there is a figure of it. ``start``: what its start is at."""
     if run.state is RunState.STARTING:
+        return start
+    if run.state is RunState.RUNNING and start == TAKEN_UP:
         return start
     counts_from = 0 if run.sums_up else run.warmup
     if run.state is not RunState.RUNNING or run.reading_count > counts_from:

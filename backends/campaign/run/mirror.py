@@ -69,6 +69,8 @@ class LogMirror:
         self._note = note
         self.ended: RunStatus | None = None
         """What the host said of the run's end."""
+        self.heard = False
+        """The host has told something of the run."""
         self._unproven: LogDigest | None = None  # what an earlier console wrote
         self._told = False
 
@@ -229,10 +231,11 @@ class LogMirror:
             self.contact.is_back()
         if self._unproven is not None:
             await self._prove(self._unproven)
-            self._unproven = None
+            self._unproven, self.heard = None, True
         stopped = asyncio.Event()
 
         def take(data: bytes) -> None:
+            self.heard = True
             self.log.append(data)
             if self.log.problem or self.log.crowded:
                 stopped.set()

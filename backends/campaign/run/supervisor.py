@@ -17,6 +17,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_changes import launching
 from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.record.status_view import TAKEN_UP
 from backends.campaign.run.diagnosing import Diagnoser, Evidence, all_answer
 from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
 from backends.campaign.run.end_events import cancelled, failed, ran_s, requeued, succeeded
@@ -105,6 +106,7 @@ class RunSupervisor:
         self._why_taken = taken
         self._idle = idle
         self._fresh = fresh
+        self._was_at_work = run.state is RunState.RUNNING
         self._patience_s = patience_s
         self._launch = profile.launch_for(run.case)
         self._lost_limit_s = parse_duration(self._launch.lost_limit)
@@ -157,7 +159,10 @@ class RunSupervisor:
 
     @property
     def starting(self) -> str:
-        """What its start is at, on which hosts; "" once it has started there, or before."""
+        """What its start is at, on which hosts, or that it is taken up again; "" once it has
+        started there and its hosts have told of it, or before."""
+        if self._was_at_work and not all(mirror.heard for mirror in self._mirrors.values()):
+            return TAKEN_UP
         return self._start.doing
 
     def request_diagnosis(self) -> None:

@@ -24,7 +24,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.state import fold
-from backends.campaign.record.status_view import take
+from backends.campaign.record.status_view import TAKEN_UP, take
 from backends.engines.engine import Waiting, WaitKind
 from profiles.cleantext import LINE_CAP, clean_text
 from tests.unit.campaign.strategies import planned
@@ -174,3 +174,19 @@ def test_who_looks_on_by_a_clock_that_is_behind_sees_how_far_it_has_come(
     assert elapsed == 5.0 * count
     assert progress
     assert seen(reached + 1.0)[0] == elapsed + 1.0
+
+
+@given(passed=st.floats(0.0, 4000.0))
+def test_a_run_that_is_taken_up_again_is_neither_overdue_nor_silent(passed: float) -> None:
+    """It may have ended while nobody was there: its hosts are asked."""
+    begun = [ev.CampaignCreated(t=0.0, campaign="c"), replace(planned(A), expected_s=10.0)]
+    begun += [assigned(A), ev.RunLaunched(t=1.0, run_id=A)]
+    now = 1.0 + passed
+    told, untold = (
+        take(fold(begun), Path("c"), now=now, starting=starting) for starting in ({}, {A: TAKEN_UP})
+    )
+    assert (told.no_eta == "a run is overdue") == told.runs[0].outlived
+    assert not untold.runs[0].outlived
+    assert untold.runs[0].silent_s is None
+    assert untold.no_eta == ""
+    assert untold.runs[0].state_text == "running, being taken up again"

@@ -669,7 +669,7 @@ async def test_a_host_that_was_degraded_when_it_was_recorded_is_so_in_a_replay_a
         for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
             clock.seek(clock.begin + share * (clock.end - clock.begin))
             live = bring(workspace)
-            (host,) = OwnLeases().of(workspace.cluster.snapshots(), live)
+            (host,) = OwnLeases().of(workspace.cluster.snapshots(), [live])
             seen.add(host_state(host).plain)
             assert ("degraded" in summary([host])) is not fit
             assert "its facts as of the campaign's begin" in host_text(host).plain
