@@ -29,6 +29,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
+from tui.app import DlperfApp
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
 from tui.theme import ACCENT, MUTED
 from tui.timeline_text import MOST_NAME
@@ -415,6 +416,10 @@ def test_who_has_no_room_for_its_name_has_a_number_with_its_name_below(
         assert len(numbers) + named >= len(labels)
 
 
+def below_schedule(app: DlperfApp, words: re.Pattern[str]) -> bool:
+    return bool(words.search(screen_text(app).partition("Schedule")[2]))
+
+
 async def test_where_names_have_no_room_and_rows_are_free_they_stand_below(
     workspace: FakeWorkspace,
 ) -> None:
@@ -424,9 +429,9 @@ async def test_where_names_have_no_room_and_rows_are_free_they_stand_below(
             await open_runs(app, pilot)
             await pass_time(workspace, app, pilot, 30)
             await pilot.press("s")
-            await pilot.pause()
-            below = screen_text(app).partition("Schedule")[2]
-            assert size == SMALL or "┄ expected" in below
-            for tag in ("1n1g", "1n8g", "2n8g", "4n8g"):
-                for repeat in (1, 2):
-                    assert re.search(rf"{tag} .*#{repeat}|{tag} #{repeat}", below), (tag, repeat)
+            names = [(tag, n) for tag in ("1n1g", "1n8g", "2n8g", "4n8g") for n in (1, 2)]
+
+            for tag, n in names:
+                name = re.compile(rf"{tag} .*#{n}|{tag} #{n}")
+                await until(pilot, partial(below_schedule, app, name))
+            assert size == SMALL or "┄ expected" in screen_text(app).partition("Schedule")[2]
