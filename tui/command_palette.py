@@ -49,6 +49,8 @@ REPLAY = Key(
     "opens their list: p replays the one under the cursor",
 )
 NOTHING_FOUND = "No action that works now has these words. / looks for rows of a list."
+NOTHING_AFTER_S = 0.1
+"""Without a find, until that is said; what is found later takes its place."""
 LAST = 1e4
 """What a rank is divided by of what is to come after all that can be done."""
 
@@ -95,7 +97,7 @@ class Palette(CommandPalette):
                 option = Option(NOTHING_FOUND, disabled=True, id=self._NO_MATCHES)
                 self.query_one(CommandList).add_option(option)
 
-        self._no_matches_timer = self.set_timer(self._NO_MATCHES_COUNTDOWN, say)
+        self._no_matches_timer = self.set_timer(NOTHING_AFTER_S, say)
 
     def _gather_commands(self, search_value: str) -> Worker[Any]:
         self._looking = super()._gather_commands(search_value)

@@ -136,7 +136,13 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=2,
             ),
             Key("b", "keep", "Keeper", "leave it to a keeper, which goes on by itself", footer=3),
-            Key("space", "mark", "Mark", "mark it for comparing, or take the mark away", footer=4),
+            Key(
+                "space",
+                "mark",
+                "Mark",
+                "mark it for comparing, or take the mark away; marks stay until they were compared",
+                footer=4,
+            ),
             Key(
                 "c",
                 "compare",

@@ -139,6 +139,9 @@ def _cost(price: PlanPrice) -> str:
     return f", costs {low}" if low == high else f", costs {low} to {high}"
 
 
+MAY_CHANGE = "what runs take, as it is measured, may change their order and hosts"
+"""Of a plan, which is by what they are expected to take."""
+
 NOT_COUNTED: Mapping[HostState, str] = {
     HostState.UNREACHABLE: "away",
     HostState.OFFLINE: "offline",

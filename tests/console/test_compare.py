@@ -867,7 +867,7 @@ async def test_a_regression_says_what_the_command_would_exit_with(
         assert "exit code" not in said
 
 
-async def test_marks_are_kept_for_the_sitting(workspace: FakeWorkspace) -> None:
+async def test_marks_are_kept_until_they_have_been_compared(workspace: FakeWorkspace) -> None:
     await three(workspace)
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O")
@@ -881,6 +881,13 @@ async def test_marks_are_kept_for_the_sitting(workspace: FakeWorkspace) -> None:
         await until(pilot, partial(shows, app, "2 marked"))
         await pilot.press("c")
         await until(pilot, partial(shows, app, "Compare · 2 campaigns"))
+        await pilot.press("escape")
+        await until(pilot, partial(shows, app, "Campaigns · 2 marked"))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CampaignList))
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        assert "[x]" not in screen_text(app)
 
 
 @pytest.mark.parametrize("suffix", [".md", ".csv", ".json"])

@@ -27,7 +27,7 @@ from tui.cli.shared.plan_from_options import (
 )
 from tui.cli.shared.selection_options import add_selection
 from tui.job_text import asked_for
-from tui.plan_words import stand_in_lines, stand_ins, unfit_lines, unlike_lines
+from tui.plan_words import MAY_CHANGE, stand_in_lines, stand_ins, unfit_lines, unlike_lines
 from tui.timeline_text import timeline_lines
 
 
@@ -103,6 +103,8 @@ async def _plan(arguments: argparse.Namespace) -> int:
             print(line)
         for line in stand_in_lines((*runs, *elsewhere)):
             print(line)
+        if len(runs) > 1:
+            print(MAY_CHANGE)
         say_summary(made)
         for line in foreseen:
             say_folded(f"note: {line}")

@@ -64,7 +64,7 @@ class CampaignList(Dialog[str]):
     PANEL = "campaigns"
     READS_RESULTS = True
     KEEPS_MARKS = True
-    """For the next list of this sitting."""
+    """For the next list of this sitting, until they have been compared."""
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
     AHEAD |= {"tag", "note"}
@@ -81,6 +81,7 @@ class CampaignList(Dialog[str]):
         self._now = session.now
         self._summaries = summaries
         self._marked = session.marked if self.KEEPS_MARKS else {}
+        self._compared = False
         self._order = BY_AGE
         self._past = PastReading(session)
         self._panel = TablePanel(KeyedTable(COLUMNS), title, bare=True)
@@ -95,6 +96,11 @@ class CampaignList(Dialog[str]):
             yield self._panel
             yield self._about
             yield self._more_keys
+
+    def finish(self, result: str | None = None) -> None:
+        if self._compared:
+            self._marked.clear()
+        super().finish(result)
 
     @property
     def heading(self) -> Text | str:
@@ -272,6 +278,7 @@ class CampaignList(Dialog[str]):
         from tui.screens.compare_screen import Compare  # noqa: PLC0415 (seldom needed)
 
         marked = [one for one in self._summaries or () if one.path in self._marked]
+        self._compared = True
         self.app.push_screen(Compare(self._session, marked))
 
     @work(exclusive=True, group="replay", description="lend the terminal to a replay")

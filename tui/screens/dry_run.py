@@ -17,7 +17,7 @@ from tui.backend_protocols import DryRun
 from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
-from tui.plan_words import plan_totals, stand_in_lines
+from tui.plan_words import MAY_CHANGE, plan_totals, stand_in_lines
 from tui.screens.dialogs import WIDEST, Dialog, Long, Prompt
 from tui.text import plain, shorten
 from tui.timeline_text import timeline_lines
@@ -26,6 +26,7 @@ TIMELINE_COLUMNS = 66
 """In a terminal of 80; in a wider one those that it has more."""
 MOST_WORDS = 32
 """Columns of the title for what is looked for."""
+IN_ORDER = f"in the order in which they start; {MAY_CHANGE}:"
 IN_A_BLOCK = "number and name of a run, as far as its block has room; all are below"
 
 
@@ -39,7 +40,7 @@ def dry_run_text(
     :func:`tui.plan_words.unfit_lines`; ``columns``: of the timeline."""
     totals = plan_totals(plan), *unfit, *stand_in_lines(runs), *plan_remarks(plan)
     lines = [f"# {plain(line)}" for line in totals]
-    lines += ["# in the order in which they start:"] * (len(runs) > 1)
+    lines += [f"# {IN_ORDER}"] * (len(runs) > 1)
     timeline = timeline_lines(runs, columns)
     lines += [f"# {IN_A_BLOCK}"] * bool(timeline)
     lines += [*(f"# {line}".rstrip() for line in timeline), ""]

@@ -108,13 +108,11 @@ class Starting:
     def _begin(self, plan: Plan, read: Selection | None) -> None:
         from tui.screens.start_dialog import CHECKING  # noqa: PLC0415 - seldom needed
 
-        why: str | None
-        if not self._in_sight(plan):
+        why = why_not_short(plan)
+        if why is None and not self._in_sight(plan):
             why = self._out_of_sight(plan)
-        else:
-            why = why_not_short(plan)
-            if why is None and plan.selection != read and not self._page.sight.seen:
-                why = "Enter was typed before this plan was shown"
+        elif why is None and plan.selection != read and not self._page.sight.seen:
+            why = "Enter was typed before this plan was shown"
         if why is None and self._session.why_no_start is None:
             self._do(CHECKING)
             self._work(self._start_at_once(plan), "preflight of the hosts, then start")
