@@ -29,6 +29,7 @@ from tui.command_palette import Palette
 from tui.lent_terminal import LEADS_BACK
 from tui.replaying import ReplayApp
 from tui.screens.help import focused_panels, help_of, help_text
+from tui.screens.possible_changes import why_not
 from tui.screens.runs_page import RunsPage
 from tui.session import Session
 from tui.widgets.keybar import KeyBar, offered
@@ -104,10 +105,10 @@ async def test_what_was_found_of_a_host_stays_while_our_run_is_there(tmp_path: P
     journal.write_text(text)
     async with replay(recorded=source) as (app, pilot, _):
         await pilot.press("full_stop", "1")
-        await until(pilot, lambda: "▲ GPU1 is hot: 88 °C" in screen_text(app))
+        await until(pilot, lambda: "GPU1 is hot: 88 °C" in screen_text(app))
         await pilot.press("right_curly_bracket")
         await until(pilot, lambda: "our run" in screen_text(app))
-        assert "▲ GPU1 is hot: 88 °C" in screen_text(app)
+        assert "GPU1 is hot: 88 °C" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
@@ -561,3 +562,8 @@ async def test_who_goes_back_from_the_end_stands_still_there(key: str) -> None:
         await pilot.press("full_stop")
         watch.now += 1000.0
         await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+
+
+def test_while_a_replay_is_opened_no_key_says_that_there_is_no_campaign() -> None:
+    assert why_not("window", None, None, opening=True) == "the replay is being opened"
+    assert why_not("window", None, None) == "there is no campaign here"

@@ -164,7 +164,7 @@ async def test_where_nothing_is_told_there_is_no_panel_and_no_key(
 async def test_a_host_without_gpus_shows_its_cpus(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         text = "".join(
-            f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n" for s in range(0, 20, 5)
+            f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n" for s in range(0, 40, 5)
         )
         panel = await open_runs(app, pilot, workspace, text)
         await until(pilot, lambda: "of its host" in screen_text(app))
@@ -173,6 +173,19 @@ async def test_a_host_without_gpus_shows_its_cpus(workspace: FakeWorkspace) -> N
             ["load", "7.5/48.0"],
         ]
         assert "GPU" not in words(panel)
+
+
+async def test_gpus_that_have_told_nothing_yet_are_dashes_and_not_their_host(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        text = f"host, {START + 5:.0f}, 48, 7.5, 24, 48, 0\n"
+        panel = await open_runs(app, pilot, workspace, text)
+        await until(pilot, lambda: "mean of 8 GPUs" in screen_text(app))
+        assert [line.split()[:2] for line in words(panel).splitlines()[:2]] == [
+            ["util", "–"],
+            ["power", "–"],
+        ]
 
 
 async def test_where_space_is_short_v_leads_to_it(workspace: FakeWorkspace) -> None:

@@ -48,10 +48,13 @@ def possible_changes(
     return frozenset(name for name, can in able.items() if can)
 
 
-def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -> str:
-    """Why a key of Runs does nothing now; empty where there are no better words."""
+def why_not(
+    action: str, viewed: CampaignSnapshot | None, run: RunView | None, *, opening: bool = False
+) -> str:
+    """Why a key of Runs does nothing now; empty where there are no better words. ``opening``: the
+    campaign of a replay is being read."""
     if viewed is None:
-        return "there is no campaign here"
+        return "the replay is being opened" if opening else "there is no campaign here"
     if run is None:
         return NONE_WAITS if action == "pause_all" else "there is no run under the cursor"
     if action in CHANGES and viewed.read_only and viewed.kept_by is None:

@@ -274,7 +274,8 @@ class RunsPage(RunChanges):
             return GOES_ALONG
         if action == "window" and self._able.zoomed:
             return "z or Esc leads back to where the chart is"
-        return why_not(action, self.viewed, self.selected)
+        opening = self.session.playing is not None
+        return why_not(action, self.viewed, self.selected, opening=opening)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.hosts.host_facts import HostFacts
-from backends.hosts.live_telemetry import Figure
+from backends.hosts.live_telemetry import Figure, LiveTelemetry
 from tui.text import plain
 from tui.theme import MUTED
 from tui.typed_ahead import paint_soon
@@ -37,6 +37,8 @@ from tui.widgets.meters import (
 
 LOOK_EVERY_S = 1.0
 OLD_ONE_STAYS_S = 0.1
+FIRST_SAMPLE_S = 15.0
+"""Of a run, in which its GPUs tell of themselves, if they do; a host's own lines come before."""
 _WHERE = tuple[Path, str, tuple[str, ...]]
 
 
@@ -164,11 +166,15 @@ class TelemetryPanel(Widget, can_focus=False):
 
     def _sources(self) -> list[Source]:
         hosts = self._telemetry.hosts if self._telemetry else {}
-        return [
-            source_of(host, seen, self._devices.get(host, ()), self._facts.get(host))
-            for host, seen in hosts.items()
-            if seen.seen
-        ]
+        return [self._source(host, seen) for host, seen in hosts.items() if seen.seen]
+
+    def _source(self, host: str, seen: LiveTelemetry) -> Source:
+        devices, facts = self._devices.get(host, ()), self._facts.get(host)
+        source = source_of(host, seen, devices, facts)
+        young = (seen.ends_at or 0.0) - source.ahead_s - self._began < FIRST_SAMPLE_S
+        if young and not source.gpus and facts is not None and facts.gpus:
+            return replace(source, gpus=tuple(devices))
+        return source
 
     def newest(self) -> str:
         """What its GPUs, or hosts, do at this moment, the mean of all: ``util 97%, power 251W``."""
