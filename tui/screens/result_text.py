@@ -14,7 +14,7 @@ from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
 from backends.results.findings import Concern, Grade
 from backends.results.grade import over_other_devices, rules_of
-from backends.results.grade_words import found_lines, one_model, rules_text, within
+from backends.results.grade_words import found_lines, half_text, one_model, rules_text, within
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
@@ -28,7 +28,7 @@ from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
 from backends.results.short_flags import SHORT
-from backends.results.statistics import Spread
+from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
@@ -187,7 +187,7 @@ def _row(
             cell("base" if base and case.speedup else _speedup(case), right=True),
             cell(speedup_interval_cell(case), right=True),
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
-            cell(scatter(cv), colour, right=True),
+            cell(scatter(cv, beyond=CV_LIMITS), colour, right=True),
             cell(count_cell(case), right=True),
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
             flags(case, but),
@@ -393,13 +393,13 @@ def _interval_rows(spread: Spread) -> list[tuple[str, str]]:
     low, high = (number(spread.mean * (1 + sign * half)) for sign in (-1, 1))
     return [
         ("95% of median", of_median),
-        ("95% of mean", f"{low} to {high} (Student's, ±{percent(half, 2)})"),
+        ("95% of mean", f"{low} to {high} (Student's, ±{half_text(half)})"),
     ]
 
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:
     """How narrow the interval is, how narrow it is to be, and what that may still take."""
-    if rule is None or not (width := within(case.spread)):
+    if rule is None or not (width := within(case.spread, asked=rule.target)):
         return []
     rows = [("within", f"{width}, asked ±{rule.target * 100:g}%")]
     expected = expected_repeats(rule, case.throughputs)

@@ -8,7 +8,7 @@ from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
 from backends.results.numbers import NOTHING, fixed, percent, ratio, scatter
 from backends.results.ratios import Method, RatioInterval
-from backends.results.statistics import CV_AMBER, CV_RED
+from backends.results.statistics import CV_AMBER, CV_LIMITS, CV_RED
 from backends.results.summary import Group
 from backends.results.translations import Words
 
@@ -73,7 +73,7 @@ def cv_text(cv: float | None) -> str:
     """The same of any figure whose repeats scatter so far."""
     if cv is None:
         return NOTHING
-    return scatter(cv) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
+    return scatter(cv, beyond=CV_LIMITS) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
 
 
 def cv_notes(cvs: Iterable[float | None], w: Words) -> list[str]:
