@@ -28,6 +28,11 @@ def speedup_cell(
     return " ".join([text, *speedup_marks(case)])
 
 
+def efficiency_cell(case: CaseResult) -> str:
+    """``93.9%``, ``–`` without one; with the marks of the speedup, which is the same quotient."""
+    return " ".join([percent(case.efficiency), *speedup_marks(case)])
+
+
 def speedup_marks(case: CaseResult) -> tuple[str, ...]:
     """None without a speedup. Each has its legend in :func:`.common.speedup_notes`."""
     if case.speedup is None:
