@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from backends.results.case_result import CaseResult
-from backends.results.findings import Concern
+from backends.results.findings import Concern, gravest_first
 from backends.results.numbers import NOTHING, fixed, percent, ratio, scatter
 from backends.results.ratios import Method, RatioInterval
 from backends.results.statistics import CV_AMBER, CV_LIMITS, CV_RED
@@ -91,6 +91,12 @@ def count_cell(case: CaseResult) -> str:
     """``7``, or ``6/7`` where one of seven did not succeed, or not yet."""
     wanted = case.wanted
     return str(wanted) if case.succeeded == wanted else f"{case.succeeded}/{wanted}"
+
+
+def flags_cell(cases: Iterable[CaseResult]) -> str:
+    """As results.csv has them, the gravest first, of several cases each once."""
+    found = gravest_first(finding for case in cases for finding in case.findings)
+    return ";".join(dict.fromkeys(str(finding.concern) for finding in found))
 
 
 def unended_notes(cases: Iterable[CaseResult], w: Words) -> tuple[str, ...]:
