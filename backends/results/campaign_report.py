@@ -17,6 +17,7 @@ from backends.results.flag_lines import case_parts, flag_lines
 from backends.results.grade_words import (
     grade_counts,
     grade_reasons,
+    half_text,
     reasons_elsewhere,
     within,
     worst_case,
@@ -25,7 +26,7 @@ from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.llm import llm_tables
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.numbers import NOTHING, fixed, scatter
+from backends.results.numbers import NOTHING, fixed
 from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
@@ -376,7 +377,7 @@ def _interval_cell(spread: Spread) -> str:
     mean."""
     if spread.interval is not None:
         return f"{fixed(spread.interval.low)} … {fixed(spread.interval.high)}"
-    return NOTHING if spread.student is None else f"±{scatter(spread.student)} t"
+    return NOTHING if spread.student is None else f"±{half_text(spread.student)} t"
 
 
 def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:

@@ -10,6 +10,8 @@ from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.grade import (
     OF_THE_LOGS,
+    SUPERLINEAR,
+    WIDEST_INTERVAL,
     known_within,
     not_looked_at,
     other_warnings,
@@ -21,7 +23,7 @@ from backends.results.grade import (
 from backends.results.mixed_environments import mixed_models, shares_of
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
 from backends.results.run_result import RunResult
-from backends.results.statistics import MATERIAL, Spread
+from backends.results.statistics import CV_LIMITS, MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
 from backends.results.telemetry_figures import disturbed, throttled, unplaced, unwatched, watched_s
@@ -262,7 +264,7 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         for position in spread.outliers:
             run = case.measured_runs[position]
             off_by = (run.measured or 0.0) / spread.median - 1
-            off, value = signed_percent(off_by), fixed(run.measured)
+            off, value = signed_percent(off_by, beyond=[MATERIAL]), fixed(run.measured)
             costs = abs(off_by) > MATERIAL
             mild, mild_zh = (
                 ("", "") if costs else (" by the rule, too near to matter", "（影响甚微）")
@@ -300,19 +302,25 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     elif concern is Concern.WIDE_INTERVAL:
         half = known_within(spread)
         of_median = spread.interval is not None and half == spread.half_width
-        yield _wide(scatter(half), of_median=of_median)
+        yield _wide(half_text(half), of_median=of_median)
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
-        cv = scatter(spread.cv)
+        cv = scatter(spread.cv, beyond=CV_LIMITS)
         yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
 
 
-def within(spread: Spread | None, lang: Lang = "en") -> str:
+def half_text(half: float | None, *limits: float) -> str:
+    """Half of an interval over its middle: ``0.26%``; beyond each limit of grades that it is, and
+    beyond ``limits``."""
+    return scatter(half, beyond=(*WIDEST_INTERVAL.values(), *limits))
+
+
+def within(spread: Spread | None, lang: Lang = "en", *, asked: float | None = None) -> str:
     """``±0.26% of the median``: half of its 95% interval, or of the mean's where there is none of
-    that; empty below three repeats."""
+    that; empty below three repeats. ``asked``: beyond which it shows that it is."""
     if spread is None or spread.half_width is None:
         return ""
-    half = f"±{percent(spread.half_width, 2)}"
+    half = f"±{half_text(spread.half_width, *([] if asked is None else [asked]))}"
     if spread.interval is not None:
         return pick(lang, f"{half} of the median", f"中位数的 {half}")
     return pick(lang, f"{half} of the mean (Student's)", f"均值的 {half}（t分布）")
@@ -415,7 +423,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
 
 
 def _more_than_linear(case: CaseResult, group: Group) -> tuple[str, str]:
-    e, base = percent(case.efficiency), group.base
+    e, base = percent(case.efficiency, beyond=[SUPERLINEAR]), group.base
     if over_other_devices(case):
         return (
             f"efficiency {e} is more than linear, over the base {base} on other devices: "

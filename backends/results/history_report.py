@@ -302,6 +302,8 @@ MARKS = {
     "imported": "read from logs or entered, and not run here",
     "unfinished": "not all of its runs have ended",
     "failed": "so many of its repeats did, after all attempts",
+    "forced": "started in spite of what preflight stops",
+    "left out": "it began without some of its hosts",
 }
 
 
@@ -313,6 +315,8 @@ def _marks_of(campaign: Campaign) -> dict[str, str]:
         "imported": "imported" * campaign.imported,
         "unfinished": "unfinished" * (not campaign.finished),
         "failed": f"{failed} failed" if failed else "",
+        "forced": "forced" * any(run.forced for run in campaign.runs),
+        "left out": "left out" * any(run.left_out for run in campaign.runs),
     }
     return {mark: said for mark, said in marks.items() if said}
 

@@ -14,7 +14,7 @@ from backends.results.auto_repeats import (
     width_of,
 )
 from backends.results.case_result import CaseResult
-from backends.results.numbers import percent
+from backends.results.grade_words import half_text
 from backends.results.summary import Group
 from backends.results.translations import EN
 from profiles.counted import counted
@@ -41,7 +41,9 @@ def _missed(rule: AutoRepeats, case: CaseResult, group: Group) -> str:
         return (
             f"{asked}, not known from {counted(n, 'repeat')}, an interval takes {LOOKS[0]}: {why}"
         )
-    reached = f"{asked}, reached ±{percent(width, 2)} with {counted(n, 'repeat')}: {why}"
+    reached = (
+        f"{asked}, reached ±{half_text(width, rule.target)} with {counted(n, 'repeat')}: {why}"
+    )
     expected = expected_repeats(rule, case.throughputs, base)
     if case.stopped == Stop.PLATEAU or expected is None:
         return reached

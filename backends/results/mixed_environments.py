@@ -48,16 +48,9 @@ def counts_of(*sides: CaseResult) -> tuple[str, ...]:
 
 
 def shares_of(base: CaseResult, case: CaseResult) -> str:
-    """``base: 2 of 5 on H200, here: 4 of 5``; of more than two models all but the last."""
-    sides = [[run.fingerprint for run in one.measured_runs] for one in (base, case)]
-    called = _by_models(text for side in sides for text in side)
-    counts = [Counter(called.get(text, _NOT_RECORDED) for text in side) for side in sides]
-    models = sorted({*counts[0], *counts[1]})
-    of = [len(side) for side in sides]
-    return "; ".join(
-        f"base: {counts[0][name]} of {of[0]} on {name}, here: {counts[1][name]} of {of[1]}"
-        for name in models[: max(1, len(models) - 1)]
-    )
+    """``base: 2 × H200, 1 × V100-SXM2-16GB; here: 3 × H200 + V100-SXM2-16GB``"""
+    there, here = counts_of(base, case)
+    return f"base: {there}; here: {here}"
 
 
 def environments_with_repeats(case: CaseResult) -> Iterator[tuple[str, list[int]]]:

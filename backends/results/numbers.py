@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 NOTHING = "–"
@@ -73,21 +74,35 @@ def readable(value: float | None, digits: int | None = None) -> str:
     return fixed(value, digits, thousands=True)
 
 
-def percent(value: float | None, decimals: int = 1, *, nothing: str = NOTHING) -> str:
-    """``93.9%`` of 0.939."""
-    return nothing if value is None else f"{_of_hundred(value, decimals)}%"
+def percent(
+    value: float | None,
+    decimals: int = 1,
+    *,
+    beyond: Iterable[float] = (),
+    nothing: str = NOTHING,
+) -> str:
+    """``93.9%`` of 0.939; ``1.004%`` of 0.010036 where that is ``beyond`` a limit of 0.01: as many
+    digits as show it, for each of these that it is above."""
+    if value is None:
+        return nothing
+    if below := [limit for limit in beyond if limit < value < math.inf]:
+        limit = max(below)
+        while rounded(value, decimals + 2) <= Decimal(repr(float(limit))):
+            decimals += 1
+    return f"{_of_hundred(value, decimals)}%"
 
 
-def scatter(value: float | None, *, nothing: str = NOTHING) -> str:
+def scatter(value: float | None, *, beyond: Iterable[float] = (), nothing: str = NOTHING) -> str:
     """A CV: ``0.31%``; ``0.001%`` of 0.000012, which would be told as none."""
-    text = percent(value, 2, nothing=nothing)
+    text = percent(value, 2, beyond=beyond, nothing=nothing)
     return f"{significant(100 * value, 1)}%" if text == "0.00%" and value else text
 
 
-def signed_percent(value: float, decimals: int = 1) -> str:
-    """``-2.1%`` of -0.021, ``+0.3%`` of 0.003; ``0.0%`` of what is not that much."""
-    text = percent(value, decimals)
-    return text if text.startswith("-") or not text.strip("0.%") else f"+{text}"
+def signed_percent(value: float, decimals: int = 1, *, beyond: Iterable[float] = ()) -> str:
+    """``-2.1%`` of -0.021, ``+0.3%`` of 0.003; ``0.0%`` of what is not that much. ``beyond``: of
+    either sign."""
+    text = percent(abs(value), decimals, beyond=beyond)
+    return text if not text.strip("0.%") else f"{'-' if value < 0 else '+'}{text}"
 
 
 def ratio(

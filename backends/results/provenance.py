@@ -14,6 +14,7 @@ from backends.results.grade_words import grade_counts
 from backends.results.numbers import scatter
 from backends.results.run_result import RunResult
 from backends.results.short_flags import SHORT, set_by
+from backends.results.statistics import CV_LIMITS
 from backends.results.translations import Lang, pick
 from profiles.counted import counted
 
@@ -111,7 +112,7 @@ def _repeats(cases: Iterable[CaseResult], lang: Lang) -> Iterator[str]:
         yield f"n {fewest}{more}"
     if cvs := [spread.cv for spread in spreads if spread.cv is not None]:
         up_to = pick(lang, "CV up to", "CV 最大") if len(cvs) > 1 else "CV"
-        yield f"{up_to} {scatter(max(cvs))}"
+        yield f"{up_to} {scatter(max(cvs), beyond=CV_LIMITS)}"
 
 
 def _days(runs: Iterable[RunResult]) -> str:

@@ -17,6 +17,7 @@ from backends.results.student import quantile
 
 CV_AMBER = 0.02
 CV_RED = 0.05
+CV_LIMITS = (CV_AMBER, CV_RED)
 OUTLIER_LIMIT = 3.5
 """Modified z-score above which a value is called an outlier (Iglewicz & Hoaglin, 1993)."""
 DRIFT_ALPHA = 0.01

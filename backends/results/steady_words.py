@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.results.case_result import CaseResult
+from backends.results.grade import MOST_DISTURBED
 from backends.results.numbers import percent, scatter, signed_percent, significant
 from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.statistics import CV_RED
@@ -103,14 +104,15 @@ def _even_or_not(runs: Sequence[RunResult], lang: Lang) -> str:
     if usual is None or most is None or most <= CV_RED:
         return pick(lang, "yes (no drift, step or stall)", "是（无漂移、阶跃或停顿）")
     up_to, where, where_zh = "", "", ""
+    shown = scatter(most, beyond=[CV_RED])
     if scatter(most) != scatter(usual):
         up_to, where = "up to ", f", in repeat {worst.repeat}"
         where_zh = f"，第 {worst.repeat} 次重复"
     return pick(
         lang,
         "no drift, step or stall stands out of readings that scatter by "
-        f"{up_to}{scatter(most)} (CV{where})",
-        f"读数离散达 {scatter(most)}（变异系数{where_zh}），其中看不出漂移、阶跃或停顿",
+        f"{up_to}{shown} (CV{where})",
+        f"读数离散达 {shown}（变异系数{where_zh}），其中看不出漂移、阶跃或停顿",
     )
 
 
@@ -149,7 +151,11 @@ def _where(found: Disturbance) -> tuple[str, str]:
 
 
 def _warm_up(found: Disturbance) -> tuple[str, str]:
-    (en, zh), size, cost = _where(found), percent(abs(found.size)), percent(found.cost, 2)
+    (en, zh), size, cost = (
+        _where(found),
+        percent(abs(found.size)),
+        percent(found.cost, 2, beyond=MOST_DISTURBED.values()),
+    )
     slow = found.size < 0
     return (
         f"warm-up is left in the window: it begins {size} {'slow' if slow else 'fast'} and settles "
@@ -172,7 +178,11 @@ def _trend(found: Disturbance) -> tuple[str, str]:
 
 
 def _stalls(found: Disturbance) -> tuple[str, str]:
-    (en, zh), size, cost = _where(found), signed_percent(found.size), percent(found.cost, 2)
+    (en, zh), size, cost = (
+        _where(found),
+        signed_percent(found.size),
+        percent(found.cost, 2, beyond=MOST_DISTURBED.values()),
+    )
     if found.count == 1:
         return (
             f"a reading stalls at {en} ({size}), which costs the mean {cost}",

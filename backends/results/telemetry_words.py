@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from backends.results.grade import MOST_THROTTLED
 from backends.results.numbers import percent, significant, trimmed
 from backends.results.run_result import RunResult
 from backends.results.telemetry_figures import (
     AT_ITS_LIMIT,
+    POWER_CAPPED,
+    UNEVEN_LOAD,
     Disturbed,
     Throttled,
     Trouble,
@@ -44,7 +47,9 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
     """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s, 25.8% (software thermal
     slowdown)``; held at its limit, where that is one that was set: its power cap."""
     gpu, seconds, of = found.gpu, trimmed(found.seconds, 0), trimmed(found.gpu.seconds, 0)
-    share = percent(found.share)
+    held = found.reason in AT_ITS_LIMIT  # nothing is wrong with it
+    limits = [POWER_CAPPED] if held else MOST_THROTTLED.values()
+    share = percent(found.share, beyond=limits)
     which = f"repeat {found.run.repeat}", f"第 {found.run.repeat} 次重复"
     if found.repeats > 1:
         seen = (" that were watched", "有监测的 ") if found.unwatched else ("", "")
@@ -53,7 +58,7 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
             f"{seen[1]}{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
         )
     was = "was throttled", "被降频"
-    if found.reason in AT_ITS_LIMIT:  # nothing is wrong with it
+    if held:
         was = "was held at its limit", "达到上限"
     return pick(
         lang,
@@ -162,7 +167,7 @@ def _memory_errors(found: Disturbed) -> tuple[str, str]:
 
 
 def _uneven_load(found: Disturbed) -> tuple[str, str]:
-    more = percent(found.amount)
+    more = percent(found.amount, beyond=[UNEVEN_LOAD])
     return (
         f"the CPUs of {found.host} were busier by {more} of their time than in the other repeats",
         f"{found.host} 的CPU忙碌时间比其他重复多 {more}",

@@ -25,11 +25,11 @@ from backends.results.comparison_report import (
     words_in_console,
 )
 from backends.results.findings import Rank
-from backends.results.grade_words import found_lines
+from backends.results.grade_words import found_lines, half_text
 from backends.results.layouts.cells import count_cell
-from backends.results.numbers import percent, scatter
+from backends.results.numbers import scatter
 from backends.results.provenance import how_sure
-from backends.results.statistics import Spread
+from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.summary import Group
 from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
 from backends.results.verdict_doubts import unjudged
@@ -351,7 +351,7 @@ def _known(case: CaseResult) -> list[tuple[str, str]]:
         rows = [
             ("median", number(spread.median)),
             ("mean", number(spread.mean)),
-            ("CV", scatter(spread.cv)),
+            ("CV", scatter(spread.cv, beyond=CV_LIMITS)),
             (f"95% of {'median' if spread.interval else 'mean'}", _half(spread)),
         ]
     hosts = sorted({host for run in case.measured_runs for host in run.hosts})
@@ -362,7 +362,7 @@ def _known(case: CaseResult) -> list[tuple[str, str]]:
 
 def _half(spread: Spread) -> str:
     """Of its interval over the repeats, whatever they scatter within."""
-    return "–" if spread.half_width is None else f"±{percent(spread.half_width, 2)}"
+    return "–" if spread.half_width is None else f"±{half_text(spread.half_width)}"
 
 
 def in_side(side: Side, case: ComparedCase) -> tuple[CaseResult, Group] | None:

@@ -14,21 +14,22 @@ from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
 from backends.results.findings import Concern, Grade
 from backends.results.grade import over_other_devices, rules_of
-from backends.results.grade_words import found_lines, one_model, rules_text, within
+from backends.results.grade_words import found_lines, half_text, one_model, rules_text, within
 from backends.results.layouts.cells import (
     count_cell,
+    efficiency_cell,
     efficiency_interval_cell,
     ratio_decimals,
     speedup_interval_cell,
     speedup_marks,
 )
 from backends.results.mixed_environments import mixed_models
-from backends.results.numbers import NOTHING, fixed, percent, scatter
+from backends.results.numbers import NOTHING, fixed, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
 from backends.results.short_flags import SHORT
-from backends.results.statistics import Spread
+from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
@@ -52,7 +53,7 @@ _COLUMNS = (
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("speedup", "Speedup", 7, right=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=18),
-    Column("efficiency", "Effic.", 6, right=True),
+    Column("efficiency", "Effic.", 8, right=True, most=10),
     Column("cv", "CV", 6, right=True, gives_way=1),
     Column("n", "n", 3, right=True, gives_way=2),
     Column("grade", "Gr", 2),
@@ -186,8 +187,8 @@ def _row(
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
             cell("base" if base and case.speedup else _speedup(case), right=True),
             cell(speedup_interval_cell(case), right=True),
-            cell(percent(case.efficiency, 1, nothing="–"), right=True),
-            cell(scatter(cv), colour, right=True),
+            cell(efficiency_cell(case), right=True),
+            cell(scatter(cv, beyond=CV_LIMITS), colour, right=True),
             cell(count_cell(case), right=True),
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
             flags(case, but),
@@ -393,13 +394,13 @@ def _interval_rows(spread: Spread) -> list[tuple[str, str]]:
     low, high = (number(spread.mean * (1 + sign * half)) for sign in (-1, 1))
     return [
         ("95% of median", of_median),
-        ("95% of mean", f"{low} to {high} (Student's, ±{percent(half, 2)})"),
+        ("95% of mean", f"{low} to {high} (Student's, ±{half_text(half)})"),
     ]
 
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:
     """How narrow the interval is, how narrow it is to be, and what that may still take."""
-    if rule is None or not (width := within(case.spread)):
+    if rule is None or not (width := within(case.spread, asked=rule.target)):
         return []
     rows = [("within", f"{width}, asked ±{rule.target * 100:g}%")]
     expected = expected_repeats(rule, case.throughputs)
@@ -424,7 +425,7 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
     return [
         ("base", group.base),
         ("speedup", f"{_speedup(case)}{_bracketed(speedup_interval_cell(case))}"),
-        ("efficiency", f"{percent(case.efficiency)}{_bracketed(efficiency_interval_cell(case))}"),
+        ("efficiency", f"{efficiency_cell(case)}{_bracketed(efficiency_interval_cell(case))}"),
         *([("lost to", lost)] if (lost := explained_text(case, group)) else []),
     ]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from backends.results.case_result import CaseResult
-from backends.results.findings import Concern
+from backends.results.findings import Concern, gravest_first
 from backends.results.numbers import NOTHING, fixed, percent, ratio, scatter
 from backends.results.ratios import Method, RatioInterval
-from backends.results.statistics import CV_AMBER, CV_RED
+from backends.results.statistics import CV_AMBER, CV_LIMITS, CV_RED
 from backends.results.summary import Group
 from backends.results.translations import Words
 
@@ -26,6 +26,11 @@ def speedup_cell(
     base = case.case == group.base
     text = ratio(case.speedup, ratio_decimals(beside), is_base=base, nothing=nothing)
     return " ".join([text, *speedup_marks(case)])
+
+
+def efficiency_cell(case: CaseResult) -> str:
+    """``93.9%``, ``–`` without one; with the marks of the speedup, which is the same quotient."""
+    return " ".join([percent(case.efficiency), *speedup_marks(case)])
 
 
 def speedup_marks(case: CaseResult) -> tuple[str, ...]:
@@ -73,7 +78,7 @@ def cv_text(cv: float | None) -> str:
     """The same of any figure whose repeats scatter so far."""
     if cv is None:
         return NOTHING
-    return scatter(cv) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
+    return scatter(cv, beyond=CV_LIMITS) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
 
 
 def cv_notes(cvs: Iterable[float | None], w: Words) -> list[str]:
@@ -86,6 +91,12 @@ def count_cell(case: CaseResult) -> str:
     """``7``, or ``6/7`` where one of seven did not succeed, or not yet."""
     wanted = case.wanted
     return str(wanted) if case.succeeded == wanted else f"{case.succeeded}/{wanted}"
+
+
+def flags_cell(cases: Iterable[CaseResult]) -> str:
+    """As results.csv has them, the gravest first, of several cases each once."""
+    found = gravest_first(finding for case in cases for finding in case.findings)
+    return ";".join(dict.fromkeys(str(finding.concern) for finding in found))
 
 
 def unended_notes(cases: Iterable[CaseResult], w: Words) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.device_words import words_of
-from backends.results.layouts.cells import count_cell, speedup_cell
+from backends.results.layouts.cells import count_cell, flags_cell, speedup_cell
 from backends.results.layouts.columns import (
     IN_HEADINGS,
     fixed_caption,
@@ -49,7 +49,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
     for rank, (group, label) in enumerate(zip(own, labels, strict=True)):  # the last go first
         of = f"({label})" * options.exact
         columns.append(Column(f"{group.unit}({label})", rank=rank))
-        more = (w.speedup, w.count, w.grade) if options.exact else (w.speedup,)
+        more = (w.speedup, w.count, w.grade, w.flags) if options.exact else (w.speedup,)
         columns += [Column(f"{name}{of}", rank=rank) for name in more]
     sizes = sorted({(case.gpus, case.nodes, case.case) for group in own for case in group.cases})
     rows: list[tuple[str, ...]] = []
@@ -58,7 +58,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         for group in own:
             case = next((case for case in group.cases if case.case == tag), None)
             if case is None:
-                cells += [DASH] * (4 if options.exact else 2)
+                cells += [DASH] * (5 if options.exact else 2)
             else:
                 cells.append(options.throughput(case.throughput, nothing=DASH))
                 told = [speedup_cell(case, group, nothing=DASH)]
@@ -92,7 +92,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
 
 def _exactly(case: CaseResult) -> list[str]:
     speedup = DASH if case.speedup is None else repr(case.speedup)
-    return [speedup, count_cell(case), case.grade or DASH]
+    return [speedup, count_cell(case), case.grade or DASH, flags_cell([case])]
 
 
 def _how_sure(own: Sequence[Group], labels: Sequence[str], options: LayoutOptions) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from backends.results.dataframe import throughput_grid
 from backends.results.device_words import words_of
+from backends.results.layouts.cells import flags_cell
 from backends.results.layouts.columns import (
     fixed_caption,
     fixed_cells,
@@ -48,6 +49,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         (
             f"{gpus} ({tag})" if gpus_of.count(gpus) > 1 else str(gpus),
             *(options.throughput(value, nothing=DASH) for value in values),
+            *(_doubts(own, tag) if options.exact else ()),
         )
         for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
     ]
@@ -59,13 +61,24 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         title += f" · {first.campaign}"
     return Table(
         title=title,
-        columns=(Column(w.cards), *(Column(name, rank=1) for name in headings)),
+        columns=(
+            Column(w.cards),
+            *(Column(name, rank=1) for name in headings),
+            *([Column(w.grade), Column(w.flags, "left")] if options.exact else ()),
+        ),
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [throughput_caption(first, w), said])),
         notes=(w.simulated,) if simulated(own) else (),
         shared=(*identity(own), ("unit", first.unit), *fixed_cells(own, headings)),
         links=tuple(_links(own, [words for _, words in labels], w)),
     )
+
+
+def _doubts(own: Sequence[Group], tag: str) -> tuple[str, str]:
+    """The worst grade of a row's figures, and the flags of all its cases."""
+    cases = [case for group in own for case in group.cases if case.case == tag]
+    worst = max((case.grade for case in cases if case.grade), default=DASH)
+    return worst, flags_cell(cases)
 
 
 def _links(own: Sequence[Group], labels: Sequence[str], w: Words) -> list[Link]:

@@ -13,6 +13,7 @@ from backends.results.layouts.cells import (
     count_cell,
     cv_cell,
     cv_notes,
+    efficiency_cell,
     efficiency_interval_cell,
     speedup_cell,
     speedup_interval_cell,
@@ -27,7 +28,7 @@ from backends.results.layouts.common import (
     throughput_caption,
 )
 from backends.results.layouts.layout import Results, layout_of_tables, with_shared
-from backends.results.numbers import NOTHING, fixed, percent
+from backends.results.numbers import NOTHING, fixed
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv, transposed_csv
 from backends.results.summary import Group
@@ -85,7 +86,8 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
     title = group_title(group, groups)
     if oneflow and group.batch_size is not None:
         title = f"{w.oneflow_title.format(batch=group.batch_size)} ({title})"
-    notes = speedup_notes([group], w, marked="speedup" in names)
+    marked = not {"speedup", "efficiency"}.isdisjoint(names)
+    notes = speedup_notes([group], w, marked=marked)
     if "cv" in names:
         notes += cv_notes((case.spread.cv for case in group.cases if case.spread), w)
     if {"speedup_interval", "efficiency_interval"}.intersection(names):
@@ -160,7 +162,7 @@ def _cells(
             case, group, beside=case.speedup_interval if beside else None
         ),
         "speedup_interval": speedup_interval_cell,
-        "efficiency": lambda case: percent(case.efficiency),
+        "efficiency": efficiency_cell,
         "efficiency_interval": efficiency_interval_cell,
         "cv": cv_cell,
         "n": count_cell,

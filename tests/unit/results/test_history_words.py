@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from backends.hosts.fingerprint import changes_text
 from backends.results.history import history
-from backends.results.history_report import MOST_GRADES, history_tables
+from backends.results.history_report import MARKS, MOST_GRADES, history_tables
 from backends.results.run_result import RunResult
 from tests.unit.results.test_history import STEADY, campaign, times
 
@@ -46,25 +47,38 @@ def test_each_grade_stands_in_the_table_and_a_d_in_the_line_of_blocks(
         assert grade == ("D" if graded[-1] == "D" else "B, worst D")
 
 
-@given(
-    failed=st.booleans(), imported=st.booleans(), unfinished=st.booleans(), simulated=st.booleans()
-)
+@given(given=st.sets(st.sampled_from(sorted(MARKS))))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_marks_that_stand_in_the_table_are_explained_below_it(
-    runs_of: Runs, failed: bool, imported: bool, unfinished: bool, simulated: bool
+    runs_of: Runs, given: set[str]
 ) -> None:
-    runs = runs_of("1n1g", [100.0, 101.0, *[None] * failed], simulated=simulated)
-    known = {"imported": imported, "finished": not unfinished, "simulated": simulated}
+    runs = runs_of(
+        "1n1g",
+        [100.0, 101.0, *[None] * ("failed" in given)],
+        simulated="SIMULATED" in given,
+        left_out=("node3",) * ("left out" in given),
+    )
+    runs[0] = replace(runs[0], forced="forced" in given)  # a stop may be about one run alone
+    known = {
+        "imported": "imported" in given,
+        "finished": "unfinished" not in given,
+        "simulated": "SIMULATED" in given,
+    }
     seen = history([campaign(0, runs, **known), campaign(1, runs, **known)])
     table = history_tables(seen)[1]
-    marks = {mark.split()[-1] for row in table.rows for mark in row[3].split(", ") if mark}
-    assert marks == {
-        *["failed"] * failed,
-        *["imported"] * imported,
-        *["unfinished"] * unfinished,
-        *["SIMULATED"] * simulated,
-    }
-    assert {*re.findall(r"(\w+): ", " ".join(table.notes).removeprefix("marks: "))} == marks
+    marks = {mark for row in table.rows for mark in row[3].split(", ") if mark}
+    assert {mark.removeprefix("1 ") for mark in marks} == given
+    assert [*re.findall(r"([\w ]+): ", "".join(table.notes).removeprefix("marks: "))] == [
+        f"{' ' * bool(place)}{mark}"
+        for place, mark in enumerate(mark for mark in MARKS if mark in given)
+    ]
+
+
+@pytest.mark.parametrize("mark", ["forced", "left out"])
+def test_a_campaign_that_began_in_spite_of_preflight_is_marked_so(runs_of: Runs, mark: str) -> None:
+    began = {"forced": True} if mark == "forced" else {"left_out": ("node3",)}
+    nights = [campaign(0, runs_of("1n1g", STEADY)), campaign(1, runs_of("1n1g", STEADY, **began))]
+    assert [row[3] for row in history_tables(history(nights))[1].rows] == ["", mark]
 
 
 @pytest.mark.parametrize(

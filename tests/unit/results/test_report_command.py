@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from backends.campaign.folder.artifacts import report_context, rewrite_results
 from backends.campaign.folder.export_report import Export, export
@@ -22,6 +24,7 @@ from backends.hosts.telemetry import read_telemetry
 from backends.hosts.telemetry_summary import Span, summarise
 from backends.precheck.record import Precheck, PrecheckError
 from backends.results.campaign_report import render_report
+from backends.results.publish import publish
 from backends.results.summary import summarise as summarise_runs
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
@@ -254,3 +257,35 @@ def test_csv_of_frameworks_side_by_side_has_no_name_twice(dlperf: Dlperf) -> Non
         assert len(row[f"images/s{of}"].partition(".")[2]) > 3
         assert (row[f"speedup{of}"], row[f"n{of}"], row[f"grade{of}"]) == ("1.0", "3", "B")
     assert row["profile"] == "torch-resnet50"
+
+
+@given(
+    large=st.lists(st.sampled_from([None, 190.0, 230.0, 300.0]), min_size=2, max_size=7),
+    other=st.lists(st.sampled_from([None, 80.0, 95.0]), min_size=1, max_size=7),
+    forced=st.booleans(),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_csv_of_pivot_and_compare_says_what_is_doubtful_as_that_of_speedup_does(
+    runs_of, large: list[float | None], other: list[float | None], forced: bool
+):
+    wide = {"parameters": {"batch_size": 128, "precision": "fp32"}}
+    runs = [
+        *runs_of("1n1g", [100.0, 100.1, 99.9]),
+        *runs_of("1n2g", large, forced=forced),
+        *runs_of("1n1g", other, **wide),
+    ]
+
+    def rows_of(layout: str) -> list[dict[str, str]]:
+        tables = publish("c", runs, layout=layout, format="csv").split("\n\n")
+        return [row for table in tables for row in csv.DictReader(io.StringIO(table))]
+
+    known = rows_of("speedup")
+    pivot = {row["GPUs"]: row for row in rows_of("pivot")}
+    for gpus in ("1", "2"):
+        alike = [row for row in known if row["gpus"] == gpus]
+        flags = {flag for row in alike for flag in row["flags"].split(";")} - {""}
+        assert {*pivot[gpus]["flags"].split(";")} - {""} == flags
+        graded = [row["grade"] for row in alike if row["throughput"]]
+        assert pivot[gpus]["grade"] == max(graded, default="-")
+    compared = [row for row in rows_of("compare") if row["flags(Python)"] != "-"]
+    assert sorted(row["flags(Python)"] for row in compared) == sorted(row["flags"] for row in known)

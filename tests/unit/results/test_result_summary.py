@@ -241,7 +241,9 @@ MARKS = {"†": "†", "‡": "‡", "!": "! ", "!!": "!! ", "w": "w:"}
     windows=st.lists(st.sampled_from(["all", "the last"]), min_size=2, max_size=2),
     values=st.lists(st.sampled_from([None, 100.0, 103.0, 130.0]), min_size=8, max_size=8),
     layout=st.sampled_from(["speedup", "compare", "airank"]),
-    columns=st.sampled_from([None, ("gpus", "cv"), ("gpus", "speedup", "n")]),
+    columns=st.sampled_from(
+        [None, ("gpus", "cv"), ("gpus", "speedup", "n"), ("gpus", "efficiency")]
+    ),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_mark_is_in_a_table_exactly_where_its_legend_is(
@@ -273,7 +275,9 @@ def test_the_dagger_is_where_not_all_of_case_and_base_is_one_environment(runs_of
             for run, environment in zip(runs_of(tag, [100.0, 101.0]), of, strict=True)
         ]
         (table,) = speedup_tables(summarise(runs))
-        assert ("†" in " ".join(table.rows[1])) is (len({*base, *case}) > 1)
+        cells = dict(zip(table.headings, table.rows[1], strict=True))
+        for quotient in ("speedup", "efficiency"):
+            assert ("†" in cells[quotient]) is (len({*base, *case}) > 1)
 
 
 def test_unknown_environments_are_not_called_different(runs_of):

@@ -6,18 +6,25 @@ import ast
 import csv
 import io
 import json
+import math
 import re
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from backends.results.findings import Concern
+from backends.results.grade import MOST_DISTURBED, WIDEST_INTERVAL, known_within
+from backends.results.grade_words import found_lines, half_text
+from backends.results.layouts.cells import cv_text
 from backends.results.layouts.common import LayoutOptions
 from backends.results.numbers import fixed, percent, scatter, signed_percent, significant, trimmed
 from backends.results.publish import LAYOUTS, publish
+from backends.results.statistics import CV_LIMITS, describe
 from backends.results.summary import summarise
+from backends.results.telemetry_figures import THROTTLED
 from tui.text import number
 
 ROOT = Path(__file__).parents[3]
@@ -175,3 +182,52 @@ def test_all_figures_of_a_column_have_as_many_decimals(runs_of, speeds, layout):
     assert columns
     for cells in columns:
         assert len({len(cell.partition(".")[2]) for cell in cells}) == 1, cells
+
+
+LIMITS = sorted({*WIDEST_INTERVAL.values(), *CV_LIMITS, *MOST_DISTURBED.values(), THROTTLED, 0.1})
+NEAR = st.sampled_from([limit for limit in LIMITS if limit < math.inf]).flatmap(
+    lambda limit: st.tuples(
+        st.just(limit),
+        st.one_of(
+            st.floats(1e-9, 0.01).map(lambda more: limit * (1 + more)),
+            st.just(math.nextafter(limit, 1)),
+        ).filter(lambda value: value > limit),
+    )
+)
+
+
+@given(near=NEAR, decimals=st.integers(0, 3), sign=st.sampled_from([1, -1]))
+def test_what_is_beyond_a_limit_is_printed_beyond_it(near, decimals, sign):
+    limit, value = near
+    printed = Decimal(f"{limit * 100:g}")
+    texts = [percent(value, decimals, beyond=LIMITS), scatter(value, beyond=LIMITS)]
+    texts += [half_text(value, *LIMITS), cv_text(value) if limit in CV_LIMITS else texts[0]]
+    texts.append(signed_percent(sign * value, decimals, beyond=LIMITS).lstrip("+-"))
+    for text in texts:
+        assert Decimal(text.partition("%")[0]) > printed
+    usual = percent(value, decimals)
+    assert texts[0] == usual or Decimal(usual[:-1]) <= printed, "no more digits than it takes"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    repeats=st.lists(st.floats(90, 110), min_size=3, max_size=8),
+    limit=st.sampled_from([*WIDEST_INTERVAL.values(), *CV_LIMITS]),
+    of_the_cv=st.booleans(),
+)
+def test_a_finding_of_the_spread_names_a_figure_above_its_limit(repeats, limit, of_the_cv, runs_of):
+    """Repeats that scatter as far as the limit allows, and a little more."""
+    spread = describe(repeats)
+    assume(min(repeats) < max(repeats))
+    is_now = spread.cv if of_the_cv else known_within(spread)
+    center, factor = sum(repeats) / len(repeats), limit * 1.0004 / is_now
+    (group,) = summarise(runs_of("1n1g", [center + factor * (v - center) for v in repeats]))
+    case = group.cases[0]
+    for finding, line in found_lines(case, group):
+        limits = CV_LIMITS if finding.concern.startswith("cv_") else WIDEST_INTERVAL.values()
+        if finding.concern in (Concern.WIDE_INTERVAL, Concern.CV_AMBER, Concern.CV_RED):
+            wide = finding.concern is Concern.WIDE_INTERVAL
+            figure = known_within(case.spread) if wide else case.spread.cv
+            told = Decimal(re.findall(r"([\d.]+)%", line.replace("95%", ""))[0])
+            for one in limits:
+                assert (told > Decimal(f"{one * 100:g}")) >= (figure > one)
