@@ -29,6 +29,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
     "backends/results/auto_repeats.py": (_UNIT + "results/test_auto_repeats.py",),
     "backends/results/change_points.py": (_UNIT + "results/test_history.py",),
     "backends/results/comparison.py": (_UNIT + "results/test_result_compare.py",),
+    "backends/results/repeats_needed.py": (_UNIT + "results/test_result_compare.py",),
     "backends/results/scaling_loss.py": (_UNIT + "results/test_scaling_loss.py",),
     "backends/results/scaling_loss_words.py": (_UNIT + "results/test_scaling_loss.py",),
     "backends/results/grade.py": (
@@ -70,6 +71,7 @@ ROOMS = ("backends/results", "profiles/throughput")
 NO_RULES: Mapping[str, str] = {
     "backends/results/mlperf_scaling.py": "what is read at all",
     "backends/results/entered_figures.py": "what is read at all, and names",
+    "backends/results/compared_environments.py": "how many cases are named one by one",
     "backends/results/compared_models.py": "which models are told apart, which its own tests hold",
     "backends/results/findings.py": "in which order findings are told",
     "backends/results/history_report.py": "when a sentence is added",

@@ -354,7 +354,8 @@ def _view(
     if not watched:
         expected = None  # whether it still runs nobody knows
     if run.started_at is not None:
-        until = run.ended_at or run.over_at or (now if watched else _last_seen(run))
+        ends = (end for end in (run.ended_at, run.over_at) if end is not None)
+        until = next(ends, now if watched else _last_seen(run))
         elapsed = max(0.0, until - run.started_at)
     untold = start == TAKEN_UP and run.state is RunState.RUNNING
     may_be_over = untold and (elapsed or 0.0) >= (expected or 0.0)

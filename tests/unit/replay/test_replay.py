@@ -692,7 +692,7 @@ async def test_what_preflight_found_of_a_host_is_its_concern_in_a_replay(tmp_pat
     (shown,) = workspace.cluster.snapshots()
     found = [concern.what for concern in shown.concerns]
     assert found == ["someone uses it", "GPU1 is hot: 88 °C"]
-    assert "▲ GPU1 is hot: 88 °C" in host_text(shown).plain
+    assert "GPU1 is hot: 88 °C" in host_text(shown).plain
     await workspace.close()
 
 
