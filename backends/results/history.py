@@ -175,11 +175,10 @@ class CaseHistory:
 
     @property
     def is_mixed(self) -> bool:
-        """The last figure, or one of the level that it is held against, is of several
-        environments."""
-        last = self.last_change
-        since = self.points[last.point if last else 0 :]
-        return any(is_mixed(point.case) for point in since if point.measured)
+        """The last figure is of several environments, or all but one are, and those are in no
+        level."""
+        mixed = [is_mixed(point.case) for point in self.measured]
+        return any(mixed) and (mixed[-1] or mixed.count(False) < 2)
 
     @property
     def words(self) -> str:
@@ -263,11 +262,12 @@ def _tried(case: CaseResult) -> bool:
 
 def _case_history(key: _Key, points: tuple[Point, ...], threshold: float) -> CaseHistory:
     found = CaseHistory(*key, points, Verdict.INSUFFICIENT, Why.ONE)
-    places = [at for at, point in enumerate(points) if point.measured]
+    places = [at for at, point in enumerate(points) if point.measured and not is_mixed(point.case)]
     if not points[-1].case.succeeded and any(point.case.succeeded for point in points):
         found = replace(found, why=Why.FAILED)
     if len(places) < 2:
-        return found
+        mixed = sum(point.measured for point in points) > 1 and found.why is not Why.FAILED
+        return replace(found, verdict=Verdict.INCONCLUSIVE, why=Why.SCATTER) if mixed else found
     values = [points[at].case.throughputs for at in places]
     changes = tuple(
         LevelChange(places[change.at], change, judge(change.evidence, threshold)[0])

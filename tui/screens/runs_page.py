@@ -140,6 +140,8 @@ class RunsPage(RunChanges):
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
+            else "The replay is being opened."
+            if self.session.playing is not None
             else none_shown("Nothing has been started yet.", self.session)
         )
         self._show_selected()

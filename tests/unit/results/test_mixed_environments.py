@@ -114,6 +114,21 @@ def test_a_history_says_it_too(runs_of: Runs):
     assert "a drop of" not in rests_on(case)
 
 
+def test_what_is_mixed_is_in_no_level_of_a_history(runs_of: Runs):
+    quiet, noisy = [V100] * 6, [H200, V100, V100]
+    past = history(
+        [campaign(n, mixed(runs_of, "1n1g", p)) for n, p in enumerate([quiet, noisy, quiet])]
+    )
+    (case,) = past.cases
+    assert not case.changes
+    assert case.words == "same"
+    assert not case.decisive
+    (last,) = history(
+        [campaign(n, mixed(runs_of, "1n1g", p)) for n, p in enumerate([quiet, quiet, noisy])]
+    ).cases
+    assert last.words == "not judged: mixed environments"
+
+
 @pytest.mark.parametrize("prints", [[BOTH] * 4, [V100] * 4])
 def test_runs_on_hosts_of_two_models_are_of_one_environment(runs_of: Runs, prints: list[str]):
     found = compare(*(mixed(runs_of, "2n1g", prints) for _ in "ab"))
