@@ -163,7 +163,7 @@ class ComparedCase:
 
     @property
     def mixed(self) -> str:
-        """``2 × H200, 4 × V100 against 3 × H200, 3 × V100``: the repeats of either side, where
+        """``2 on H200, 4 on V100 against 3 on H200, 3 on V100``: the repeats of either side, where
         one of them ran in several environments; else empty."""
         if self.baseline is None or self.candidate is None:
             return ""

@@ -28,15 +28,15 @@ def mixed_models(case: CaseResult) -> bool:
 
 
 def counts_of(*sides: CaseResult) -> tuple[str, ...]:
-    """``2 × H200, 4 × V100-SXM2-16GB`` of each: by the model, or where that does not tell apart
-    what is mixed, by what does."""
+    """How many repeats, ``2 on H200, 4 on V100-SXM2-16GB``, of each: by the model, or where that
+    does not tell apart what is mixed, by what does."""
     texts = sorted({text for side in sides for text in side.fingerprints})
     called = _by_models(texts)
     if not all(mixed_models(side) for side in sides if is_mixed(side)):
         called = dict(zip(texts, apart(texts), strict=True))
     return tuple(
         ", ".join(
-            f"{n} × ({name})" if ", " in name else f"{n} × {name}"
+            f"{n} on ({name})" if ", " in name else f"{n} on {name}"
             for name, n in sorted(
                 Counter(
                     called.get(run.fingerprint, _NOT_RECORDED) for run in side.measured_runs
@@ -48,9 +48,9 @@ def counts_of(*sides: CaseResult) -> tuple[str, ...]:
 
 
 def shares_of(base: CaseResult, case: CaseResult) -> str:
-    """``base: 2 × H200, 1 × V100-SXM2-16GB; here: 3 × H200 + V100-SXM2-16GB``"""
+    """``repeats of the base: 2 on H200, 1 on V100-SXM2-16GB; here: 3 on H200 + V100-SXM2-16GB``"""
     there, here = counts_of(base, case)
-    return f"base: {there}; here: {here}"
+    return f"repeats of the base: {there}; here: {here}"
 
 
 def environments_with_repeats(case: CaseResult) -> Iterator[tuple[str, list[int]]]:

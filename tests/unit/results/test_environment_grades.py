@@ -129,9 +129,9 @@ def test_a_speedup_with_several_models_on_either_side_is_of_grade_d_and_counts_t
         assert "more repeats" not in shown
     if max(map(len, models)) > 1:
         line = told[Concern.OTHER_ENVIRONMENT][1]
-        said = re.search(r"\(base: (.*?); here: (.*?)\):", line)
+        said = re.search(r"\(repeats of the base: (.*?); here: (.*?)\):", line)
         assert said is not None
-        counted = [[int(n) for n in re.findall(r"(\d+) × ", side)] for side in said.groups()]
+        counted = [[int(n) for n in re.findall(r"(\d+) on ", side)] for side in said.groups()]
         assert [sum(numbers) for numbers in counted] == [len(base), len(here)]
         assert all(map(all, counted)), "nothing is said of what a side did not run on"
 
@@ -144,5 +144,8 @@ def test_a_speedup_over_other_shares_of_the_same_models_says_these(runs_of: Runs
         for run, text in zip(runs_of(tag, steady(n=5)), prints, strict=True)
     ]
     lines = finding_lines(*only(runs, "1n8g"))
-    said = "(base: 2 × H200, 3 × V100-SXM2-16GB; here: 4 × H200, 1 × V100-SXM2-16GB): the speedup"
+    said = (
+        "(repeats of the base: 2 on H200, 3 on V100-SXM2-16GB; "
+        "here: 4 on H200, 1 on V100-SXM2-16GB): the speedup"
+    )
     assert any(said in line for line in lines)

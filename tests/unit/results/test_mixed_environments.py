@@ -50,7 +50,7 @@ def test_other_shares_of_the_same_models_are_no_noise_but_are_counted(runs_of: R
     ours = mixed(runs_of, "1n8g", [H200] * 2 + [V100] * 4)
     found = compare(ours, mixed(runs_of, "1n8g", [H200] * 3 + [V100] * 3))
     (case,) = found.cases
-    counted = "2 × H200, 4 × V100-SXM2-16GB against 3 × H200, 3 × V100-SXM2-16GB"
+    counted = "2 on H200, 4 on V100-SXM2-16GB against 3 on H200, 3 on V100-SXM2-16GB"
     (told,) = comparison_document(found)["cases"]
     assert (told["verdict"], told["doubts"]) == ("inconclusive", ["mixed"])
     assert (told["reason"], told["repeats_needed"]) == (counted, None)
@@ -90,10 +90,9 @@ def test_no_interval_judges_what_is_mixed_on_either_side(
     assert case.repeats_needed is None
     assert told["reason"] == case.mixed
     for prints, side in zip((before, after), case.mixed.split(" against "), strict=True):
-        assert sum(int(part.split(" × ")[0]) for part in side.split(", ") if " × " in part) == len(
-            prints
-        )
-        assert len(side.split(" × ")) - 1 == len({*prints}) or "driver" not in side
+        counts = [part.split(" on ")[0] for part in side.split(", ") if " on " in part]
+        assert sum(map(int, counts)) == len(prints)
+        assert len(side.split(" on ")) - 1 == len({*prints}) or "driver" not in side
     # What is slower in doubt is to be looked at, not passed over.
     unmixed = (
         [replace(run, fingerprint="") for run in ours],
