@@ -33,7 +33,7 @@ from tui.matrix_marks import (
 )
 from tui.matrix_past import PastOfGrid, holes, known_devices, past_of_grid
 from tui.past_reading import PastReading
-from tui.plan_words import expected_on, host_states
+from tui.plan_words import host_states, time_text
 from tui.session import Session
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class _KnownStates:
     plan: Plan
     hosts: Sequence[HostSnapshot]
     states: Mapping[str, str]
-    expected_s: float | None
+    takes: str
 
 
 class Asked:
@@ -230,17 +230,15 @@ class Asked:
         """:func:`tui.plan_words.host_states` of the hosts that may be used."""
         return self._known_states(plan).states
 
-    def expected_s(self, plan: Plan) -> float | None:
-        """Wall time on those of them that can take a run; on all where some case needs more."""
-        return self._known_states(plan).expected_s
+    def takes(self, plan: Plan) -> str:
+        """:func:`tui.plan_words.time_text` on them."""
+        return self._known_states(plan).takes
 
     def _known_states(self, plan: Plan) -> _KnownStates:
         hosts, known = self.snapshots, self._states
         if known is None or known.plan is not plan or known.hosts != hosts:
             states = host_states(plan, hosts)
-            seconds = expected_on(plan, states)
-            seconds = plan.expected_s if seconds is None else seconds
-            known = self._states = _KnownStates(plan, hosts, states, seconds)
+            known = self._states = _KnownStates(plan, hosts, states, time_text(plan, states))
         return known
 
     def repeats_of(self, part: Marks) -> int:

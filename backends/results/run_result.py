@@ -160,8 +160,7 @@ class RunResult:
     def came_at_once(self) -> bool:
         """All readings that count came at one moment, at which they cannot all have been printed:
         when they were is not known."""
-        several = self.used is not None and self.used > 1
-        return several and self.window_s is None and self.unit != BANDWIDTH
+        return at_once(self.used, self.window_s, self.unit)
 
     @property
     def slot(self) -> tuple[object, ...]:
@@ -212,6 +211,11 @@ class RunResult:
     @property
     def ended(self) -> bool:
         return self.state in ENDED
+
+
+def at_once(used: int | None, window_s: float | None, unit: str) -> bool:
+    """See :attr:`RunResult.came_at_once`."""
+    return used is not None and used > 1 and window_s is None and unit != BANDWIDTH
 
 
 def batch_size(parameters: Mapping[str, Scalar]) -> int | None:

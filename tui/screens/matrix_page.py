@@ -15,7 +15,6 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from profiles.counted import counted
-from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines
@@ -252,8 +251,8 @@ class MatrixPage(Page):
             words = PROBING if self._asked.undecided else "nothing marked"
             return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
         room = self.query_one("#grid-panel").size.width - 2
-        seconds = self._asked.expected_s(plan)
-        takes = "" if seconds is None else f"≈{format_duration(seconds)}"
+        taken = self._asked.takes(plan)
+        takes = f"≈{taken}" if taken else ""
         if not self._asked.past_reading.known:
             takes = READING_PAST
         states = self._asked.states_for(plan)

@@ -210,10 +210,9 @@ def plan_footer(
     :func:`~tui.plan_words.host_states`. ``takes``: how long; empty where nobody knows.
     """
     parts = [_runs_text(plan, wide=wide) + (", packed" if plan.selection.pack else "")]
-    most = max((planned.case.nodes for planned in plan.cases), default=0)
     if takes:
-        short = takes[0] == "≈" and sum(not state for state in states.values()) < most
-        parts.append(takes + " on all hosts" * short)
+        parts.append(takes)
+    most = max((planned.case.nodes for planned in plan.cases), default=0)
     parts.append(hosts_text(states, most))
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()

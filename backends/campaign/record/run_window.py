@@ -8,7 +8,7 @@ from statistics import fmean, median, stdev
 
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
-from backends.results.run_result import BANDWIDTH
+from backends.results.run_result import BANDWIDTH, at_once
 from profiles.throughput.speed import is_speed
 from profiles.throughput.steady import FEWEST_READINGS, Disturbance, disturbances
 
@@ -98,7 +98,7 @@ def came_at_once(run: RunRecord) -> bool:
     """As :attr:`backends.results.run_result.RunResult.came_at_once`: when its readings were made is
     not known."""
     used, seconds, _ = window_seen(run)
-    return used is not None and used > 1 and seconds is None and run.unit != BANDWIDTH
+    return at_once(used, seconds, run.unit)
 
 
 def jitter(speeds: Sequence[float]) -> Jitter | None:
