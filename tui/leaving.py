@@ -48,12 +48,15 @@ async def leave_as(
 def said_at_end(session: Session) -> str:
     """What is printed where nothing was asked: no campaign of this console has runs to do."""
     live, opened = session.live, session.opened
-    followed = followed_words(opened) if opened is not None else ""
+    followed = ""
+    if opened is not None:
+        over = session.followed and opened.finished and not opened.replayed
+        followed = finished_words(opened) if over else followed_words(opened)
     return "\n".join(filter(None, ("" if live is None else finished_words(live), followed)))
 
 
 def finished_words(live: CampaignSnapshot) -> str:
-    """What is printed when a campaign of this console is over."""
+    """What is printed when a campaign of this console, or one that it followed, is over."""
     report = f"{called_as()} report {shlex.quote(str(live.path))}"
     again = called_again(simulated=live.simulated)
     look = f"Look at it with: {plain(again)}, then O; or {plain(report)}"

@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from profiles.cleantext import clean_text
 from tui.messages import Said
+from tui.typed_ahead import typed_ahead
 
 SSH_FAILED = 255
 """What ssh ends with where it could not log in, or lost the connection."""
@@ -69,7 +70,10 @@ async def lend_from(
     """As :func:`lend_terminal`, on behalf of a screen, which is told why where it was not done:
     None."""
     try:
-        return await lend_terminal(screen.app, command, overhear=overhear, leads_back=leads_back)
+        with typed_ahead(screen).lent():
+            return await lend_terminal(
+                screen.app, command, overhear=overhear, leads_back=leads_back
+            )
     except SuspendNotSupported:
         screen.post_message(Said(f"this terminal cannot be lent; type: {shlex.join(command)}"))
     except OSError as error:

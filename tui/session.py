@@ -34,6 +34,8 @@ class Session:
         self.readonly = readonly
         self.controller: Controller | None = None
         self.opened: CampaignSnapshot | None = None
+        self.followed = False
+        """What is opened had runs to do when it was looked at, now or before."""
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
         self._written: tuple[int, ...] | None = None  # its journal, before it was read
         self.last: CampaignSummary | None = None
@@ -141,7 +143,8 @@ class Session:
         if self.controller is not None and self.controller.path == path:
             self.opened = None
         else:
-            self.opened, self._written = await asyncio.to_thread(self._load, path)
+            opened, self._written = await asyncio.to_thread(self._load, path)
+            self.opened, self.followed = opened, not opened.finished
 
     def _load(self, path: Path) -> tuple[CampaignSnapshot, tuple[int, ...] | None]:
         """What is written after the look at the journal, and read all the same, is read twice."""
@@ -177,6 +180,7 @@ class Session:
         else:
             if self.opened is before:  # and not another one meanwhile
                 self.opened, self._written = now, written
+                self.followed |= not now.finished
 
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""

@@ -45,6 +45,7 @@ class TypedAhead:
         self._dealt_with = dealt_with
         self._waiting: deque[Key | Paste] = deque()
         self._held = 0
+        self._lent = False
         self.number = 0
         """Of the key that was handed on last."""
         self._alarm: Timer | None = None
@@ -59,7 +60,7 @@ class TypedAhead:
 
     def next(self) -> Key | Paste | None:
         """The next one, if what is in front can take it now."""
-        if not self._app.screen_stack:  # it is on its way out
+        if self._lent or not self._app.screen_stack:  # it is on its way out
             self._waiting.clear()
         while self._waiting:
             sight = sight_of(self._app.screen)
@@ -139,6 +140,16 @@ class TypedAhead:
         finally:
             self._held -= 1
             self.go_on()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Another program has the terminal: what was typed ahead was for that, and is dropped."""
+        self._lent = True
+        try:
+            yield
+        finally:
+            self._waiting.clear()
+            self._lent = False
 
 
 def _upwards(node: MessagePump) -> Iterator[MessagePump]:

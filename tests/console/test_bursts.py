@@ -362,3 +362,37 @@ async def test_no_key_in_reach_breaks_a_page_whatever_is_zoomed_focused_or_out_o
                         await pilot.resize_terminal(*random.choice(SIZES))
                 watched.clock.tick(random.choice((0, 0, 1, 30)))
                 assert app._exception is None, typist.typed[-20:]
+
+
+async def test_keys_typed_ahead_of_a_replay_change_nothing_in_the_console_below(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the replay's; nor does one come back later, whose patience ended meanwhile."""
+    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 0.01)
+    random, watched, lent = Random(SEED), hosts_of(workspace), 0
+
+    async def lend(*_: object, **__: object) -> tuple[int, str]:
+        nonlocal lent
+        lent += 1
+        await asyncio.sleep(0.03)
+        return 0, ""
+
+    monkeypatch.setattr("tui.lent_terminal.lend_terminal", lend)
+    app = await open_console(watched, campaign=True)
+    async with app.run_test(size=LARGE) as pilot:
+        await pilot.pause()
+        typist = Typist(app, watched)
+        await typist.settle()
+        await typist.back("hosts")
+        await typist.type("O")
+        assert isinstance(app.screen, CampaignList)
+        listed, before = app.screen, screen_text(app)
+        typed = [("question_mark",), ("3",), ("space",), ("d",), ("escape",), ("r", "enter")]
+        typed += [tuple(random.choices(ANYTHING, k=3)) for _ in range(BURSTS // 5)]
+        for number, keys in enumerate(typed, 1):
+            await typist.type("p", *keys)
+            assert lent == number, keys
+            assert app.screen is listed, keys
+            assert screen_text(app) == before, keys
+        await typist.type("space")
+        assert "1 marked" in screen_text(app), "keys are taken again"

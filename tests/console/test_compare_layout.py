@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, settled, shows, until
 from tests.console.fakes import FakeWorkspace
+from tests.console.test_bursts import key_event
 from tests.console.test_compare import NEW_DRIVER, measured, open_compare
 from tui.screens import compare_screen
 from tui.screens.compare_screen import VIEWS, Compare
@@ -75,6 +76,23 @@ async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
             assert in_sight(screen) == [name]
             await pilot.press("escape")
             assert app.screen is screen, "Esc leads back to the panels first"
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+@pytest.mark.parametrize("before", [(), ("tab",), ("shift+tab",)], ids=str)
+async def test_z_zooms_what_v_led_to_however_fast_it_follows(
+    workspace: FakeWorkspace, size: tuple[int, int], before: tuple[str, ...]
+) -> None:
+    await several(workspace, 3, MANY)
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 3)
+        await pilot.press(*before)
+        for _ in VIEWS:
+            for name in ("v", "z"):
+                app.post_message(key_event(name))
+            await settled(app)
+            assert in_sight(screen) == [screen._view]
+            await pilot.press("z", *before)
 
 
 async def test_a_terminal_that_grew_while_a_panel_was_alone_has_all_of_the_title_then(

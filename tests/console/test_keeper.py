@@ -272,6 +272,36 @@ async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come
     assert f"Come back with: dlperf-tui, or dlperf-tui status --watch {path}" in told
 
 
+async def test_leaving_a_campaign_that_ended_while_it_was_followed_says_how_and_where_it_is(
+    workspace: FakeWorkspace,
+) -> None:
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        path = app.session.viewed_path
+        workspace.clock.tick(100_000)
+        workspace.kept_by = None
+        await app.session.refresh()
+        await pilot.press("q")
+        await until(pilot, lambda: workspace.closed)
+    told = app.return_value or ""
+    assert told.startswith("kept: 2/2 runs · finished")
+    assert f"Its files: {path}" in told
+    assert f"dlperf-tui report {path}" in told
+
+
+async def test_leaving_a_campaign_that_was_over_when_it_was_opened_says_nothing(
+    workspace: FakeWorkspace,
+) -> None:
+    controller = await prepared(workspace, "finished", "over")
+    workspace.clock.tick(100_000)
+    async with console(workspace, LARGE) as (app, pilot):
+        await app.session.open(controller.path)
+        await pilot.press("q")
+        await until(pilot, lambda: workspace.closed)
+    assert app.return_value == ""
+
+
 @pytest.mark.parametrize("role", [Role.CONSOLE, Role.COMMAND, Role.REPLAY, None])
 async def test_leaving_what_another_or_nobody_goes_on_with_names_no_keeper(
     workspace: FakeWorkspace, role: Role | None

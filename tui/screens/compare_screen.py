@@ -356,12 +356,19 @@ class Compare(Dialog[None]):
             self._zoom(self._view)
         else:
             self._rearrange()
+            if self._focused_view is not None:
+                self.set_focus(self.query_one(f"#{self._view}"))
+
+    @property
+    def _focused_view(self) -> str | None:
+        focused = self.focused.id if self.focused is not None else None
+        return focused if focused in VIEWS else None
 
     def action_zoom(self) -> None:
-        """The panel with the focus alone, from the list what is read below it; again: all."""
-        focused = self.focused.id if self.focused is not None else None
-        below = focused if focused in VIEWS else next(self._in_sight())
-        self._zoom("" if self._alone else str(below))
+        """The panel with the focus alone, from the list what v led to; again: all."""
+        below = tuple(self._in_sight())
+        led_to = self._view if self._view in below else below[0]
+        self._zoom("" if self._alone else self._focused_view or led_to)
 
     def action_move(self, step: int) -> None:
         """The list, which has this key itself, is out of sight behind the curves."""
