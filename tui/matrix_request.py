@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
 from profiles.case_tag import parse_tag
 from profiles.durations import format_duration
@@ -162,7 +162,7 @@ class Asked:
     @property
     def awaited(self) -> str:
         """The hosts that have not answered yet, as a nodeset."""
-        return fold_nodeset([host.name for host in self.able[1]])
+        return ranked_nodeset([host.name for host in self.able[1]])
 
     def marks(self, name: str) -> Marks:
         if name not in self._marks:

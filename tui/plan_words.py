@@ -11,7 +11,7 @@ from backends.campaign.plan.plan import RUN, Plan
 from backends.hosts.host_condition import busy_reason, host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import significant
 from profiles.counted import counted
 from profiles.durations import format_duration
@@ -64,7 +64,7 @@ def plan_totals(plan: Plan) -> str:
     profiled = f" + {len(plan.profiled)} profiled" if plan.profiled else ""
     most = max((planned.case.nodes for planned in plan.cases), default=0)
     any_of = "any of " if len(plan.hosts) > most else ""
-    hosts = fold_nodeset(host.name for host in plan.hosts)
+    hosts = ranked_nodeset([host.name for host in plan.hosts])
     totals = f", {expected}, {price_text(plan)}" if plan.cases else ""
     return f"{cases}, {runs}{profiled} on {any_of}{hosts}{totals}"
 
@@ -181,7 +181,7 @@ def not_counted(states: Mapping[str, str]) -> str:
     for name, state in states.items():
         if state:
             others.setdefault(state, []).append(name)
-    return ", ".join(f"{plain(fold_nodeset(names))} {state}" for state, names in others.items())
+    return ", ".join(f"{plain(ranked_nodeset(names))} {state}" for state, names in others.items())
 
 
 def host_states(
@@ -221,7 +221,7 @@ def unfit_lines(
         told = [at for name in names if (at := asked.get(name)) is not None]
         age = now - min(told) if now is not None and told else 0.0
         when = "now" if age < OF_NOW_S else f"as of {format_duration(age)} ago"
-        lines.append(f"{fold_nodeset(names)} cannot be used {when}: {why}")
+        lines.append(f"{ranked_nodeset(names)} cannot be used {when}: {why}")
     left = len(plan.hosts) - sum(map(len, unfit.values()))
     for nodes in sorted({case.case.nodes for case in plan.cases if case.case.nodes > left}):
         tags = dict.fromkeys(one.case.tag for one in plan.cases if one.case.nodes == nodes)
@@ -235,7 +235,7 @@ def keys_line(plan: Plan, without: Plan | None) -> str:
     goes on ``without`` it, if one can, and that which does not."""
     if without is None:
         return "Enter asks first; F starts with all hosts, as here"
-    there = plain(fold_nodeset(host.name for host in without.hosts))
+    there = plain(ranked_nodeset([host.name for host in without.hosts]))
     fewer = without.run_count < plan.run_count
     of = f" ({without.run_count} of {plan.run_count} runs)" if fewer else ""
     return f"Enter asks first: x goes on with {there} alone{of}, F with all, as here"

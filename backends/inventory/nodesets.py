@@ -16,6 +16,7 @@ MAX_NAMES = 10_000
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _NAME = re.compile(r"[\w.-]{1,253}", re.ASCII)
+_DIGITS = re.compile(r"\d+", re.ASCII)
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})(?:/\d{1,18})?|\d{1,18}", re.ASCII)
 
 
@@ -60,14 +61,18 @@ def fold_nodeset(names: Iterable[str]) -> str:
 
 
 def ranked_nodeset(names: Sequence[str]) -> str:
-    """As :func:`fold_nodeset` where that keeps their order; else all in their order: the first is
-    rank 0's host."""
-    folded = fold_nodeset(names)
+    """As :func:`fold_nodeset`, in the order of the names where those of one kind stand together,
+    ``v100[1-8],h200[1-2]``; else all in their order: the first is rank 0's host."""
+    folded = ",".join(fold_nodeset(alike) for _, alike in itertools.groupby(names, _stem))
     try:
         in_order = expand_nodeset(folded) == tuple(names) if names else True
     except ValueError:
         return folded
     return folded if in_order else ",".join(names)
+
+
+def _stem(name: str) -> str:
+    return _DIGITS.sub("0", name)
 
 
 @lru_cache(maxsize=1024)  # screens ask for the same ones a few times a second

@@ -188,7 +188,8 @@ def exclusion(profile: Profile, case: Case) -> str | None:
 
 
 def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> str | None:
-    """Why these hosts cannot run it (``needs 8 hosts, 4 can be used``); None when they can."""
+    """Why these hosts cannot run it (``needs 8 hosts, there are 4``); None when they can:
+    also hosts that preflight will stop count, for that can be overridden."""
     reason = _too_few(profile, case, hosts)
     unknown = [] if profile.on_cpus else [host for host in hosts if host.gpu_problem]
     if reason is None or not unknown:
@@ -199,7 +200,8 @@ def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> s
 
 def _too_few(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> str | None:
     if len(hosts) < case.nodes:
-        return f"needs {counted(case.nodes, 'host')}, {len(hosts)} can be used"
+        there = f"there {'is' if len(hosts) == 1 else 'are'} {len(hosts)}"
+        return f"needs {counted(case.nodes, 'host')}, {there}"
     gpu_only = profile.devices == "gpu"
     noun = "GPU" if gpu_only else "device"
     able = (host for host in hosts if host.holds(case.gpus_per_node, gpu_only=gpu_only))

@@ -57,7 +57,7 @@ def test_a_mark_waits_while_no_host_can_run_it_and_comes_back() -> None:
 def test_an_impossible_cell_says_why() -> None:
     cells = resnet().cells(HOSTS[:1])
     assert cells[5][0].state == "impossible"
-    assert cells[5][0].reason == "needs 4 hosts, 1 can be used"
+    assert cells[5][0].reason == "needs 4 hosts, there is 1"
 
 
 def test_what_hosts_that_have_not_answered_decide_can_be_wished_and_counts_once_they_have() -> None:
@@ -76,9 +76,9 @@ def test_what_hosts_that_have_not_answered_decide_can_be_wished_and_counts_once_
 
 def test_what_no_answer_can_make_possible_is_impossible_at_once() -> None:
     last = resnet().cells(unprobed(HOSTS[:3]))[-1][0]
-    assert (last.state, last.reason) == ("impossible", "needs 4 hosts, 3 can be used")
+    assert (last.state, last.reason) == ("impossible", "needs 4 hosts, there are 3")
     away = replace(HOSTS[0], state=HostState.UNREACHABLE, facts=None)
-    assert resnet().cells((away,))[0][0].reason == "needs 1 host, 0 can be used"
+    assert resnet().cells((away,))[0][0].reason == "needs 1 host, there are 0"
 
 
 def test_slots_of_the_inventory_count_before_the_first_probe() -> None:

@@ -59,7 +59,9 @@ from tui.plan_words import (
     READING_PAST,
     device_word,
     host_states,
+    keys_line,
     not_counted,
+    plan_totals,
     price_text,
     unfit_lines,
 )
@@ -67,7 +69,7 @@ from tui.screens.dry_run import DryRunView, dry_run_text
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.possible_changes import repeat_question
 from tui.screens.start_dialog import StartDialog
-from tui.screens.start_text import cases_text
+from tui.screens.start_text import cases_text, checklist_text, totals_text
 from tui.text import Hanging, named_rows
 
 
@@ -114,7 +116,7 @@ async def test_one_key_leaves_the_stopped_hosts_out_and_starts(workspace: FakeWo
         assert [host.name for host in workspace.started[0].hosts] == ["node1", "node2", "node4"]
         assert workspace.started[0].left_out == (
             "node3: in use: alice",
-            "cpu-smoke 4n1g b32: needs 4 hosts, 3 can be used",
+            "cpu-smoke 4n1g b32: needs 4 hosts, there are 3",
         )
         assert workspace.forced == [False]
         assert workspace.overridden == [[]]
@@ -348,6 +350,18 @@ def test_the_value_of_a_row_goes_on_below_itself_where_its_name_leaves_it_room(
     told = " ".join(line[column:] for line in lines)
     assert told.split() == [value for _, values in rows for value in values]
     assert [name for line in lines if (name := line[:column].strip())] == [n for n, _ in rows]
+
+
+def test_hosts_of_a_plan_stand_in_its_order_wherever_they_are_told() -> None:
+    plan = _plan(["v1", "v2", "h1"], "gpu")
+    there = "v[1-2],h1"
+    assert f"on any of {there}" in totals_text(plan, {}).plain
+    assert f"any of {there}" in plan_totals(plan)
+    assert there in checklist_text(plan, ()).plain
+    assert keys_line(plan, plan).startswith(f"Enter asks first: x goes on with {there} alone")
+    assert not_counted(dict.fromkeys(["v1", "v2", "h1"], "busy")) == f"{there} busy"
+    away = [replace(_host(name, "away"), reason="gone") for name in ("v1", "v2", "h1")]
+    assert unfit_lines(plan, away)[0] == f"{there} cannot be used now: gone"
 
 
 def test_a_plan_says_which_of_its_hosts_cannot_be_used_and_what_that_leaves_waiting() -> None:

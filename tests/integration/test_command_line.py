@@ -419,7 +419,7 @@ def test_plan_shows_what_a_case_would_be_where_it_can_run(dlperf: CommandLine) -
         *("plan", "-p", "oneflow-resnet50", "-c", "2n8g"),
         *("--set", "benchmark_root=/opt/cnns", "data_root=/data/ofrecord"),
     )
-    assert "cannot run here: needs 2 hosts, 1 can be used" in done.stdout
+    assert "cannot run here: needs 2 hosts, there is 1" in done.stdout
     assert done.stdout.count("--num_nodes=2 --gpu_num_per_node=8") == 2
     assert done.stdout.count("--node_ips=127.0.0.1,HOST2") == 2
 

@@ -47,13 +47,13 @@ def test_plan_foresees_what_run_stops_at_and_both_go_on_without_that_host(bench:
     code, _, notes = said(bench, "plan", *cases)
     assert code == 0
     assert f"v100b cannot be used now: {WORN}" in notes
-    assert "run stops at v100b; --leave-out goes on with h200a,v100a alone, --force with" in notes
+    assert "run stops at v100b; --leave-out goes on with v100a,h200a alone, --force with" in notes
     assert "GPU model differs" in notes
 
     code, out, error = said(bench, "run", *cases)
     assert (code, out) == (2, "")
     assert f"v100b: preflight stops: {WORN}" in error
-    assert "or --leave-out goes on with h200a,v100a alone, --force with all" in error
+    assert "or --leave-out goes on with v100a,h200a alone, --force with all" in error
     assert not list(bench.campaigns.glob("*"))
 
     code, out, notes = said(bench, "plan", *cases, "--leave-out", "--json")

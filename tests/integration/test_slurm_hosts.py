@@ -55,7 +55,7 @@ def test_only_nodes_of_the_partition_that_jobs_are_for_are_hosts(
     assert main(["hosts", *words, "--json"]) == 0
     assert [host["name"] for host in json.loads(capsys.readouterr().out)] == ["node1", "node2"]
     assert main(["plan", *words, "-p", "cpu-smoke", "-c", "4n1g"]) == 0
-    assert "cannot run here: needs 4 hosts, 2 can be used" in capsys.readouterr().out
+    assert "cannot run here: needs 4 hosts, there are 2" in capsys.readouterr().out
     assert main(["plan", *words, "-p", "cpu-smoke", "-c", "2n1g", "--json"]) == 0
     [run, *_] = json.loads(capsys.readouterr().out)["runs"]
     assert run["hosts"] == ["node1", "node2"]
@@ -78,7 +78,7 @@ def test_a_profile_that_names_a_partition_gets_the_nodes_of_that(
     job = json.loads(capsys.readouterr().out)["runs"][0]["job"]
     assert "--exclude='node[1-2,4]'" in job
     assert main(["plan", *words, "4n1g", "--sbatch=-p short"]) == 0
-    assert "needs 4 hosts, 2 can be used" in capsys.readouterr().out
+    assert "needs 4 hosts, there are 2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["hosts", "plan", "run"])

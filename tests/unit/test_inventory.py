@@ -618,3 +618,4 @@ def test_hosts_of_a_run_stand_in_the_order_of_its_ranks(names: list[str]) -> Non
         assert expand_nodeset(said) == tuple(names) if names else said == ""
     assert ranked_nodeset(["node1", "node2", "node3"]) == "node[1-3]"
     assert ranked_nodeset(["va", "hb"]) == "va,hb"
+    assert ranked_nodeset(["v1", "v2", "h1", "h2", "h3"]) == "v[1-2],h[1-3]"

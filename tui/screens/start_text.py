@@ -10,7 +10,7 @@ from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.hosts.preflight_finding import Finding
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
@@ -111,7 +111,7 @@ def checklist_text(
 
 def _names(names: Iterable[str]) -> str:
     named = [name for name in names if name]
-    return plain(fold_nodeset(named)) if named else ""
+    return plain(ranked_nodeset(named)) if named else ""
 
 
 def stopped_text(plan: Plan, without: Plan | None, *, reading: bool = False) -> Text:

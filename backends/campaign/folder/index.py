@@ -100,7 +100,7 @@ def latest_written(directory: Path) -> Path | None:
             with contextlib.suppress(OSError):
                 found.append((_written_at(Path(entry.path)), Path(entry.path)))
     paths = [path for _, path in sorted(found, reverse=True)]
-    return next((path for path in paths if not _is_simulated(path)), next(iter(paths), None))
+    return next((path for path in paths if not is_simulated(path)), next(iter(paths), None))
 
 
 def _written_at(path: Path) -> float:
@@ -108,7 +108,8 @@ def _written_at(path: Path) -> float:
     return (path / journal.FILE_NAME).stat().st_mtime
 
 
-def _is_simulated(path: Path) -> bool:
+def is_simulated(path: Path) -> bool:
+    """Whether a campaign's hosts were made up; no where there is no journal that says so."""
     with contextlib.suppress(journal.JournalError):
         begun = journal.beginning(path / journal.FILE_NAME)
         return begun is not None and begun.simulated

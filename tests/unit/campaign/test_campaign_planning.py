@@ -118,7 +118,7 @@ def test_what_the_hosts_cannot_do_is_refused_with_the_reason(catalog: Catalog) -
     plan = make_plan(chosen(), catalog, hosts(2), (away,))
     assert [planned.case.tag for planned in plan.cases] == ["1n1g"]
     [refused] = plan.refused
-    assert refused.infeasible == "needs 2 hosts, 1 can be used (node2: connection refused)"
+    assert refused.infeasible == "needs 2 hosts, there is 1 (node2: connection refused)"
 
 
 def test_the_estimate_fills_the_hosts_side_by_side(catalog: Catalog) -> None:

@@ -96,7 +96,7 @@ SMOKE = ("-p", "cpu-smoke", "-c", "1n1g")
     ("words", "says"),
     [
         ((*SMOKE, "--repeats", "auto"), "scripts are of a fixed number of repeats"),
-        (("-p", "cpu-smoke", "-c", "5n1g"), "needs 5 hosts, 4 can be used"),
+        (("-p", "cpu-smoke", "-c", "5n1g"), "needs 5 hosts, there are 4"),
         (("-p", "nowhere"), "nowhere"),
     ],
 )

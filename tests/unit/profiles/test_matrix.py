@@ -151,7 +151,7 @@ HOSTS = (HostCapacity("a", 4, 8), HostCapacity("b", 4, 8), HostCapacity("c", 4, 
         (1, 8, None),
         (2, 8, None),
         (3, 4, None),  # c has no GPU and offers its slots
-        (4, 1, "needs 4 hosts, 3 can be used"),
+        (4, 1, "needs 4 hosts, there are 3"),
         (1, 16, "needs 16 devices per host, 8 at most"),
         (3, 8, "needs 3 hosts with 8 devices, 2 have them"),
     ],

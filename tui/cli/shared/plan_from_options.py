@@ -11,7 +11,7 @@ from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS
 from backends.hosts.preflight_finding import Finding, stopping
 from backends.hosts.software import sought_for
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
@@ -124,7 +124,7 @@ def ways_on(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> st
     without = workspace.without_stopped(made, findings)
     if without is None:
         return "--force starts all the same"
-    there = fold_nodeset(host.name for host in without.hosts)
+    there = ranked_nodeset([host.name for host in without.hosts])
     fewer = without.run_count < made.run_count
     of = f", {without.run_count} of {made.run_count} runs" if fewer else ""
     return f"--leave-out goes on with {there} alone{of}, --force with all"

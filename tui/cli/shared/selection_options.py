@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from backends.campaign.folder.index import is_simulated
 from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.selection import Selection
 from backends.hosts.placement import Placement
@@ -74,8 +75,13 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
-    """The selection of the options, or of --from with the options on top."""
-    request = read_request(arguments.from_file) if arguments.from_file else None
+    """The selection of the options, or of --from with the options on top.
+
+    Raises
+    ------
+    SelectionError: an option or the file is wrong, or the file's hosts are those of a demo.
+    """
+    request = _read(arguments.from_file, arguments) if arguments.from_file else None
     base = request.selection if request else Selection(profiles=())
     repeats, auto = _repeats(arguments, base)
     selection = Selection(
@@ -93,6 +99,17 @@ def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
         attempts=base.attempts if arguments.attempts is None else arguments.attempts,
     )
     return selection, request
+
+
+def _read(path: Path, arguments: argparse.Namespace) -> Request:
+    request = read_request(path)
+    if is_simulated(path if path.is_dir() else path.parent) and not chosen_hosts(arguments):
+        raise SelectionError(
+            "this campaign was SIMULATED, and only a demo has its hosts",
+            where=str(path),
+            remedy="do it again in 'dlperf-tui demo', or give --hosts of your own",
+        )
+    return request
 
 
 def _repeats(
