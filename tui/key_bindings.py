@@ -484,19 +484,14 @@ def key_name(key: Key) -> str:
     return key.said or _SAID.get(key.keys, key.keys)
 
 
-def hints(keys: Sequence[Key], *rooms: int) -> list[str]:
-    """Keys on a line for each of the ``rooms``, "⏎ Start  Esc Not now  ? Help", as many of the
-    first as have room there; what explains the others is on the first line."""
+def hints(keys: Sequence[Key], room: int) -> str:
+    """A line of keys, "⏎ Start  Esc Not now  ? Help": as many of the first as have room beside what
+    explains the others."""
     last = [key for key in keys if key.action == "help"]
-    others = [key for key in keys if key.action != "help"]
-    lines = []
-    for room in rooms:
-        shown = len(others)
-        while cell_len(line := _hint_line([*others[:shown], *last])) > room and shown:
-            shown -= 1
-        lines.append(line if cell_len(line) <= room else "")
-        others, last = others[shown:], []
-    return lines
+    shown = [key for key in keys if key.action != "help"]
+    while cell_len(line := _hint_line([*shown, *last])) > room and shown:
+        shown.pop()
+    return line if cell_len(line) <= room else ""
 
 
 def _hint_line(keys: Sequence[Key]) -> str:

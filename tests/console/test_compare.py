@@ -704,10 +704,10 @@ async def test_y_hands_the_terminal_what_the_command_prints(workspace: FakeWorks
 @pytest.mark.parametrize("room", [24, 74, 110])
 def test_what_explains_the_keys_is_among_them_at_every_width(panel: str, room: int) -> None:
     keys = sorted(PANELS[panel].keys, key=lambda key: key.footer)
-    (line,) = hints(keys, room)
+    line = hints(keys, room)
     assert line.endswith("? Help")
     assert len(line) <= room
-    assert len(hints(keys, room + 40)[0]) >= len(line)
+    assert len(hints(keys, room + 40)) >= len(line)
 
 
 @given(st.text(), st.text(), st.text())

@@ -95,7 +95,6 @@ class CampaignList(Dialog[str]):
             yield Static(Text(self._words), classes="message", markup=False)
             yield self._panel
             yield self._about
-            yield self._more_keys
 
     def finish(self, result: str | None = None) -> None:
         if self._compared:

@@ -61,7 +61,6 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         super().__init__()
         self._title = title
         self._box: Vertical | None = None
-        self._more_keys = Static(classes="more-keys", markup=False)
         self._most: float = BOX
         self._finished = False
         self._result: Result | None = None
@@ -105,8 +104,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return self._title
 
     def refresh_bindings(self) -> None:
-        """The lower frame has the keys that work now, and the line above it, where a dialog has
-        one, those for which there is no room there."""
+        """The lower frame has the keys that work now, as many as have room; help has all."""
         super().refresh_bindings()
         if self._box is not None and self.is_attached:
             width = self.app.size.width
@@ -115,10 +113,8 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
                 if self._box.has_class("whole")
                 else int(min(self._most, width * WIDEST // 100))
             )
-            foot, more = hints(offered(self), width - FRAME, width - FRAME)
+            foot = hints(offered(self), width - FRAME)
             set_frame(self._box, self._above(width - FRAME), Text(foot, MUTED))
-            self._more_keys.display = bool(more)
-            self._more_keys.update(Text(more, MUTED))
 
     def _above(self, width: int) -> Text:
         """The title, and how much of the text is below what is seen of it."""
