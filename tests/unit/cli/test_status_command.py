@@ -350,6 +350,20 @@ def test_what_helps_is_told_once_for_each_reason_of_a_failure(campaign: Campaign
     assert [line for line in told if "→" in line] == [f"  → {REMEDIES[w]}" for w in (reason, other)]
 
 
+def test_what_was_done_before_is_told_in_one_line_and_counts(campaign: Campaign) -> None:
+    path = campaign("c", *(planned(name, n + 1) for n, name in enumerate("abcd")))
+    for name in "ab":
+        append(path, assigned(name), succeeded(name))
+    changes, told = Changes(before=("a", "b")), list[str]()
+    changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
+    append(path, assigned("c"), succeeded("c"))
+    for _ in range(2):
+        changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
+    first, then = told
+    assert first == "2 of 4 were done before"
+    assert then.startswith("[3/4] ")
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_repeats_that_are_not_run_for_want_of_memory_are_told_in_one_line(
     campaign: Campaign, at_once: bool

@@ -9,7 +9,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from backends import debug
@@ -27,9 +27,13 @@ from tui.cli.shared.progress import show_progress
 
 
 async def see_through(
-    workspace: Workspace, controller: CampaignController, arguments: argparse.Namespace
+    workspace: Workspace,
+    controller: CampaignController,
+    arguments: argparse.Namespace,
+    before: Collection[str] = (),
 ) -> int:
-    """Follow to the end and print what came out, or detach on a signal. The exit code."""
+    """Follow to the end and print what came out, or detach on a signal. The exit code.
+    ``before``: runs that had ended before this."""
     interrupted, lost = asyncio.Event(), asyncio.Event()
 
     def hang_up() -> None:
@@ -44,7 +48,7 @@ async def see_through(
         finished = await first_of(
             controller.wait,
             interrupted.wait,
-            show=lambda: _show(workspace, controller),
+            show=lambda: _show(workspace, controller, before),
         )
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -63,7 +67,9 @@ async def see_through(
     return _conclude(controller.state, controller.path, as_json=arguments.json)
 
 
-async def _show(workspace: Workspace, controller: CampaignController) -> None:
+async def _show(
+    workspace: Workspace, controller: CampaignController, before: Collection[str]
+) -> None:
     """Progress, and the terminal's bell for what the inventory wants told, until cancelled."""
     notify = workspace.cluster.inventory.notify
     rung = None
@@ -76,7 +82,7 @@ async def _show(workspace: Workspace, controller: CampaignController) -> None:
             sys.stderr.flush()
         return controller.snapshot()
 
-    await show_progress(look, workspace.cluster.prompter)
+    await show_progress(look, workspace.cluster.prompter, before)
 
 
 def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:

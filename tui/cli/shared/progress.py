@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record.state import RunState
@@ -22,17 +22,20 @@ EVERY_S = 0.25
 
 
 async def show_progress(
-    snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | None = None
+    snapshot: Callable[[], CampaignSnapshot],
+    prompter: Prompter | None = None,
+    before: Collection[str] = (),
 ) -> None:
-    """Until cancelled. While ``prompter`` asks something at the terminal, the bar is away."""
+    """Until cancelled. While ``prompter`` asks something at the terminal, the bar is away.
+    ``before``: runs that had ended when this began."""
     if sys.stderr.isatty():
-        await _bar(snapshot, prompter)
+        await _bar(snapshot, prompter, before)
     else:
-        await _lines(snapshot)
+        await _lines(snapshot, before)
 
 
-async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
-    changes = Changes()
+async def _lines(snapshot: Callable[[], CampaignSnapshot], before: Collection[str]) -> None:
+    changes = Changes(before=before)
     try:
         while True:
             changes.tell(snapshot(), say)
@@ -46,13 +49,15 @@ class Changes:
     and where one failed a line says what helps most often, once for each reason. Repeats that are
     not run since their case does not fit into memory share a line.
 
-    ``ends_only``: of runs, only how they ended; what they do is shown otherwise.
+    ``ends_only``: of runs, only how they ended; what they do is shown otherwise. ``before``: runs
+    that had ended before all this, of which nothing is told any more but how many they are.
     """
 
-    def __init__(self, *, ends_only: bool = False) -> None:
+    def __init__(self, *, ends_only: bool = False, before: Collection[str] = ()) -> None:
+        self._before = frozenset(before)
         self._ends_only = ends_only
         self._shown: dict[str, str] = {}
-        self._ended: set[str] = set()  # runs of which that was told
+        self._ended = set(before)  # runs of which that was told
         self._helped: set[str] = set()  # reasons of which it was told what helps
         self._held = False
         self._notes = 0
@@ -61,7 +66,12 @@ class Changes:
         """Since the last call; at the first, everything that has happened."""
         mark = "SIMULATED " * now.simulated
         in_vain: dict[str, list[RunView]] = {}
+        if self._before and not self._shown:
+            out(f"{mark}{len(self._ended & _latest(now))} of {now.total} were done before")
+            self._shown = dict.fromkeys(self._before, "")
         for view in now.runs:
+            if view.run_id in self._before:
+                continue
             state = _state_of(view)
             if self._ends_only and not view.state.ended:
                 continue
@@ -91,8 +101,11 @@ class Changes:
         self._notes = len(now.notes)
 
     def _number(self, now: CampaignSnapshot) -> str:
-        last = {run.run_id for run in now.state.latest_attempts()}
-        return f"[{len(self._ended & last)}/{now.total}] "
+        return f"[{len(self._ended & _latest(now))}/{now.total}] "
+
+
+def _latest(now: CampaignSnapshot) -> set[str]:
+    return {run.run_id for run in now.state.latest_attempts()}
 
 
 def _state_of(view: RunView) -> str:
@@ -112,14 +125,16 @@ def _line(view: RunView) -> str:
     return " ".join(parts)
 
 
-async def _bar(snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | None) -> None:
+async def _bar(
+    snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | None, before: Collection[str]
+) -> None:
     # Rich comes with Textual; the bar needs only this corner of it.
     from rich.console import Console  # noqa: PLC0415
     from rich.live import Live  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     console = Console(stderr=True)
-    changes = Changes(ends_only=True)
+    changes = Changes(ends_only=True, before=before)
 
     def out(line: str) -> None:
         live.console.print(Text(line), overflow="fold")  # goes on in the next line between words
