@@ -348,6 +348,7 @@ async def test_every_key_that_works_is_named_at_80_columns(workspace: FakeWorksp
         await until(pilot, partial(shows, app, "b Keeper"))
         (foot,) = (line for line in screen_text(app).splitlines() if "b Keeper" in line)
         assert "? Help ─╯" in foot, "one line, on the frame"
+        assert "S Reverse" not in screen_text(app), "nor another above it"
         paper = Console(width=100)
         with paper.capture() as told:
             paper.print(help_of(app.screen))
