@@ -97,7 +97,7 @@ class SlurmEngine:
 
     def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
         self._jobs[want.run_id] = RunJob(want)
-        return Ticket(want, queued=True)
+        return Ticket(want)
 
     async def submit(self, ticket: Ticket) -> Ticket:
         job = self._jobs[ticket.want.run_id]
@@ -154,13 +154,13 @@ class SlurmEngine:
             self._forget(run_id)
             return None
         job.job_id = job.seen.job_id
-        return Ticket(before.want, job_id=job.job_id, queued=True)
+        return Ticket(before.want, job_id=job.job_id)
 
     async def _taken_up(self, job: RunJob, before: Journaled) -> Ticket | Allocation:
         """A run that had its nodes: where its job is over, what it left tells how it ended."""
         run_id = before.want.run_id
         if job.seen is not None and job.seen.state.waits:  # again, while nobody looked
-            return Ticket(before.want, job_id=job.job_id, queued=True)
+            return Ticket(before.want, job_id=job.job_id)
         if job.over and not await self._nodes.all_ended(run_id, before.hosts):
             self._forget(run_id)
             raise AllocationEndedError(job.end or AllocationEnd(run_id, EndKind.VANISHED))
