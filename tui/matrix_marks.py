@@ -158,7 +158,7 @@ class Marks:
             for tag, (nodes, gpus) in sizes.items()
             if most_gpus is None or (nodes == 1 and gpus <= most_gpus)
         ]
-        defaults = {name: p.default for name, p in self.profile.parameters.items()}
+        defaults = self.profile.defaults
         shown = {
             name: chosen if defaults[name] in chosen else (defaults[name], *chosen)
             for name, chosen in self.shown.items()
@@ -206,7 +206,7 @@ class Marks:
 
     def _default_columns(self) -> Sequence[Mapping[str, Scalar]]:
         """The default of every parameter; of the batch size, or with each of the global batches."""
-        defaults = {name: p.default for name, p in self.profile.parameters.items()}
+        defaults = self.profile.defaults
         strong = [{**without_batch(defaults), GLOBAL_BATCH: total} for total in self.totals]
         return [defaults, *strong] if self.weak else strong
 

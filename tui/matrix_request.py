@@ -392,8 +392,7 @@ def _able(
     *,
     lacks: bool,
 ) -> Able:
-    values = {name: parameter.default for name, parameter in profile.parameters.items()}
-    cases = [Case(profile.name, *parse_tag(tag), values) for tag in profile.matrix.cases]
+    cases = [Case(profile.name, *parse_tag(tag), profile.defaults) for tag in profile.matrix.cases]
     known, awaited = hosts
     if any(infeasible(profile, case, known) is None for case in cases):
         return Able.SETTINGS if lacks else Able.RUNS

@@ -53,7 +53,7 @@ class Dispatcher:
     path: the campaign's directory.
     max_attempts: how often a run is tried where another attempt can help.
     order: end these runs, do nothing else, and leave what cannot be verified for another time.
-    clock: seconds since the epoch, for the journal. monotonic: what waiting goes by.
+    clock: seconds since the epoch, for the journal.
     """
 
     def __init__(
@@ -66,18 +66,16 @@ class Dispatcher:
         clock: Callable[[], float],
         max_attempts: int,
         order: CancelOrder | None = None,
-        monotonic: Callable[[], float] = loop_time,
     ) -> None:
         self._path = path
         self._recorder = recorder
         self._engine = engine
         self._factory = factory
         self._clock = clock
-        self._monotonic = monotonic
         self._max_attempts = max_attempts
         self._order = order
         self._cleaner = Cleaner(path, engine, factory, recorder, clock)
-        self._due = DueRuns(recorder, factory, order, clock=clock, monotonic=monotonic)
+        self._due = DueRuns(recorder, factory, order, clock=clock)
         self.schedule = Schedule()
         self._under_way: set[str] = set()
         self._unadopted: set[str] = set()
@@ -215,7 +213,7 @@ class Dispatcher:
                     await self._plan_retry(run)
 
     async def _changed(self, until: float | None) -> None:
-        wait_s = None if until is None else max(0.0, until - self._monotonic())
+        wait_s = None if until is None else max(0.0, until - loop_time())
         with contextlib.suppress(TimeoutError):
             async with timeout(wait_s):  # wait_for would swallow a cancellation
                 await self._wake.wait()

@@ -15,6 +15,7 @@ from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_estimates import CaseKey, Durations, Estimates, case_key
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.factory import RunFactory
+from backends.clocks import loop_time
 from backends.engines.engine import Schedule, Wanted
 
 
@@ -24,7 +25,7 @@ class DueRuns:
     Parameters
     ----------
     order: only these runs are ours, to be ended.
-    clock: seconds since the epoch. monotonic: what waiting goes by.
+    clock: seconds since the epoch.
     """
 
     def __init__(
@@ -34,13 +35,11 @@ class DueRuns:
         order: CancelOrder | None,
         *,
         clock: Callable[[], float],
-        monotonic: Callable[[], float],
     ) -> None:
         self._recorder = recorder
         self._factory = factory
         self._order = order
         self._clock = clock
-        self._monotonic = monotonic
         self.left_open: dict[str, Cleanup] = {}
         """Runs that are left ``cancelling``, with what could not be verified of them."""
         self._wanted: dict[str, tuple[CaseKey, Wanted]] = {}
@@ -78,7 +77,7 @@ class DueRuns:
     def want(self, run: RunRecord) -> Wanted:
         """``not_before`` by a clock that never jumps: the calendar is asked once."""
         if (known := self._wanted.get(run.run_id)) is None:
-            due_at = self._monotonic() + run.delay_s(self._clock())
+            due_at = loop_time() + run.delay_s(self._clock())
             known = case_key(run), self._factory.wanted(run, self._recorder.state.runs, due_at)
         case, want = known
         expected_s = self._durations.by_case.get(case, math.inf)

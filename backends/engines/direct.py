@@ -98,7 +98,6 @@ class DirectEngine:
     sought: where a probe looks for software.
     learnt: told what a host is that was out of reach and has answered.
     clock: seconds since the epoch; a probe notes it. monotonic: what waiting goes by.
-    jitter: 0 … 1, so that two consoles do not always look at the same moment.
     """
 
     def __init__(
@@ -114,7 +113,6 @@ class DirectEngine:
         learnt: Callable[[HostSnapshot], Awaitable[None]] | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = loop_time,
-        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._pool = pool
         self._lease = lease
@@ -125,7 +123,6 @@ class DirectEngine:
         self._learnt = learnt
         self._clock = clock
         self._monotonic = monotonic
-        self._jitter = jitter
         self._hosts: dict[str, _HostUse] = {}
         self._look_again = asyncio.Event()
         for host, snapshot in hosts:
@@ -318,7 +315,8 @@ class DirectEngine:
                 if use.held_by and holder != use.held_by:
                     use.held_by = holder
                     changed()
-            await sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
+            # Two consoles do not always look at the same moment.
+            await sleep(LEASE_LOOK_EVERY_S * (0.5 + random.random()))  # noqa: S311 (no secret)
 
     async def _holder(self, name: str) -> str:
         try:

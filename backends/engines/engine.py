@@ -111,12 +111,11 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What was asked for. ``queued``: it is not given at once, and :meth:`Engine.given` waits."""
+    """What was asked for, which :meth:`Engine.given` waits for."""
 
     want: Wanted
     hosts: tuple[str, ...] = ()
     job_id: str = ""
-    queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,16 +125,6 @@ class KernelLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
-    """A port of the network. ``down``: it says so; ``errors``: counters that grew in a second."""
-
-    name: str
-    down: bool = False
-    moved: int = 0
-    errors: tuple[tuple[str, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class HostEvidence:
     """All that one host told. ``devices``: the run's own there, in the order of its local ranks.
 
@@ -154,4 +144,3 @@ class HostEvidence:
     gpus: tuple[Gpu, ...] | Lack = Lack.NOT_INSTALLED
     gpu_of_pid: tuple[tuple[int, str], ...] = ()
     kernel: tuple[KernelLine, ...] | Lack = Lack.NOT_THERE
-    ports: tuple[Port, ...] = ()

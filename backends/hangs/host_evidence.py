@@ -8,7 +8,6 @@ from backends.hangs.evidence import HostEvidence, Lack, RasReport
 from backends.hangs.flight import MOST_BYTES, read_flight
 from backends.hangs.gpus import read_gpu_processes, read_gpus
 from backends.hangs.kernel_log import read_kernel
-from backends.hangs.network import read_ports
 from backends.hangs.processes import read_processes
 from backends.hangs.ras import read_ras
 from backends.hangs.sections import Section
@@ -27,7 +26,7 @@ def host_evidence(
         return HostEvidence(host, devices, answered=False, listed=False)
     by_name = {section.name: section for section in sections}
     processes, gpus = by_name.get("processes"), by_name.get("gpus")
-    apps, kernel, network = (by_name.get(n) for n in ("gpu-processes", "kernel", "network"))
+    apps, kernel = by_name.get("gpu-processes"), by_name.get("kernel")
     stacks = []
     for pid, section in _numbered(sections, "py-spy"):
         told = read_stack(pid, section.text, section.status)
@@ -48,7 +47,6 @@ def host_evidence(
         kernel=read_kernel(kernel.text, kernel.status, _up_s(by_name.get("uptime")))
         if kernel
         else Lack.NOT_THERE,
-        ports=read_ports(network.text) if network else (),
     )
 
 

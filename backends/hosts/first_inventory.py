@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.inventory.nodesets import expand_nodeset, fold_nodeset
+from backends.inventory.nodesets import expand_nodeset, fold_nodeset, ranked_nodeset
 from profiles.cleantext import clean_text
 from profiles.counted import counted
 
@@ -76,9 +76,7 @@ def _entry(hosts: Sequence[HostSnapshot], addresses: Mapping[str, str]) -> str:
     lines = ["[[hosts]]", f'name = "{names}"']
     there = [addresses.get(name, name) for name in expand_nodeset(names)]
     if set(there) != {host.name for host in hosts} and all(map(_ADDRESS.fullmatch, there)):
-        folded = fold_nodeset(there)
-        written = folded if list(expand_nodeset(folded)) == there else ",".join(there)
-        lines.append(f'train_address = "{written}"  # {_TRAINING}')
+        lines.append(f'train_address = "{ranked_nodeset(there)}"  # {_TRAINING}')
     labels = dict.fromkeys(label for host in hosts for label in _labels(host))
     if labels:
         quoted = ", ".join(f'"{label}"' for label in labels)

@@ -73,7 +73,7 @@ def beside(placement: Placement, facts: HostFacts | None, devices: tuple[int, ..
     graph = _graph(facts)
     if placement is Placement.FIRST or graph is None or not set(devices) <= set(graph.gpus):
         return Site(devices, placement)
-    return Site(devices, placement, _cpus_of(facts, graph, devices), _nics_of(graph, devices))
+    return Site(devices, placement, _cpus_of(facts, devices), _nics_of(graph, devices))
 
 
 def _graph(facts: HostFacts | None) -> DeviceGraph | None:
@@ -84,7 +84,7 @@ def _graph(facts: HostFacts | None) -> DeviceGraph | None:
     return graph if graph.known else None
 
 
-def _cpus_of(facts: HostFacts | None, graph: DeviceGraph, devices: tuple[int, ...]) -> str:
+def _cpus_of(facts: HostFacts | None, devices: tuple[int, ...]) -> str:
     told = facts.topology if facts is not None else None
     if told is None:
         return ""

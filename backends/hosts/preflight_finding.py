@@ -114,9 +114,3 @@ def _line(found: Finding) -> str:
 
 def _bearing(found: Finding) -> Bearing:
     return found.bearing or Bearing(hosts=((found.host,),) if found.host else ())
-
-
-def worst(findings: Iterable[Finding]) -> Level:
-    """The most serious level; OK where there are no findings."""
-    order = list(Level)
-    return max((finding.level for finding in findings), key=order.index, default=Level.OK)

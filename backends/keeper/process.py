@@ -48,9 +48,6 @@ async def start_keeper(
     command: Sequence[str],
     campaign: Path,
     environ: Mapping[str, str],
-    *,
-    patience_s: float = PATIENCE_S,
-    root: Path = Path("/"),
 ) -> Begun:
     """Start it and wait until it has begun.
 
@@ -60,11 +57,11 @@ async def start_keeper(
     ------
     KeeperError: why it did not begin.
     """
-    how = await asyncio.to_thread(survival, getpass.getuser(), environ, campaign.name, root)
+    how = await asyncio.to_thread(survival, getpass.getuser(), environ, campaign.name, Path("/"))
     notes = [how.warning] if how.warning else []
-    told = await _spawn([*how.prefix, *command], campaign, environ, patience_s)
+    told = await _spawn([*how.prefix, *command], campaign, environ)
     if told is None and how.prefix:  # there is no such manager, whatever it looked like
-        told = await _spawn(command, campaign, environ, patience_s)
+        told = await _spawn(command, campaign, environ)
     if told is None:
         raise KeeperError(
             "the keeper ended before it began",
@@ -81,13 +78,13 @@ async def start_keeper(
 
 
 async def _spawn(
-    command: Sequence[str], campaign: Path, environ: Mapping[str, str], patience_s: float
+    command: Sequence[str], campaign: Path, environ: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """What it told; None: it ended without a word."""
     process, reading = await asyncio.to_thread(_start, command, campaign, environ)
     with os.fdopen(reading, "rb", buffering=0) as pipe:
         try:
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(PATIENCE_S):
                 data = await _all_of(pipe.fileno())
         except TimeoutError:
             raise KeeperError(

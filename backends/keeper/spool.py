@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends.campaign.folder.paths import REQUESTS, SPOOL, TAKEN
-from backends.campaign.folder.regular_file import SAFE
+from backends.campaign.folder.regular_file import open_to_read
 from backends.file_modes import Share, share_of
 from backends.keeper.request import (
     MOST_BYTES,
@@ -266,13 +266,12 @@ def _write(path: Path, data: bytes, mode: int) -> None:
 
 def _read(path: Path) -> tuple[bytes, os.stat_result | None]:
     """At most :data:`MOST_BYTES` of a regular file, and what was opened; None: nothing was."""
-    try:
-        fd = os.open(path, os.O_RDONLY | SAFE)
-    except OSError:
+    fd = open_to_read(path)
+    if fd is None:
         return b"", None
     try:
         info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
+        if info.st_size > MOST_BYTES:
             return b"", None
         return os.read(fd, MOST_BYTES), info
     except OSError:

@@ -70,7 +70,6 @@ class Measuring:
     ----------
     directory: of the precheck; logs lie below it.
     lease: who takes the hosts, for others to read.
-    token: part of every run's id, and what ranks know each other by.
     """
 
     def __init__(
@@ -80,7 +79,6 @@ class Measuring:
         directory: Path,
         lease: str,
         say: Say = lambda progress: None,
-        token: str = "",
     ) -> None:
         self._plan = plan
         self._targets = {target.name: target for target in plan.targets}
@@ -88,7 +86,7 @@ class Measuring:
         self._directory = directory
         self._lease = lease
         self._say = say
-        self._token = token or secrets.token_hex(4)
+        self._token = secrets.token_hex(4)  # in every run's id; ranks know each other by it
         self._number = 0
         self._figures: dict[tuple[object, object], Figure] = {}
         self._troubles: list[Trouble] = []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from backends.precheck.figures import METRICS, About, Figure
+from backends.precheck.figures import About, Figure
 from backends.precheck.naming import Named, Why
 from backends.precheck.slower import FEWEST, slower_than_others
 
@@ -80,8 +80,3 @@ def _faulty_in_runs(hosts: Iterable[HostInRuns]) -> Iterable[Named]:
             )
             reason = f"{kinds} in {told.runs} real runs"
             yield Named(Why.IN_RUNS, About.HOST, (told.host,), metric="runs", reason=reason)
-
-
-def judged(figures: Iterable[Figure]) -> tuple[Figure, ...]:
-    """Those that are rates: what a later precheck compares with."""
-    return tuple(figure for figure in figures if figure.metric in METRICS)

@@ -181,12 +181,11 @@ def collective(
     on_gpus = per_host > 0
     profile = _profile("nccl-tests" if way is Way.NCCL_TESTS else "torch-allreduce")
     precision = "bf16" if on_gpus else "fp32"
-    parameters = {name: p.default for name, p in profile.parameters.items()}
     case = Case(
         profile.name,
         len(targets),
         per_host or 1,
-        {**parameters, "precision": precision},
+        {**profile.defaults, "precision": precision},
     )
     given = {"min_size": size, "max_size": size}
     if way is Way.NCCL_TESTS:

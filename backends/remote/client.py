@@ -51,6 +51,8 @@ _OF_FILES = ("status", "digest", "remove")
 
 _FAILED_LEASE, _FAILED_OFFSET, _FAILED_RUN, _FAILED_STAGE = 75, 76, 77, 78
 _FAILED_KEPT, _TICKET = 79, 80
+TIMEOUT_S = 60.0
+"""A host on which a short command takes longer counts as hung (TimeoutError)."""
 
 
 class RemoteHost:
@@ -60,18 +62,14 @@ class RemoteHost:
     ----------
     transport: how to reach it. Every method raises its HostUnreachableError; ``follow`` and a
         repeated ``start`` then continue where the loss happened.
-    timeout_s: how long a short command may take before the host counts as hung (TimeoutError).
     files: a shorter way to the files of its runs: a machine that has the same work_dir.
     """
 
-    def __init__(
-        self, transport: Transport, *, timeout_s: float = 60.0, files: Transport | None = None
-    ) -> None:
+    def __init__(self, transport: Transport, *, files: Transport | None = None) -> None:
         self.transport = transport
         self._files = files or transport
         self._host = transport.host
         self._name = checked_name(transport.host.name, "host name")
-        self._timeout_s = timeout_s
         self._wrapper = wrapper()
 
     async def start(
@@ -102,7 +100,7 @@ class RemoteHost:
         at(StartStep.CONNECTING)
         for _ in range(len(staged) + 2):
             # Copying the staged files may take a while.
-            timeout_s = self._timeout_s * (10 if staged else 1)
+            timeout_s = TIMEOUT_S * (10 if staged else 1)
             done = await self._run(
                 "start",
                 *(*arguments, ticket, *staged),
@@ -222,7 +220,7 @@ class RemoteHost:
         return LogShorterError(what, where=self._name)
 
     def _reading_s(self, size: int) -> float:
-        return self._timeout_s + size / _SLOW_DISK_BYTES_PER_S
+        return TIMEOUT_S + size / _SLOW_DISK_BYTES_PER_S
 
     async def _digest_of_bytes(self, run_id: str, size: int) -> LogDigest:
         digest = hashlib.sha256()
@@ -240,7 +238,7 @@ class RemoteHost:
         """End every process of the run: TERM, after ``grace_s`` KILL, then look again."""
         checked_name(run_id, "run id")
         done = await self._run(
-            "cancel", run_id, _centiseconds(grace_s), timeout_s=2 * grace_s + 30 + self._timeout_s
+            "cancel", run_id, _centiseconds(grace_s), timeout_s=2 * grace_s + 30 + TIMEOUT_S
         )
         answer = fields_of(done.stdout, "@cancel ", self._name)
         left = None if answer["left"] == "-" else int(answer["left"])
@@ -343,7 +341,7 @@ class RemoteHost:
     ) -> Completed:
         over = self._files if verb in _OF_FILES else self.transport
         command = self._command(verb, *arguments)
-        timeout_s = timeout_s or self._timeout_s
+        timeout_s = timeout_s or TIMEOUT_S
         with told(self._name, (verb, *arguments), stdin) as answer:
             done = await over.run(command, stdin=stdin, timeout_s=timeout_s)
             if done.exit_status == NOT_INSTALLED:
@@ -359,7 +357,7 @@ class RemoteHost:
         """Store the wrapper in work_dir. Raises RemoteError where that cannot be."""
         command = installing(self._wrapper, self._host.work_dir, self._name)
         with told(self._name, ("install",), self._wrapper.text) as answer:
-            done = await over.run(command, stdin=self._wrapper.text, timeout_s=self._timeout_s)
+            done = await over.run(command, stdin=self._wrapper.text, timeout_s=TIMEOUT_S)
             answer(done)
         if done.exit_status:
             raise RemoteError(

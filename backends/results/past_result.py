@@ -117,11 +117,11 @@ CaseKey = tuple[str, frozenset[tuple[str, str]]]
 def by_case(results: Iterable[Past], profile: Profile) -> Mapping[CaseKey, list[Past]]:
     """A profile's, under the case that each is of today: a parameter that the profile gained later
     had its default then."""
-    before = {name: parameter.default for name, parameter in profile.parameters.items()}
     found: dict[CaseKey, list[Past]] = {}
     for past in results:
         if past.profile == profile.name:
-            found.setdefault(_key(past.tag, {**before, **past.parameters}), []).append(past)
+            parameters = {**profile.defaults, **past.parameters}
+            found.setdefault(_key(past.tag, parameters), []).append(past)
     return found
 
 

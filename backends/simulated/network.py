@@ -7,6 +7,7 @@ import asyncio
 from backends.transports.transport import Problem
 
 CONNECT_TIMEOUT_S = 10.0
+LATENCY_S = 0.0005
 NOTICE_S = 20.0
 """After how long a silent connection counts as lost: the keepalive's business."""
 
@@ -40,8 +41,7 @@ class Link:
     A cut that is mended within NOTICE_S only delays what was on its way.
     """
 
-    def __init__(self, *, latency_s: float = 0.0005, speed: float = 1.0) -> None:
-        self.latency_s = latency_s
+    def __init__(self, *, speed: float = 1.0) -> None:
         self._speed = speed
         self._connections: dict[Connection, None] = {}
         self._refusing: Problem | None = None
@@ -93,7 +93,7 @@ class Link:
         """A new connection, or why there can be none."""
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S / self._speed):
-                await asyncio.sleep(2 * self.latency_s / self._speed)
+                await asyncio.sleep(2 * LATENCY_S / self._speed)
                 if self._refusing is None:
                     await self._passable.wait()
         except TimeoutError:
@@ -110,4 +110,4 @@ class Link:
 
     async def travel(self) -> None:
         """The time of one way."""
-        await asyncio.sleep(self.latency_s / self._speed)
+        await asyncio.sleep(LATENCY_S / self._speed)

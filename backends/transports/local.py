@@ -15,6 +15,8 @@ from backends.transports.transport import Completed, HostUnreachableError, Probl
 _STDOUT, _STDERR = 1, 2
 # A console that was reached over SSH must look to the host like any other local one.
 _NOT_PASSED_ON = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+MAX_COMMANDS = 16
+"""That run at once, beside streams: those last as long as runs do."""
 
 
 class LocalTransport:
@@ -24,16 +26,13 @@ class LocalTransport:
     ----------
     host: what :attr:`host` returns.
     environment: what commands see; None: this process's environment.
-    max_commands: how many may run at once, beside streams: those last as long as runs do.
     """
 
-    def __init__(
-        self, host: Host, *, environment: Mapping[str, str] | None = None, max_commands: int = 16
-    ) -> None:
+    def __init__(self, host: Host, *, environment: Mapping[str, str] | None = None) -> None:
         self._host = host
         given = os.environ if environment is None else environment
         self._environment = {k: v for k, v in given.items() if k not in _NOT_PASSED_ON}
-        self._slots = asyncio.Semaphore(max_commands)
+        self._slots = asyncio.Semaphore(MAX_COMMANDS)
 
     @property
     def host(self) -> Host:

@@ -139,12 +139,10 @@ class Logins:
                     connect_timeout=None,
                     login_timeout=0,  # ours above: a question to the operator stops the clock
                 )
-        self.let_in_by[target.host.name] = self._let_in_by(target, client, signed)
+        self.let_in_by[target.host.name] = self._let_in_by(client, signed)
         return connection
 
-    def _let_in_by(
-        self, target: Target, client: _Client, signed: Sequence[asyncssh.SSHKeyPair]
-    ) -> Credential:
+    def _let_in_by(self, client: _Client, signed: Sequence[asyncssh.SSHKeyPair]) -> Credential:
         if client.answered or self._identities.any_unlocked(signed):
             return Credential.HAND
         if signed:  # a key is made to sign only once the server takes it

@@ -270,12 +270,16 @@ class Profile(Model):
         computed = self.launch.computed.items()
         return found + [(("launch", "computed", name), text) for name, text in computed]
 
+    @cached_property
+    def defaults(self) -> Mapping[str, Scalar]:
+        """Of each parameter."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
+
     def _tried(self) -> list[dict[str, Scalar]]:
         """Values that conditions are tried with: the defaults at the matrix' own sizes."""
-        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
         sizes = map(parse_tag, self.matrix.cases)
         return [
-            {**defaults, "nodes": nodes, "gpus_per_node": gpus, "gpus": nodes * gpus}
+            {**self.defaults, "nodes": nodes, "gpus_per_node": gpus, "gpus": nodes * gpus}
             for nodes, gpus in sizes
         ]
 

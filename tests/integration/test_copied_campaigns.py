@@ -111,8 +111,9 @@ async def test_a_copy_that_is_adopted_goes_on_and_the_original_does_not(
         [line] = dlperf(bench, command, path.name, code=2).stderr.splitlines()
         assert f"this campaign goes on in {os.uname().nodename}:{other}" in line
     dlperf(bench, "resume", other)
-    notes = [text for _, _, text in read_campaign(other).notes]
-    assert notes == [f"this copy was adopted, {path} is told"]
+    adopted, nobody = (text for _, _, text in read_campaign(other).notes)
+    assert adopted == f"this copy was adopted, {path} is told"
+    assert nobody.startswith("Nobody watched it for ")  # after its console was killed
     # … and back again: a third copy finds out where the campaign has gone on meanwhile.
     third = tmp_path / "third"
     shutil.copytree(path, third)

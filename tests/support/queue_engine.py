@@ -133,13 +133,13 @@ class QueueEngine:
         return Schedule(starts, waiting)
 
     def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
-        return Ticket(want, queued=True)
+        return Ticket(want)
 
     async def submit(self, ticket: Ticket) -> Ticket:
         job = self._queue.submit(ticket.want.run_id, ticket.want.nodes)
         if self._queue.lose_answers:
             await asyncio.Event().wait()
-        return Ticket(ticket.want, job_id=job.job_id, queued=True)
+        return Ticket(ticket.want, job_id=job.job_id)
 
     async def given(self, ticket: Ticket) -> Allocation:
         job = self._queue.jobs[ticket.job_id]
@@ -159,7 +159,7 @@ class QueueEngine:
             return None
         if job.given.is_set():
             return self._allocation(job)
-        return Ticket(before.want, job_id=job.job_id, queued=True)
+        return Ticket(before.want, job_id=job.job_id)
 
     async def withdraw(self, ticket: Ticket) -> None:
         self._queue.jobs[ticket.job_id].withdrawn = True

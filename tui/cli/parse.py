@@ -109,7 +109,7 @@ def _case(
         nodes, per_node = recognised.case.nodes, recognised.case.gpus_per_node
     else:
         nodes, per_node = 1, 1
-    base = recognised.case.parameters if recognised else _defaults(profile)
+    base = recognised.case.parameters if recognised else profile.defaults
     parameters = dict(base)
     if arguments.batch_size is not None:
         if arguments.batch_size < 1:
@@ -117,10 +117,6 @@ def _case(
         parameters["batch_size"] = arguments.batch_size
         told |= {"batch_size"}
     return Case(profile.name, nodes, per_node, parameters), told
-
-
-def _defaults(profile: Profile) -> dict[str, Any]:
-    return {name: parameter.default for name, parameter in profile.parameters.items()}
 
 
 def _split(gpus: int) -> tuple[int, int]:

@@ -28,20 +28,16 @@ def defaults_of(campaigns: Sequence[Path], catalog: Callable[[], Catalog]) -> De
         found: dict[str, dict[str, Scalar]] = {}
         for path in campaigns:
             for profile in _frozen_profiles(path):
-                found.setdefault(profile.name, {}).update(_defaults(profile))
+                found.setdefault(profile.name, {}).update(profile.defaults)
         return found
 
     @cache
     def defaults(name: str) -> Mapping[str, Scalar]:
         today = catalog()
-        known = _defaults(today.get(name)) if name in today.names else {}
+        known = today.get(name).defaults if name in today.names else {}
         return {**known, **began_with().get(name, {})}
 
     return defaults
-
-
-def _defaults(profile: Profile) -> dict[str, Scalar]:
-    return {name: parameter.default for name, parameter in profile.parameters.items()}
 
 
 def _frozen_profiles(directory: Path) -> tuple[Profile, ...]:

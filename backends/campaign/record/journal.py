@@ -216,11 +216,6 @@ class Journal:
                 remedy="check permissions and free space, or choose --campaigns DIR",
             ) from error
 
-    @property
-    def pending(self) -> int:
-        """Events that are not on disk yet."""
-        return len(self._pending)
-
     def append(self, event: Event) -> None:
         self._pending.append(event)
         self._durable = self._durable or event.durable

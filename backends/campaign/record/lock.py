@@ -67,7 +67,6 @@ class CampaignLockedError(DlperfError):
 
     def __init__(self, directory: Path, holder: Holder | None, age_s: float, stale: bool) -> None:
         self.holder = holder
-        self.age_s = age_s
         self.stale = stale
         if stale:
             remedy = "if that console is gone, take it over with --take-over"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from backends.campaign.folder.paths import (
@@ -49,8 +49,6 @@ class RunFactory:
     setups: by profile name.
     fingerprint: of a host's environment and of software there, so that mixed ones are marked.
     pack: runs on one host share it, each on its own devices.
-    disk: whose threads write the raw logs; None: some of its own, so that a disk that does not
-        answer holds up nothing else.
     """
 
     def __init__(
@@ -60,13 +58,13 @@ class RunFactory:
         fingerprint: Callable[[HostSnapshot, Sequence[Sought]], str],
         clock: Callable[[], float] = time.time,
         pack: bool = False,
-        disk: Executor | None = None,
     ) -> None:
         self._setups = dict(setups)
         self._fingerprint = fingerprint
         self._clock = clock
         self._pack = pack
-        self._disk = disk or ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="raw log")
+        # Threads of its own: a disk that does not answer holds up nothing else.
+        self._disk = ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="raw log")
 
     def profile(self, name: str) -> Profile:
         return self._setup(name).profile

@@ -53,7 +53,7 @@ class CampaignEngine:
     known: nodes, each with what is known of it.
     campaign, held: see :class:`~backends.engines.slurm.campaign_job.CampaignJob`.
     sought: where a look at a node's software looks.
-    clock: seconds since the epoch. monotonic: what waiting goes by.
+    clock: seconds since the epoch.
     """
 
     def __init__(
@@ -67,14 +67,12 @@ class CampaignEngine:
         placement: Placement = Placement.FIRST,
         sought: Sequence[Sought] = (),
         clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = loop_time,
     ) -> None:
         self._login = login
         self._campaign = campaign
         self._placement = placement
         self._sought = tuple(sought)
         self._clock = clock
-        self._monotonic = monotonic
         self._commands = SlurmCommands(login)
         self._known = JobNodes(login, self._commands, known, sought, clock)
         self._steps = JobSteps(login)
@@ -95,7 +93,6 @@ class CampaignEngine:
             is_over=self._job_is_over,
             inside=self._inside,
             clock=clock,
-            monotonic=monotonic,
         )
 
     def _inside(self, hosts: Sequence[AllocatedHost], devices_each: int) -> DirectEngine:
@@ -106,14 +103,13 @@ class CampaignEngine:
             placement=self._placement,
             sought=self._sought,
             clock=self._clock,
-            monotonic=self._monotonic,
         )
 
     # Runs ----------------------------------------------------------------------------------------
 
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
         self._job.want(wanted)
-        nodes, now = self._job.nodes, self._monotonic()
+        nodes, now = self._job.nodes, loop_time()
         if self._job.refused is not None:
             return Schedule({want.run_id: () for want in wanted})
         if nodes is None or nodes.job.over:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from backends import debug
+from backends.clocks import loop_time
 from backends.engines.direct import DirectEngine
 from backends.engines.engine import (
     AllocatedHost,
@@ -84,7 +85,7 @@ class CampaignJob:
     held: what the journal says was asked for and may still be held; None: nothing.
     in_use: whether a run is in the job.
     is_over: told of a job that is.
-    clock: seconds since the epoch. monotonic: what waiting goes by.
+    clock: seconds since the epoch.
     """
 
     def __init__(
@@ -101,7 +102,6 @@ class CampaignJob:
         is_over: Callable[[RunJob], None],
         inside: Inside,
         clock: Callable[[], float],
-        monotonic: Callable[[], float],
     ) -> None:
         self._watch = watch
         self._jobs = jobs
@@ -114,7 +114,6 @@ class CampaignJob:
         self._tell = is_over
         self._inside = inside
         self._clock = clock
-        self._monotonic = monotonic
         self.nodes: NodesOfJob | None = None
         self.refused: AllocationEnd | None = None
         """Why nothing is asked for any more, until nothing is wanted any more."""
@@ -124,7 +123,7 @@ class CampaignJob:
         self._vain = 0
         self._avoid: set[str] = set()  # where a job could not begin
         self._ask_at = 0.0
-        self._used_at = monotonic()
+        self._used_at = loop_time()
 
     @property
     def job(self) -> RunJob | None:
@@ -141,7 +140,7 @@ class CampaignJob:
 
     def used(self) -> None:
         """A run has just ended there."""
-        self._used_at = self._monotonic()
+        self._used_at = loop_time()
         self._watch.soon()
 
     async def see_to_it(self, journal: Journal) -> bool:
@@ -151,7 +150,7 @@ class CampaignJob:
             return True
         job = self.job
         if job is None:
-            asks = self._wanted and not self.refused and self._monotonic() >= self._ask_at
+            asks = self._wanted and not self.refused and loop_time() >= self._ask_at
             return await self._ask(journal) if asks else False
         if job.over:
             await self._is_over(job, journal)
@@ -170,7 +169,7 @@ class CampaignJob:
         if self._wanted:
             now = self._clock()
             return not any(nodes.holds(want, now) for want in self._wanted)
-        return self._monotonic() - self._used_at > IDLE_S
+        return loop_time() - self._used_at > IDLE_S
 
     # From asking to the nodes --------------------------------------------------------------------
 
@@ -232,7 +231,7 @@ class CampaignJob:
         until = (seen.start_time or self._clock()) + held.limit_s
         inside = self._inside(hosts, held.gpus_per_node)
         self.nodes = NodesOfJob(job, by_name, inside, held, until)
-        self._used_at = self._monotonic()
+        self._used_at = loop_time()
         job.given = True
         self._vain = 0
 
@@ -254,7 +253,7 @@ class CampaignJob:
         self._vain += 1
         if job.failed_node:
             self._avoid.add(job.failed_node)
-        self._ask_at = self._monotonic() + self._vain * VAIN_DELAY_S
+        self._ask_at = loop_time() + self._vain * VAIN_DELAY_S
         if self._vain >= MOST_VAIN:
             said = await self._known.said(job.job_id)
             self.refused = replace(end_of(job, ""), detail=said)

@@ -50,7 +50,7 @@ class SlurmEngine:
     login: the machine that has Slurm's programs and shares its ``work_dir`` with the nodes.
     nodes: those that are known, each with what is known of it.
     sought: where a look at a node's software looks.
-    clock: seconds since the epoch. monotonic: what waiting goes by.
+    clock: seconds since the epoch.
     """
 
     def __init__(
@@ -61,11 +61,9 @@ class SlurmEngine:
         *,
         sought: Sequence[Sought] = (),
         clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = loop_time,
     ) -> None:
         commands = SlurmCommands(login)
         self._nodes = JobNodes(login, commands, nodes, sought, clock)
-        self._monotonic = monotonic
         self._options = options
         self._jobs: dict[str, RunJob] = {}
         self._ends: asyncio.Queue[AllocationEnd] = asyncio.Queue()
@@ -76,7 +74,7 @@ class SlurmEngine:
 
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
         """Slurm's queue is the order of things; only what it would not take at once waits here."""
-        now = self._monotonic()
+        now = loop_time()
         due = [want for _, want in in_turn(wanted) if want.not_before <= now]
         queued = [job for job in self._jobs.values() if not job.given and not job.over]
         room = max(0, MOST_QUEUED - len(queued))
@@ -97,7 +95,7 @@ class SlurmEngine:
 
     def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
         self._jobs[want.run_id] = RunJob(want)
-        return Ticket(want, queued=True)
+        return Ticket(want)
 
     async def submit(self, ticket: Ticket) -> Ticket:
         job = self._jobs[ticket.want.run_id]
@@ -154,13 +152,13 @@ class SlurmEngine:
             self._forget(run_id)
             return None
         job.job_id = job.seen.job_id
-        return Ticket(before.want, job_id=job.job_id, queued=True)
+        return Ticket(before.want, job_id=job.job_id)
 
     async def _taken_up(self, job: RunJob, before: Journaled) -> Ticket | Allocation:
         """A run that had its nodes: where its job is over, what it left tells how it ended."""
         run_id = before.want.run_id
         if job.seen is not None and job.seen.state.waits:  # again, while nobody looked
-            return Ticket(before.want, job_id=job.job_id, queued=True)
+            return Ticket(before.want, job_id=job.job_id)
         if job.over and not await self._nodes.all_ended(run_id, before.hosts):
             self._forget(run_id)
             raise AllocationEndedError(job.end or AllocationEnd(run_id, EndKind.VANISHED))
@@ -178,7 +176,7 @@ class SlurmEngine:
         if job is not None and job.requeued:
             self._forget(run_id)  # the job is another attempt's now
         elif job is not None and job.released_at is None:
-            job.released_at = self._monotonic()
+            job.released_at = loop_time()
 
     def _forget(self, run_id: str) -> None:
         self._jobs.pop(run_id, None)
@@ -221,7 +219,7 @@ class SlurmEngine:
 
     def _saw(self, job: RunJob) -> None:
         if job.over:
-            job.over_at = self._monotonic()
+            job.over_at = loop_time()
         self._tell(job, job.end)
 
     def _tell(self, job: RunJob, end: AllocationEnd | None) -> None:
@@ -232,7 +230,7 @@ class SlurmEngine:
     async def _settle(self) -> None:
         """A job ends by itself when its run is over; one whose run never began does not. And a run
         whose job is over has ended by now, or nobody will ever tell how."""
-        before = self._monotonic() - ENDS_BY_ITSELF_S
+        before = loop_time() - ENDS_BY_ITSELF_S
         for run_id, job in list(self._jobs.items()):
             if job.released_at is None:
                 if job.over_at is not None and job.over_at < before:

@@ -133,6 +133,21 @@ def test_reasons_stand_below_their_row_before_anything_is_left_out_or_squeezed(
     assert bool(left_out) == (width < 40)
 
 
+PARTS = st.lists(st.text("abc", min_size=1, max_size=12), min_size=1, max_size=12)
+
+
+@given(st.lists(PARTS.map("/".join), min_size=1, max_size=6), st.integers(20, 100))
+def test_what_stands_below_a_row_breaks_a_path_that_has_no_room_between_its_names_alone(
+    words: list[str], width: int
+) -> None:
+    out = StringIO()
+    rows = Rows(BELOW, [("2n8g", "", "–", "node5", " ".join(["x" * width, *words]))])
+    print_on(Console(file=out, width=width, highlight=False), rows)
+    shown = out.getvalue().partition("x" * (width - 2))[2].partition("no room for")[0]
+    assert re.split(r"[/\s]+", shown.strip())[1:] == "/".join(words).split("/")
+    assert max(map(cell_len, out.getvalue().splitlines())) <= width
+
+
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 LONG = "2026-11-21-resnet50-b256-amp"
 

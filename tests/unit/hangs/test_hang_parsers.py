@@ -25,7 +25,6 @@ from backends.hangs.gpus import read_gpu_processes, read_gpus
 from backends.hangs.host_evidence import host_evidence
 from backends.hangs.kernel_log import bus_key, read_kernel
 from backends.hangs.last_lines import last_lines_of_ranks
-from backends.hangs.network import read_ports
 from backends.hangs.processes import read_processes
 from backends.hangs.ras import read_ras
 from backends.hangs.sections import Section, split
@@ -392,19 +391,6 @@ def test_a_gpu_that_is_lost_is_seen() -> None:
     ]
     assert read_gpus("", 124) is Lack.SILENT
     assert read_gpu_processes("pid, gpu_bus_id\n12, 00000000:0F:00.0\n") == ((12, "0f:00"),)
-
-
-def test_counters_of_ports_are_differences() -> None:
-    text = (
-        "1 mlx5_0/1 state 4: ACTIVE\n1 mlx5_0/1 port_rcv_data 10\n1 mlx5_0/1 symbol_error 5\n"
-        "1 mlx5_1/1 state 1: DOWN\n1 eth0 rx_bytes 7\n1 lo rx_bytes 1\n"
-        "2 mlx5_0/1 port_rcv_data 35\n2 mlx5_0/1 symbol_error 9\n2 eth0 rx_bytes 9\n"
-    )
-    ports = {port.name: port for port in read_ports(text)}
-    assert set(ports) == {"mlx5_0/1", "mlx5_1/1", "eth0"}
-    assert (ports["mlx5_0/1"].moved, ports["mlx5_0/1"].errors) == (100, (("symbol_error", 4),))
-    assert ports["mlx5_1/1"].down
-    assert ports["eth0"].moved == 2
 
 
 def test_the_last_line_of_each_rank_is_told_where_the_launcher_says_whose_it_is() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from backends.hosts.host_facts import (
 )
 from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, preflight
-from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of, worst
+from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host
 from backends.transports.transport import Completed, HostUnreachableError, Problem
@@ -135,6 +135,10 @@ def test_a_strangers_process_stops_and_ours_does_not() -> None:
     ours = dataclasses.replace(stranger, run_id="r-1")
     facts = dataclasses.replace(FACTS, gpu_processes=(ours,))
     assert host_findings("n1", facts, gpus_needed=True) == ()
+
+
+def worst(findings: Iterable[Finding]) -> Level:
+    return max((finding.level for finding in findings), key=list(Level).index)
 
 
 def test_a_broken_driver_stops_what_needs_gpus_and_warns_what_does_not() -> None:

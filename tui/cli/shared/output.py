@@ -18,6 +18,9 @@ _UNBROKEN = re.compile(
 )
 """A Chinese character, or a word of other characters, with the punctuation that ends it."""
 
+_PART = re.compile(r"[^/,=_-]*[/,=_-]+|[^/,=_-]+")
+"""Of a path or a list without spaces."""
+
 _CUT, _WRAP, _ERASE_LINE = "\x1b[?7l", "\x1b[?7h", "\x1b[K"
 """A line that is too long is cut by the terminal, goes on in the next one; DEC's private modes."""
 
@@ -54,15 +57,17 @@ def say_folded(text: str) -> None:
     say(folded(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else text)
 
 
-def folded(text: str, width: int) -> str:
-    """In lines of at most that many columns; what has no space and no Chinese stays whole."""
+def folded(text: str, width: int, *, indent: str = "  ", parts: bool = False) -> str:
+    """In lines of at most that many columns; what has no space and no Chinese stays whole, or with
+    ``parts`` goes on behind a slash, a comma or the like where a line has no room for it."""
     from rich.cells import cell_len  # noqa: PLC0415 (comes with Textual; 50 ms)
 
     lines = [""]
     for word in _UNBROKEN.findall(text):
-        if lines[-1].strip() and cell_len(lines[-1] + word.rstrip()) > width:
-            lines.append("  ")
-        lines[-1] += word if lines[-1].strip() else word.lstrip()
+        for part in _PART.findall(word) if parts and cell_len(word) > width else (word,):
+            if lines[-1].strip() and cell_len(lines[-1] + part.rstrip()) > width:
+                lines.append(indent)
+            lines[-1] += part if lines[-1].strip() else part.lstrip()
     return "\n".join(line.rstrip() for line in lines)
 
 

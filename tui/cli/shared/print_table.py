@@ -13,6 +13,7 @@ from backends.results.escaping import md_text
 from backends.results.numbers import NOTHING
 from backends.results.render import Column
 from profiles.cleantext import clean_text
+from tui.cli.shared.output import folded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -123,9 +124,13 @@ def _fitted(shown: Rows, left_out: Sequence[str], width: int) -> list[Table | Pa
     words = f"no room for {', '.join(left_out)}: a wider terminal or a pipe has it all"
     parts: list[Table | Padding | Text] = []
     for table, under in zip(_terminal_tables(shown, width), shown.under or [()], strict=True):
-        below = [Text(clean_text(said.text), str(said.tone)) for said in under]
+        below = [Text(_below(said, width - BETWEEN), str(said.tone)) for said in under]
         parts += [table, *(Padding(text, (0, 0, 0, BETWEEN)) for text in below)]
     return [*parts, *([Text(words, str(Tone.QUIET))] if left_out else [])]
+
+
+def _below(said: Said, width: int) -> str:
+    return folded(clean_text(said.text), width, indent="", parts=True)
 
 
 def _with_room(rows: Rows, width: int) -> tuple[Rows, list[str]]:
