@@ -203,7 +203,7 @@ DIALOGS: Mapping[str, Panel] = {
         "of other hosts; same "
         "where all of it is within; inconclusive between these, and of fewer than three repeats; "
         "insufficient where a side has no successful run of the case. n: successful repeats of "
-        "both sides, 6/7 where one failed or is to come. "
+        "the baseline, then of the candidate, 6/7 where one failed or is to come. "
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
         "that of the medians, which has one of its own from six repeats on. Curves of speedup and "
         "efficiency are over the smallest case that all of them have a figure of, which their "

@@ -174,7 +174,7 @@ INTERVAL, GRADE, CAMPAIGN = 1, 3, 6
 
 def past_cells(found: PastResult, now: float) -> tuple[str, ...]:
     """The same in full, in columns: with its 95% interval, its day, and what it was measured on."""
-    narrow = "±–" if found.half_width is None else f"±{found.half_width * 100:.2g}%"
+    narrow = "±–" if found.half_width is None else f"±{significant(100 * found.half_width, 2)}%"
     return (
         f"{number(found.throughput)} {plain(found.unit)}",
         narrow,

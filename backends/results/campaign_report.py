@@ -13,12 +13,11 @@ from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
-from backends.results.flag_lines import case_parts, flag_lines
+from backends.results.flag_lines import case_parts, flag_lines, reasons_elsewhere
 from backends.results.grade_words import (
     grade_counts,
     grade_reasons,
     half_text,
-    reasons_elsewhere,
     within,
     worst_case,
 )
@@ -162,7 +161,7 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     said = w.worst_grade.format(grade=case.grade, counts=counts)
     why = "; ".join(md_text(reason) for reason in grade_reasons(case, group, lang))
     more = reasons_elsewhere(groups)
-    further = w.more_reasons.format(grade=case.grade, n=more) if more else ""
+    further = w.more_reasons.format(grade=case.grade, which=md_text(more)) if more else ""
     return [f"> **{said}** {_case_name(case, groups)}: {why}.{further}"]
 
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 SIDES = ("baseline", "candidate")
 _WELCH = (
     "ratio: of the two medians; w: Welch's interval, of the ratio of the geometric means, which "
-    "'why' tells as a change, and which need not lie around the ratio; that of the medians has an "
-    "interval of its own from six repeats on"
+    "need not lie around the ratio; that of the medians has an interval of its own from six "
+    "repeats on"
 )
 _OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {

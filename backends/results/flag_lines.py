@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from backends.results.case_result import CaseResult
-from backends.results.grade_words import found_lines
+from backends.results.findings import Concern
+from backends.results.grade_words import found_lines, worst_case
+from backends.results.short_flags import SHORT
 from backends.results.summary import Group, parameters_text
-from backends.results.told_of import Name, told_of, told_once
+from backends.results.told_of import Name, few_of, told_of, told_once
 from backends.results.translations import Lang
 
 
@@ -20,6 +22,21 @@ def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str
         for found, line in found_lines(case, group, lang)
     )
     return told_once(told, lang)
+
+
+def reasons_elsewhere(groups: Sequence[Group]) -> str:
+    """``wide interval (1n4g), forced (1n8g, 2n8g)``: what sets the grade of the :func:`worst_case`
+    in other cases, and is none of that one's; a base's grade is no reason of its own."""
+    if (worst := worst_case(groups)) is None:
+        return ""
+    told: dict[Concern, list[str]] = {}
+    for case in (case for group in groups for case in group.cases if case.grade is not None):
+        for found in case.findings:
+            if found.ceiling is worst[0].grade:
+                name = " ".join(filter(None, case_parts(case, groups)))
+                told.setdefault(found.concern, []).append(name)
+    known = {Concern.WEAK_BASE, *worst[0].concerns}
+    return few_of([f"{SHORT[c]} ({few_of(told[c])})" for c in Concern if c in told.keys() - known])
 
 
 def case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:

@@ -54,24 +54,6 @@ def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
     return max(graded, key=lambda pair: pair[0].grade or Grade.A, default=None)
 
 
-def reasons_elsewhere(groups: Sequence[Group]) -> int:
-    """How many kinds of reasons set the same grade in other cases than the :func:`worst_case`, and
-    not in that; a base's grade is no reason of its own."""
-    worst = worst_case(groups)
-    if worst is None:
-        return 0
-    grade = worst[0].grade
-    setting = {
-        finding.concern
-        for group in groups
-        for case in group.cases
-        if case.grade is not None
-        for finding in case.findings
-        if finding.ceiling == grade
-    }
-    return len(setting - {Concern.WEAK_BASE, *worst[0].concerns})
-
-
 def grade_counts(cases: Iterable[CaseResult]) -> str:
     """``3 × A, 1 × C``; empty while nothing is graded."""
     graded = [case.grade for case in cases]
@@ -102,15 +84,33 @@ def _warnings(case: CaseResult, _lang: Lang) -> list[str]:
 
 
 def _doubted(concern: Concern, case: CaseResult) -> list[str]:
+    runs = case.measured_runs
+    return _with_repeats((r.repeat, text) for r in runs for text in r.doubts.get(concern, ()))
+
+
+def _with_repeats(told: Iterable[tuple[int, str]], lang: Lang = "en") -> list[str]:
     """One sentence per text, with the repeats that it is of."""
-    repeats: dict[str, list[int]] = {}
-    for run in case.measured_runs:
-        for text in run.doubts.get(concern, ()):
-            repeats.setdefault(text, []).append(run.repeat)
+    repeats: dict[str, list[str]] = {}
+    for repeat, text in told:
+        repeats.setdefault(text, []).append(str(repeat))
     return [
-        f"repeat{'s' * (len(own) > 1)} {', '.join(map(str, own))}: {text}"
+        pick(
+            lang,
+            f"repeat{'s' * (len(own) > 1)} {', '.join(own)}: {text}",
+            f"第 {', '.join(own)} 次重复：{text}",
+        )
         for text, own in repeats.items()
     ]
+
+
+def _forced(case: CaseResult, lang: Lang) -> list[str]:
+    """Past what, which names its host; an older journal does not tell."""
+    told = [(run.repeat, "; ".join(run.stops)) for run in case.runs if run.forced and run.stops]
+    if not told:
+        why, why_zh = "started in spite of what preflight stops", "忽略了预检发现的问题"
+    else:
+        why, why_zh = "; ".join(_with_repeats(told)), "；".join(_with_repeats(told, "zh"))
+    return [pick(lang, f"it was forced: {why}", f"强制启动：{why_zh}")]
 
 
 def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
@@ -200,9 +200,9 @@ def _unseen(unseen: Sequence[RunResult], of: int, lang: Lang) -> str:
         part_zh = f"{of} 次重复中有 {len(unseen)} 次"
     seen, seen_zh = f"its machines were not seen{part} while it was measured", "没有机器监测数据"
     if seen_s := watched_s(longest):
-        most, trained = significant(seen_s), significant(longest.trained_s)
-        seen = f"its machines were seen{part} for no more than {most} s of the {trained} s in "
-        seen += f"which it was measured (repeat {longest.repeat})"
+        most, trained = (significant(s, zeros=True) for s in (seen_s, longest.trained_s))
+        seen = f"its machines were seen{part} for no more than {most} s of the {trained} s from "
+        seen += f"its first reading to its last (repeat {longest.repeat})"
         seen_zh = f"最多监测了 {trained} 秒中的 {most} 秒（第 {longest.repeat} 次重复）"
     return pick(
         lang,
@@ -232,6 +232,7 @@ def _not_looked_at(case: CaseResult, lang: Lang) -> list[str]:
 
 
 _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
+    Concern.FORCED: _forced,
     Concern.LOG_CHANGED: _log_changed,
     Concern.WARNINGS: _warnings,
     Concern.RETRIED: _retried,
@@ -363,11 +364,6 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
         return (
             f"{failed} of {n} repeats {what}; they count for nothing",
             f"{n} 次重复中有 {failed} 次{what_zh}，不计入统计",
-        )
-    if concern is Concern.FORCED:
-        return (
-            "it was forced: started in spite of what preflight stops",
-            "强制启动：忽略了预检发现的问题",
         )
     if concern is Concern.UNKNOWN_ENVIRONMENT:
         runs = case.measured_runs

@@ -34,7 +34,7 @@ from backends.results.comparison import (
 )
 from backends.results.findings import Concern, Grade
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
-from backends.results.mixed_environments import is_mixed
+from backends.results.mixed_environments import is_mixed, shares_changed
 from backends.results.ratios import Welch
 from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.run_result import RunResult
@@ -336,6 +336,7 @@ def _would_see(last: Welch, places: int) -> float | None:
 def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -> Iterator[Point]:
     machines, recipe = None, None
     fingerprints: frozenset[str] = frozenset()
+    before: CaseResult | None = None
     for point in points:
         own = campaigns[point.campaign]
         now = point.case.fingerprints
@@ -343,7 +344,11 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
         yield replace(
             point,
             environment=other,
-            environment_changes=changes_text(fingerprints, now) if other else "",
+            environment_changes=changes_text(fingerprints, now)
+            if other
+            else shares_changed(before, point.case)
+            if before and point.measured
+            else "",
             hosts=machines_apart(machines, own.machines, setup=other is None)
             if machines and own.machines
             else "",
@@ -351,7 +356,7 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
             doubts=in_order(_doubts(machines, own.machines, fingerprints, now)),
         )
         if point.measured:
-            fingerprints = now or fingerprints
+            fingerprints, before = now or fingerprints, point.case
             machines, recipe = own.machines or machines, own.recipe or recipe
 
 

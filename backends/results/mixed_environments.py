@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 from backends.hosts.fingerprint import (
     apart,
@@ -51,6 +52,19 @@ def shares_of(base: CaseResult, case: CaseResult) -> str:
     """``repeats of the base: 2 on H200, 1 on V100-SXM2-16GB; here: 3 on H200 + V100-SXM2-16GB``"""
     there, here = counts_of(base, case)
     return f"repeats of the base: {there}; here: {here}"
+
+
+def shares_changed(before: CaseResult, now: CaseResult) -> str:
+    """``repeats of 1n1g: 2 on H200, 4 on V100-SXM2-16GB → 1 on H200, 5 on V100-SXM2-16GB``; empty
+    where neither is mixed, or both are in the same shares."""
+    if not any(map(is_mixed, (before, now))) or _shares(before) == _shares(now):
+        return ""
+    return f"repeats of {now.case}: {' → '.join(counts_of(before, now))}"
+
+
+def _shares(case: CaseResult) -> dict[str, Fraction]:
+    counts = Counter(run.fingerprint for run in case.measured_runs)
+    return {text: Fraction(n, counts.total()) for text, n in counts.items()}
 
 
 def environments_with_repeats(case: CaseResult) -> Iterator[tuple[str, list[int]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from backends.results.case_result import CaseResult
-from backends.results.findings import Concern, Grade, gravest_first
+from backends.results.findings import Concern, Finding, Grade, gravest_first
 
 SHORT = {
     Concern.SIMULATED: "simulated",
@@ -44,21 +44,35 @@ SHORT = {
     Concern.RETRIED: "tried again",
 }
 
+_OF_A_MIXTURE = (
+    Concern.OTHER_ENVIRONMENT,
+    Concern.WIDE_INTERVAL,
+    Concern.CV_RED,
+    Concern.CV_AMBER,
+)
+
 
 def set_by(cases: Iterable[CaseResult], grade: Grade) -> list[str]:
-    """What leaves cases of ``grade`` no better one, the gravest first; their base's grade only
-    where nothing else does, for that is a case of its own."""
+    """What leaves cases of ``grade`` no better one, the gravest first, and a mixture where that
+    follows from it; their base's grade only where nothing else does, for that is a case of its
+    own."""
     found = gravest_first(
-        finding
+        Finding(finding.concern, grade)
         for case in cases
         if case.grade is grade
         for finding in case.findings
         if finding.ceiling is grade
+        or (finding.concern is Concern.MIXED_ENVIRONMENT and _follows_from_mixture(case))
     )
     concerns = dict.fromkeys(finding.concern for finding in found)
     if len(concerns) > 1:
         concerns.pop(Concern.WEAK_BASE, None)
     return [SHORT[concern] for concern in concerns]
+
+
+def _follows_from_mixture(case: CaseResult) -> bool:
+    """What sets its grade: where it ran on several models it scatters by that."""
+    return any(f.ceiling is case.grade and f.concern in _OF_A_MIXTURE for f in case.findings)
 
 
 def fell_by(before: CaseResult | None, now: CaseResult | None) -> str:

@@ -144,7 +144,8 @@ def watched_brief(run: RunResult) -> str:
         return "its log came in one burst: what its machines did is not known"
     if not (seen := watched_s(run)):
         return "not watched"
-    return f"watched for {significant(seen)} s of {significant(run.trained_s)} s"
+    watched, trained = (significant(s, zeros=True) for s in (seen, run.trained_s))
+    return f"watched for {watched} s of {trained} s"
 
 
 def _other_processes(found: Disturbed) -> tuple[str, str]:

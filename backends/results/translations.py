@@ -113,6 +113,10 @@ class Words:
         "† not all repeats of the case and of {base} were measured in one environment",
         "† 该配置与 {base} 的各次重复并非都在同一环境中测得",
     )
+    mark_mixed = Both(
+        "† not all repeats of the case were measured in one environment",
+        "† 该配置的各次重复并非都在同一环境中测得",
+    )
     mark_rule = Both(
         "‡ measured by another rule than {base}: the speedup divides unlike figures",
         "‡ 统计规则与 {base} 不同：加速比不可直接比较",
@@ -222,8 +226,8 @@ class Words:
         "Grade {grade}, the worst of {counts}.", "评级 {grade}，为 {counts} 中最差。"
     )
     more_reasons = Both(
-        " More reasons for {grade} in other cases: {n}.",
-        " 其他用例评级 {grade} 的其他原因：{n} 个。",
+        " More reasons for {grade} in other cases: {which}.",
+        " 其他用例评级 {grade} 的其他原因：{which}。",
     )
     logs = Both("Raw logs", "日志数据")
     attempt = Both("{repeat} attempt {attempt}", "{repeat}（第 {attempt} 次尝试）")

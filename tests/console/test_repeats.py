@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from textual.app import App, ComposeResult
 
 from backends.results.layouts.cells import count_cell
+from backends.results.run_result import RunResult
+from backends.results.summary import summarise
+from profiles.gpu_models import short_model
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -17,8 +23,8 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import open_results
-from tui.screens.repeats import Repeats
-from tui.widgets.keyed_table import KeyedTable
+from tui.screens.repeats import REPEAT_COLUMNS, Repeats, repeat_rows
+from tui.widgets.keyed_table import KeyedTable, Row
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
@@ -71,3 +77,43 @@ async def test_every_planned_repeat_is_listed_with_its_state_and_counted_as_in_t
         assert "‖ paused" in states.values()
         assert f"{case.succeeded} of 12 repeats succeeded" in screen_text(app)
         assert count_cell(case) == f"{case.succeeded}/12"
+
+
+MODELS = {
+    "h200a": "NVIDIA H200, driver 580.1",
+    "v100a": "Tesla V100-SXM2-16GB, driver 440.33",
+    "v100a,h200a": "NVIDIA H200, driver 580.1 + Tesla V100-SXM2-16GB, driver 440.33",
+}
+
+
+@pytest.mark.parametrize(("width", "hosts"), [(120, [*MODELS]), (80, [*MODELS])])
+@pytest.mark.parametrize("reason", ["", "preflight warned: " + "of this and that, " * 5])
+async def test_hosts_and_models_of_repeats_are_whole_beside_any_note(
+    width: int, hosts: list[str], reason: str
+) -> None:
+    one = RunResult("r", "p", "F", "M", "1n8g", 1, 8, {}, 1, throughput=14409.6)
+    runs = [
+        replace(one, run_id=f"r{n}", repeat=n, hosts=tuple(name.split(",")), reason=reason)
+        for n, name in enumerate(hosts, 1)
+    ]
+    runs = [replace(run, fingerprint=MODELS[",".join(run.hosts)]) for run in runs]
+    (group,) = summarise(runs)
+    async with Shown(repeat_rows(group.cases[0])).run_test(size=(width * 96 // 100, 24)) as pilot:
+        await pilot.pause()
+        text = screen_text(pilot.app)
+        for name in hosts:
+            models = " + ".join(short_model(m.split(", ")[0]) for m in MODELS[name].split(" + "))
+            (line,) = (row for row in text.splitlines() if f" {name} " in row)
+            assert f" {models} " in f"{line} "
+
+
+class Shown(App[None]):
+    def __init__(self, rows: list[Row]) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def compose(self) -> ComposeResult:
+        yield KeyedTable(REPEAT_COLUMNS)
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).refill(self._rows)

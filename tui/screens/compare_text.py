@@ -165,9 +165,9 @@ def _median_cell(case: CaseResult | None) -> Text:
 
 
 def _counts(case: ComparedCase) -> str:
-    """Repeats on both sides: ``3``, or ``3, 7`` where these are not as many."""
-    counts = ["–" if side is None else count_cell(side) for side in (case.baseline, case.candidate)]
-    return ", ".join(dict.fromkeys(counts))
+    """Repeats of the baseline, then of the candidate: ``3, 7``."""
+    sides = (case.baseline, case.candidate)
+    return ", ".join("–" if side is None else count_cell(side) for side in sides)
 
 
 def verdict_text(case: ComparedCase, place: int, found: SideBySide, *, brief: bool = False) -> Text:

@@ -139,6 +139,7 @@ class Page(FrontScreen[None]):
         note = viewed.notes[-1] if viewed and viewed.notes else None
         tabs.note = note[2] if note else ""
         tabs.level = note[1] if note else "warn"
+        tabs.more = len(viewed.notes) - 1 if viewed and note else 0
         tabs.replay = self.session.playing() if self.session.playing is not None else ""
         self.pull()
         self.query_one(KeyBar).renew()

@@ -34,12 +34,12 @@ REPEAT_COLUMNS = (
     Column("repeat", "#", 3, right=True),
     Column("state", "State", 11),
     Column("throughput", "throughput", 10, right=True),
-    Column("off", "vs median", 9, right=True),
+    Column("off", "vs median", 9, right=True, gives_way=1),
     Column("hosts", "Hosts", 14, most=40),
-    Column("model", "GPU model", 9, most=26, if_any=True, ends=True),
+    Column("model", "GPU model", 9, most=26, if_any=True, ends=True, first=True),
     Column("devices", "Device #", 8, from_width=100, most=24),
     Column("began", "Began", 8, from_width=100),
-    Column("note", "Note", None),
+    Column("note", "Note", None, least=6),
 )
 
 

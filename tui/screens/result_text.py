@@ -185,9 +185,9 @@ def _row(
             label,
             cell(case.gpus, right=True),
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
-            cell("base" if base and case.speedup else _speedup(case), right=True),
+            cell("base" if base and case.speedup else _speedup(case, group), right=True),
             cell(speedup_interval_cell(case), right=True),
-            cell(efficiency_cell(case), right=True),
+            cell(efficiency_cell(case, group), right=True),
             cell(scatter(cv, beyond=CV_LIMITS), colour, right=True),
             cell(count_cell(case), right=True),
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
@@ -411,9 +411,9 @@ def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str,
     return rows
 
 
-def _speedup(case: CaseResult) -> str:
+def _speedup(case: CaseResult, group: Group) -> str:
     told = fixed(case.speedup, ratio_decimals(case.speedup_interval))
-    return " ".join([told, *speedup_marks(case)])
+    return " ".join([told, *speedup_marks(case, group)])
 
 
 def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
@@ -422,10 +422,11 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
         return []
     if case.case == group.base:
         return [("speedup", "1, the base of the others")]
+    share, range_of_it = efficiency_cell(case, group), efficiency_interval_cell(case)
     return [
         ("base", group.base),
-        ("speedup", f"{_speedup(case)}{_bracketed(speedup_interval_cell(case))}"),
-        ("efficiency", f"{efficiency_cell(case)}{_bracketed(efficiency_interval_cell(case))}"),
+        ("speedup", f"{_speedup(case, group)}{_bracketed(speedup_interval_cell(case))}"),
+        ("efficiency", f"{share}{_bracketed(range_of_it)}"),
         *([("lost to", lost)] if (lost := explained_text(case, group)) else []),
     ]
 

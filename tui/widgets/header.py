@@ -183,6 +183,7 @@ class Tabs(Widget):
     """The pages with their digits, and at the right what the operator must not miss."""
 
     note: reactive[str] = reactive("")
+    more: reactive[int] = reactive(0)
     level: reactive[str] = reactive("warn")
     replay: reactive[str] = reactive("")
 
@@ -214,9 +215,11 @@ class Tabs(Widget):
         if self.replay:
             tail.append(f" REPLAY {self.replay} ", f"reverse {ACCENT}").append(" ")
         if self.note:
-            room = self.size.width - text.cell_len - tail.cell_len - 4
+            room, note = self.size.width - text.cell_len - tail.cell_len - 4, plain(self.note)
+            further = f" · N: {self.more} more" if self.more else ""
+            further = further or " · N" * (cell_len(note) > room)
             colour = BAD if self.level in GRAVE else WARN
-            tail.append(f"▲ {shorten(plain(self.note), room)} ", colour)
+            tail.append(f"▲ {shorten(note, room - cell_len(further))}{further} ", colour)
         text.append(" " * max(0, self.size.width - text.cell_len - tail.cell_len))
         return text.append_text(tail)
 

@@ -181,7 +181,7 @@ def _past(
         grade=case.grade,
         run_s=median(took) if took else None,
         speedup=None if case is group.base_case else case.speedup,
-        marks=() if case is group.base_case else speedup_marks(case),
+        marks=speedup_marks(case, group),
         **ran,
     )
 

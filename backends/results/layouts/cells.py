@@ -25,17 +25,18 @@ def speedup_cell(
     the rules do. ``beside``: the interval that stands there, whose decimals it has."""
     base = case.case == group.base
     text = ratio(case.speedup, ratio_decimals(beside), is_base=base, nothing=nothing)
-    return " ".join([text, *speedup_marks(case)])
+    return " ".join([text, *speedup_marks(case, group)])
 
 
-def efficiency_cell(case: CaseResult) -> str:
+def efficiency_cell(case: CaseResult, group: Group) -> str:
     """``93.9%``, ``–`` without one; with the marks of the speedup, which is the same quotient."""
-    return " ".join([percent(case.efficiency), *speedup_marks(case)])
+    return " ".join([percent(case.efficiency), *speedup_marks(case, group)])
 
 
-def speedup_marks(case: CaseResult) -> tuple[str, ...]:
-    """None without a speedup. Each has its legend in :func:`.common.speedup_notes`."""
-    if case.speedup is None:
+def speedup_marks(case: CaseResult, group: Group) -> tuple[str, ...]:
+    """None without a speedup, nor of the base, whose is 1 whatever it ran on. Each has its legend
+    in :func:`.common.speedup_notes`."""
+    if case.speedup is None or case.case == group.base:
         return ()
     return tuple(mark for mark, why in _MARKS.items() if why.intersection(case.concerns))
 

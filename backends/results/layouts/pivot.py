@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from backends.results.case_result import CaseResult
 from backends.results.dataframe import throughput_grid
 from backends.results.device_words import words_of
-from backends.results.layouts.cells import flags_cell
+from backends.results.findings import Concern
+from backends.results.layouts.cells import cv_cell, flags_cell
 from backends.results.layouts.columns import (
     fixed_caption,
     fixed_cells,
@@ -45,10 +47,16 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
     labels = pivot_labels(own)
     grid = throughput_grid(own)
     gpus_of = [gpus for gpus, _, _ in grid.index]
+    cases = {(case.case, column): case for column, group in enumerate(own) for case in group.cases}
+    marks = {} if options.exact else {place: _marks(case) for place, case in cases.items()}
+    given = {mark for own_marks in marks.values() for mark in own_marks}
     rows = [
         (
             f"{gpus} ({tag})" if gpus_of.count(gpus) > 1 else str(gpus),
-            *(options.throughput(value, nothing=DASH) for value in values),
+            *(
+                " ".join([options.throughput(value, nothing=DASH), *marks.get((tag, column), ())])
+                for column, value in enumerate(values)
+            ),
             *(_doubts(own, tag) if options.exact else ()),
         )
         for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
@@ -68,10 +76,22 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         ),
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [throughput_caption(first, w), said])),
-        notes=(w.simulated,) if simulated(own) else (),
+        notes=(
+            *([w.simulated] if simulated(own) else []),
+            *(legend for mark, legend in _legends(w).items() if mark in given),
+        ),
         shared=(*identity(own), ("unit", first.unit), *fixed_cells(own, headings)),
         links=tuple(_links(own, [words for _, words in labels], w)),
     )
+
+
+def _marks(case: CaseResult) -> tuple[str, ...]:
+    mixed = ("†",) * (Concern.MIXED_ENVIRONMENT in case.concerns)
+    return (*mixed, *cv_cell(case).split(" ")[1:])
+
+
+def _legends(w: Words) -> Mapping[str, str]:
+    return {"†": w.mark_mixed, "!": w.mark_amber, "!!": w.mark_red}
 
 
 def _doubts(own: Sequence[Group], tag: str) -> tuple[str, str]:

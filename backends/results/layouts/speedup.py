@@ -162,7 +162,7 @@ def _cells(
             case, group, beside=case.speedup_interval if beside else None
         ),
         "speedup_interval": speedup_interval_cell,
-        "efficiency": efficiency_cell,
+        "efficiency": lambda case: efficiency_cell(case, group),
         "efficiency_interval": efficiency_interval_cell,
         "cv": cv_cell,
         "n": count_cell,

@@ -14,17 +14,21 @@ from pathlib import Path
 from statistics import NormalDist, fmean, stdev
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from backends.hosts.telemetry_summary import GpuUse, Telemetry
 from backends.results.campaign_report import ReportContext, render_report, statistics_table
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade, grade_of
+from backends.results.flag_lines import reasons_elsewhere
 from backends.results.grade import CEILINGS
-from backends.results.grade_words import finding_lines, grade_reasons
+from backends.results.grade_words import finding_lines, grade_reasons, worst_case
 from backends.results.provenance import provenance
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
+from backends.results.short_flags import SHORT
 from backends.results.statistics import (
     coefficient_of_variation,
     dependence,
@@ -354,14 +358,14 @@ def test_report_begins_with_the_worst_grade_and_why(runs_of):
     assert "Nothing to distrust was found." in text
 
 
-def test_report_says_how_many_other_reasons_set_the_same_grade_in_other_cases(runs_of):
+def test_report_names_the_other_reasons_for_the_same_grade_and_their_cases(runs_of):
     few = runs_of("1n1g", [100.0], fingerprint="a")
     forced = runs_of("1n2g", [198.0], fingerprint="a", forced=True)
     wide = runs_of("1n4g", [390.0, 300.0, 420.0], fingerprint="a")
     runs = [*few, *forced, *wide]
     third = render_report(ReportContext("c"), runs, summarise(runs)).splitlines()[2]
     assert third.startswith("> **Grade D, the worst of 3 × D.** 1n1g: one repeat: ")
-    assert third.endswith(" More reasons for D in other cases: 1.")
+    assert third.endswith(" More reasons for D in other cases: wide interval (1n4g).")
     alike = few + runs_of("1n2g", [198.0], fingerprint="a")
     assert "More reasons" not in render_report(ReportContext("c"), alike, summarise(alike))
 
@@ -485,3 +489,54 @@ def test_a_speedup_of_figures_by_different_rules_is_flagged(runs_of):
         assert (Concern.OTHER_RULE in case.concerns) == flagged
         said = "the figure that the log sums up; there mean of last 90 readings"
         assert any(said in line for line in grade_reasons(case, group)) == flagged
+
+
+@given(
+    stops=st.lists(st.sampled_from(["", "node2: in use: alice", "node3: ECC errors"]), min_size=1)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_was_forced_is_told_with_its_repeats_in_one_line(runs_of, stops: list[str]):
+    """An older journal does not name what was."""
+    runs = [
+        replace(run, forced=True, stops=(stop,) if stop else ())
+        for run, stop in zip(runs_of("1n1g", [100.0] * len(stops)), stops, strict=True)
+    ]
+    for lang, begins in (("en", "it was forced: "), ("zh", "强制启动：")):
+        (line,) = (one for one in finding_lines(*only(runs), lang) if one.startswith(begins))
+        for stop in filter(None, stops):
+            repeats = ", ".join(str(n) for n, one in enumerate(stops, 1) if one == stop)
+            s = "s" * ("," in repeats)
+            said = f"repeat{s} {repeats}: " if lang == "en" else f"第 {repeats} 次重复："
+            assert f"{said}{stop}" in line
+        assert ("preflight stops" in line or "预检" in line) is not any(stops)
+        assert not re.search(r"[:：]\s*(;|；|$)", line)
+
+
+@given(st.lists(st.sampled_from(["few", "wide", "forced", "good"]), min_size=1, max_size=9))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_reasons_elsewhere_have_the_names_of_their_cases_folded(runs_of, kinds: list[str]):
+    values = {"few": [1.0], "wide": [0.9, 1.2, 1.0], "forced": steady(), "good": steady()}
+    tags = [f"1n{n}g" for n in range(1, len(kinds) + 1)]
+    runs = []
+    for n, (tag, kind) in enumerate(zip(tags, kinds, strict=True), 1):
+        more = {"forced": kind == "forced", "fingerprint": "a"}
+        runs += runs_of(tag, [n * value for value in values[kind]], **more)
+    groups = summarise(runs)
+    told = reasons_elsewhere(groups)
+    worst = worst_case(groups)
+    assert worst is not None
+    known = {SHORT[concern] for concern in worst[0].concerns}
+    said = dict(re.findall(r"([a-zA-Z0-9% ]+) \((.*?)\)", told))
+    assert not {name.strip() for name in said} & known
+    for reason, names in said.items():
+        listed = [name for name in names.split(", ") if not name.startswith("+")]
+        assert 0 < len(listed) <= 3
+        (group,) = groups
+        of = [
+            case.case
+            for case in group.cases
+            for found in case.findings
+            if SHORT[found.concern] == reason.strip() and found.ceiling is worst[0].grade
+        ]
+        assert listed == of[:3]
+        assert (f"+{len(of) - 3}" in names) is (len(of) > 3)

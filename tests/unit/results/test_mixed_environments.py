@@ -4,6 +4,8 @@ were is told by their numbers."""
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,14 +24,19 @@ from backends.results.comparison import Verdict, compare
 from backends.results.comparison_files import comparison_document, comparison_junit, comparisons_csv
 from backends.results.comparison_report import comparison_markdown, comparison_words, what_differs
 from backends.results.history import history
-from backends.results.history_report import rests_on
+from backends.results.history_report import rests_on, what_changed
+from backends.results.layouts.cells import efficiency_cell, speedup_cell
+from backends.results.publish import publish
 from backends.results.run_result import RunResult
+from backends.results.short_flags import set_by
 from backends.results.summary import summarise
 from profiles.format.catalog import Catalog
 from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.test_history import campaign
 from tui.screens.compare_file import copied_text
-from tui.screens.compare_text import machines_shown
+from tui.screens.compare_text import columns_of, compared_rows, machines_shown
+from tui.screens.compare_text import labels_of as compare_labels
+from tui.screens.result_text import labels_of, result_rows
 from tui.side_by_side import Side, held_against
 
 Runs = Callable[..., list[RunResult]]
@@ -220,3 +227,107 @@ def test_compare_and_the_console_write_the_same_of_what_the_common_cases_ran_on(
     shown = machines_shown(found.machines()).plain
     assert "differ" in shown
     assert "8 GPUs (H200 + V100-SXM2-16GB)" in shown
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(*[st.lists(st.sampled_from([V100, H200]), min_size=1, max_size=6)] * 2)
+def test_a_history_tells_other_shares_of_models(runs_of: Runs, before: list[str], after: list[str]):
+    past = history(
+        [campaign(n, mixed(runs_of, "1n8g", prints)) for n, prints in enumerate([before, after])]
+    )
+    told = what_changed(past)[1]
+    shares = [
+        Counter({t: prints.count(t) / len(prints) for t in prints}) for prints in (before, after)
+    ]
+    several = max(len({*before}), len({*after})) > 1
+    said = [line for line in told if line.startswith("repeats of 1n8g: ")]
+    environments = past.cases[0].points[1].environment
+    assert bool(said) is (several and shares[0] != shares[1] and environments is None)
+    for line in said:
+        for prints, side in zip((before, after), line.split(": ")[1].split(" → "), strict=True):
+            counts = [int(part.split(" on ")[0]) for part in side.split(", ")]
+            assert sorted(counts) == sorted(Counter(prints).values())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(PRINTS)
+def test_cells_of_the_pivot_are_marked_where_repeats_are_of_several_environments(
+    runs_of: Runs, prints: list[str]
+):
+    runs = [*mixed(runs_of, "1n1g", prints), *runs_of("1n2g", [200.0, 200.1, 200.2])]
+    table = publish("c", runs, layout="pivot")
+    one, two = (line for line in table.splitlines() if re.match(r"\| [12] ", line))
+    cv = summarise(runs)[0].cases[0].spread.cv or 0.0
+    assert ("†" in one) is (len({*prints}) > 1)
+    assert one.count("!") == (cv > 0.02) + (cv > 0.05)
+    assert not re.search("[†!]", two)
+    for mark in ("†", "!", "!!"):
+        marked = re.search(rf" {mark} ", one) is not None
+        assert any(line.startswith(f"- {mark} ") for line in table.splitlines()) is marked
+    assert "†" not in publish("c", runs, layout="pivot", format="csv")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(PRINTS, st.booleans())
+def test_a_mixture_is_named_before_what_follows_from_it(
+    runs_of: Runs, prints: list[str], forced: bool
+):
+    runs = mixed(runs_of, "1n1g", prints)
+    runs = [replace(run, forced=forced) for run in runs]
+    (case,) = summarise(runs)[0].cases
+    assert case.grade is not None
+    words = set_by([case], case.grade)
+    follows = {"wide interval", "CV above 5%", "CV above 2%", "several environments"}
+    if len({*prints}) > 1 and follows & {*words}:
+        assert next(word for word in words if word in follows) == "several environments"
+    else:
+        assert "several environments" not in words
+
+
+def test_a_base_has_no_mark_of_another_environment(runs_of: Runs):
+    """Its speedup is 1 whatever it ran on: in no table."""
+    runs = [*mixed(runs_of, "1n1g", [H200, V100]), *mixed(runs_of, "1n2g", [V100] * 3, 2.0)]
+    (group,) = summarise(runs)
+    base, other = (
+        {speedup_cell(case, group), efficiency_cell(case, group)} for case in group.cases
+    )
+    assert base == {"1", "100.0%"}
+    assert all("†" in cell for cell in other)
+    shown = [[cell.plain for cell in row.cells] for row in result_rows([group], labels_of([group]))]
+    assert ["†" in " ".join(cells) for cells in shown] == [False, True]
+    for layout in ("speedup", "compare", "airank"):
+        table = publish("c", runs, layout=layout).splitlines()
+        assert [line for line in table if "†" in line and line.startswith("| 1 ")] == [
+            line for line in table if "†" in line and " 2 " in line and line.startswith("| 1 ")
+        ], layout
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=4))
+def test_the_repeats_of_a_row_of_compare_are_the_baselines_then_the_candidates(
+    runs_of: Runs, counts: list[tuple[int, int]]
+):
+    counts = [pair for pair in counts if any(pair)] or [(1, 0)]
+    sides = [
+        [
+            run
+            for nth, pair in enumerate(counts, 1)
+            for run in runs_of(f"1n{nth}g", [9.0] * pair[at])
+        ]
+        for at in (0, 1)
+    ]
+    about = [SimpleNamespace(name=name, path=Path(name)) for name in "ab"]
+    found = held_against(
+        tuple(
+            Side(one, tuple(own), summarise(own), "", ())  # type: ignore[arg-type]
+            for one, own in zip(about, sides, strict=True)
+        ),
+        0,
+        0.02,
+    )
+    place = [column.key for column in columns_of(found)].index("n")
+    rows = compared_rows(found, compare_labels(found))
+    said = {row.cells[place].plain for row in rows}
+    assert said <= {f"{a or '–'}, {b or '–'}" for a, b in counts}
+    if rows:
+        assert said == {f"{a or '–'}, {b or '–'}" for a, b in counts}

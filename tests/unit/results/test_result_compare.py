@@ -432,7 +432,8 @@ def test_comparison_prints_what_its_verdict_rests_on(runs_of):
     text = comparison_markdown(comparison)
     assert "| 1n1g b64 fp32 | 100.00 | 5 | 90.00 | 5 | 0.900 | 0.898 … 0.902 w | " in text
     assert "the geometric means differ by -10.0%, 95% -10.2% to -9.8%" in text
-    assert "w: Welch's interval, of the ratio of the geometric means" in text
+    assert "w: Welch's interval, of the ratio of the geometric means, which need not lie" in text
+    assert "'why'" not in text, "which tells no change of what is not judged"
 
 
 def test_document_has_what_other_programs_rely_on(runs_of):

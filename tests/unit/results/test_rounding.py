@@ -21,10 +21,12 @@ from backends.results.grade_words import found_lines, half_text
 from backends.results.layouts.cells import cv_text
 from backends.results.layouts.common import LayoutOptions
 from backends.results.numbers import fixed, percent, scatter, signed_percent, significant, trimmed
+from backends.results.past_result import PastResult
 from backends.results.publish import LAYOUTS, publish
 from backends.results.statistics import CV_LIMITS, describe
 from backends.results.summary import summarise
 from backends.results.telemetry_figures import THROTTLED
+from tui.matrix_past import INTERVAL, past_cells
 from tui.text import number
 
 ROOT = Path(__file__).parents[3]
@@ -231,3 +233,29 @@ def test_a_finding_of_the_spread_names_a_figure_above_its_limit(repeats, limit, 
             told = Decimal(re.findall(r"([\d.]+)%", line.replace("95%", ""))[0])
             for one in limits:
                 assert (told > Decimal(f"{one * 100:g}")) >= (figure > one)
+
+
+@given(st.floats(1e-9, 1e6))
+def test_half_of_an_interval_is_written_without_a_power_of_ten(half: float) -> None:
+    found = PastResult(
+        profile="p",
+        tag="1n1g",
+        parameters={},
+        settings=None,
+        devices="",
+        campaign="c",
+        path=ROOT,
+        at=0.0,
+        simulated=False,
+        imported=False,
+        throughput=1.0,
+        unit="images/s",
+        repeats=3,
+        half_width=half,
+        grade=None,
+        run_s=None,
+    )
+    written = past_cells(found, 0.0)[INTERVAL]
+    digits = re.fullmatch(r"±(\d+(?:\.\d+)?)%", written)
+    assert digits, written
+    assert float(digits[1]) == pytest.approx(100 * half, rel=0.051)

@@ -192,8 +192,8 @@ def test_how_little_of_a_run_was_seen_is_said(watched) -> None:
     case, group = only(watched(seen, trained_s=42.0, readings=99, steady=()))
     unknown = "whether anything disturbed it is not known"
     assert finding_lines(case, group) == [
-        "its machines were seen in 1 of 7 repeats for no more than 1.01 s of the 42 s in which it "
-        f"was measured (repeat 3): {unknown}"
+        "its machines were seen in 1 of 7 repeats for no more than 1.01 s of the 42.0 s from its "
+        f"first reading to its last (repeat 3): {unknown}"
     ]
 
 
@@ -223,7 +223,7 @@ def test_which_repeats_were_not_watched_stands_with_each(watched) -> None:
     assert [note.split(" · ")[0] for note in notes[:3]] == [
         "not watched",
         "",
-        "watched for 1.01 s of 42 s",
+        "watched for 1.01 s of 42.0 s",
     ]
 
 
