@@ -146,7 +146,7 @@ def _whose(run: RunResult, having: int, of: int, lang: Lang) -> str:
 
 def _where(found: Disturbance) -> tuple[str, str]:
     if found.step is not None:
-        return f"step {found.step:g}", f"第 {found.step:g} 步"
+        return f"step {found.step:.12g}", f"第 {found.step:.12g} 步"
     return f"reading {found.reading + 1}", f"第 {found.reading + 1} 个读数"
 
 

@@ -57,7 +57,9 @@ class Window(Model):
         if self.last is not None and (self.skip or self.drop):
             raise ValueError("last already says which readings count; remove skip and drop")
         if None not in (self.from_step, self.to_step) and self.from_step > self.to_step:  # type: ignore[operator]
-            raise ValueError(f"from_step {self.from_step:g} is after to_step {self.to_step:g}")
+            raise ValueError(
+                f"from_step {self.from_step:.12g} is after to_step {self.to_step:.12g}"
+            )
         return self
 
 

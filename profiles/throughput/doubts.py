@@ -41,8 +41,8 @@ def clock_texts(span: Span, by_clock: float, by_readings: float, unit: str) -> t
         step, seconds = span.set_back
         if seconds > SET_BACK * (span.last[1] - first):
             texts.append(
-                f"the timestamps run backwards by {seconds:,.3g} s at step {step:g}: a clock was "
-                "set, and the figure is made of it"
+                f"the timestamps run backwards by {seconds:,.3g} s at step {step:.12g}: a clock "
+                "was set, and the figure is made of it"
             )
     apart = by_clock / by_readings if is_speed(by_readings) else 1.0
     if not 1 / CLOCKS_APART <= apart <= CLOCKS_APART:
@@ -56,7 +56,7 @@ def clock_texts(span: Span, by_clock: float, by_readings: float, unit: str) -> t
 def far_above_text(found: FarAbove) -> str:
     """``2 of 40 readings are more than 3 times as fast as their median, up to 12 times at step
     60; they count``"""
-    where = f"reading {found.reading + 1}" if math.isnan(found.step) else f"step {found.step:g}"
+    where = f"reading {found.reading + 1}" if math.isnan(found.step) else f"step {found.step:.12g}"
     is_, count = ("is", "it counts") if found.count == 1 else ("are", "they count")
     return (
         f"{found.count} of {counted(found.of, 'reading')} {is_} more than {FAR_ABOVE:g} times as "

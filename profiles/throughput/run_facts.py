@@ -87,7 +87,7 @@ class Facts:
         said = dict(self._stated)
         for name, fact in self._called.items():
             if fact in self.numbers and name in case:
-                said.setdefault(name, f"{self.numbers[fact]:g}")
+                said.setdefault(name, f"{self.numbers[fact]:.12g}")
         return [
             f"the log says {name} {text}, the case has {case[name]}: one of the two is wrong"
             for name, text in said.items()

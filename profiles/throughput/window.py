@@ -10,10 +10,10 @@ def describe_window(window: Window) -> str:
     """For people: ``all readings``, ``readings after the first 10``, ``steps 20 to 120``."""
     if window.by_step:
         if window.to_step is None:
-            return f"steps from {window.from_step:g}"
+            return f"steps from {window.from_step:.12g}"
         if window.from_step is None:
-            return f"steps to {window.to_step:g}"
-        return f"steps {window.from_step:g} to {window.to_step:g}"
+            return f"steps to {window.to_step:.12g}"
+        return f"steps {window.from_step:.12g} to {window.to_step:.12g}"
     if window.last is not None:
         return f"last {window.last} readings"
     parts = [

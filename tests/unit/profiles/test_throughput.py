@@ -15,12 +15,13 @@ from pydantic import ValidationError
 from profiles.errors import LogError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog
+from profiles.format.measure_section import Window
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure_log_file import measure_file
 from profiles.throughput.measure_run import Measurement, global_throughput, left_out, measure_run
 from profiles.throughput.run_facts import Facts
-from profiles.throughput.window import warm_up
+from profiles.throughput.window import describe_window, warm_up
 from tests.unit.profiles.builders import HEAD, READING, TIMED, case, measure, profile, readings
 
 
@@ -327,6 +328,21 @@ def test_a_window_by_step_is_one_stretch_of_the_log(steps: list[float]) -> None:
         start = inside.index(True)
         end = inside.index(False, start) if False in inside[start:] else len(steps)
         assert result.used == end - start
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_steps_of_a_window_are_told_exactly(one: int, other: int) -> None:
+    first, last = sorted((one, other))
+    assert describe_window(Window(from_step=first, to_step=last)) == f"steps {first} to {last}"
+
+
+@given(st.integers(1, 10**9))
+def test_a_large_number_of_the_case_does_not_contradict_the_same_number_of_the_log(
+    length: int,
+) -> None:
+    run = Case("demo", 1, 8, {"length": length})
+    facts = Facts(run, {"sequence_length": str(length)}, {}, {"length": "sequence_length"})
+    assert facts.contradictions == []
 
 
 def test_charts_get_global_throughput_and_warm_up() -> None:
