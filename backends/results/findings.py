@@ -26,6 +26,7 @@ class Concern(StrEnum):
     SAME_LOG = "same_log"
     LOG_CHANGED = "log_changed"
     FAR_ABOVE = "far_above"
+    IDLE_GPUS = "idle_gpus"
     FORCED = "forced"
     FAILED_RUNS = "failed_runs"
     MIXED_ENVIRONMENT = "mixed_environment"

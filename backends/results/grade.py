@@ -20,6 +20,7 @@ from backends.results.telemetry_figures import (
     POWER_CAPPED,
     THROTTLED,
     disturbed,
+    idle_gpus,
     throttled,
     unwatched,
 )
@@ -46,6 +47,7 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.DEPENDENT_REPEATS: Grade.C,
     Concern.PREFLIGHT: Grade.B,
     Concern.POWER_CAPPED: Grade.A,
+    Concern.IDLE_GPUS: Grade.C,
     Concern.DISTURBED: Grade.C,
     Concern.PACKED: Grade.B,
     Concern.NEGATIVE_SCALING: Grade.A,
@@ -172,6 +174,8 @@ def _of_the_machines(case: CaseResult) -> Iterator[Finding]:
     capped = throttled(case.measured_runs, at_its_limit=True)
     if capped is not None and capped.share > POWER_CAPPED:
         yield _usual(Concern.POWER_CAPPED)
+    if any(map(idle_gpus, case.measured_runs)):
+        yield _usual(Concern.IDLE_GPUS)
     if disturbed(case.measured_runs):
         yield _usual(Concern.DISTURBED)
     if any(run.shared_with for run in case.measured_runs):

@@ -26,7 +26,15 @@ from backends.results.run_result import RunResult
 from backends.results.statistics import CV_LIMITS, MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
-from backends.results.telemetry_figures import disturbed, throttled, unplaced, unwatched, watched_s
+from backends.results.telemetry_figures import (
+    disturbed,
+    idle_gpus,
+    judged,
+    throttled,
+    unplaced,
+    unwatched,
+    watched_s,
+)
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
 from profiles.counted import counted
@@ -141,6 +149,20 @@ def _power_capped(case: CaseResult, lang: Lang) -> list[str]:
     return [throttled_line(found, lang)] if found else []
 
 
+def _idle(case: CaseResult, lang: Lang) -> list[str]:
+    """The log may be of other devices, or of CPUs that took their place."""
+    told = []
+    for run in case.measured_runs:
+        if idle := idle_gpus(run):
+            first, of = f"GPU{idle[0].gpu} of {idle[0].host}", len(judged(run).gpus)
+            which = first if of == 1 else f"{len(idle)} of its {of} GPUs ({first} …)"
+            which_zh = first if of == 1 else f"{of} 块GPU中的 {len(idle)} 块（{first} 等）"
+            verb = "was" if of == 1 else "were"
+            text = f"{which} {verb} idle while it was measured: what did the work?"
+            told.append((run.repeat, pick(lang, text, f"测量期间 {which_zh} 空闲：由谁计算？")))
+    return _with_repeats(told, lang)
+
+
 def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
     return [disturbed_line(found, lang) for found in disturbed(case.measured_runs)]
 
@@ -240,6 +262,7 @@ _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.PREFLIGHT: _preflight,
     Concern.THROTTLED: _throttled,
     Concern.POWER_CAPPED: _power_capped,
+    Concern.IDLE_GPUS: _idle,
     Concern.DISTURBED: _disturbed,
     Concern.PACKED: _packed,
     Concern.UNOBSERVED: _unobserved,

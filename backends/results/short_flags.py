@@ -27,6 +27,7 @@ SHORT = {
     Concern.PREFLIGHT: "preflight warned",
     Concern.THROTTLED: "throttled",
     Concern.POWER_CAPPED: "power cap",
+    Concern.IDLE_GPUS: "GPUs idle",
     Concern.DISTURBED: "disturbed",
     Concern.PACKED: "packed",
     Concern.NEGATIVE_SCALING: "slower than fewer devices",

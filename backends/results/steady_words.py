@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.grade import MOST_DISTURBED
-from backends.results.numbers import percent, scatter, signed_percent, significant
+from backends.results.numbers import percent, scatter, signed_percent, significant, trimmed
 from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.statistics import CV_RED
 from backends.results.telemetry_figures import typical
@@ -146,7 +146,8 @@ def _whose(run: RunResult, having: int, of: int, lang: Lang) -> str:
 
 def _where(found: Disturbance) -> tuple[str, str]:
     if found.step is not None:
-        return f"step {found.step:.12g}", f"第 {found.step:.12g} 步"
+        step = trimmed(found.step)
+        return f"step {step}", f"第 {step} 步"
     return f"reading {found.reading + 1}", f"第 {found.reading + 1} 个读数"
 
 

@@ -19,6 +19,8 @@ THROTTLED = 0.01
 WATCHED = 0.5
 """Share of a run's time for which each of its GPUs must have been seen: of less than half, what
 nobody saw weighs more than what was seen."""
+IDLE = 1.0
+"""Percent of the time below which a GPU computed nothing to speak of."""
 SWAPPED_KIB = 64 << 10
 UNEVEN_LOAD = 0.10
 """A repeat's share of busy CPUs above the median of all: somebody else computed there."""
@@ -93,6 +95,12 @@ def watched_s(run: RunResult) -> float:
 def judged(run: RunResult) -> Telemetry:
     """What its machines did, where they were watched enough to speak for the run; else nothing."""
     return Telemetry() if run.telemetry is None or unwatched(run) else run.telemetry
+
+
+def idle_gpus(run: RunResult) -> tuple[GpuUse, ...]:
+    """Those that did nothing while it was measured, by what their driver says."""
+    seen = ((gpu, gpu.utilization_mean) for gpu in judged(run).gpus)
+    return tuple(gpu for gpu, busy in seen if busy is not None and busy < IDLE)
 
 
 def counted_word(units: Iterable[str]) -> str:

@@ -159,9 +159,9 @@ def test_what_sets_a_c_or_a_d_stands_behind_it_and_nothing_else_does(
 
 def test_of_many_reasons_the_gravest_are_named(runs_of: RunsOf) -> None:
     (group,) = summarise(runs_of("1n1g", [100], **facts()))
-    case = replace(group.cases[0], findings=gravest_first(map(_c, [*Concern][3:9])))
+    case = replace(group.cases[0], findings=gravest_first(map(_c, [*Concern][3:10])))
     assert provenance([case], "1").endswith(
-        "grades 1 × C (log changed, readings far above, forced, +3)"
+        "grades 1 × C (log changed, readings far above, GPUs idle, +4)"
     )
 
 

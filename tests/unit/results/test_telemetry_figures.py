@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile, Telemetry
 from backends.results.campaign_report import ReportContext, render_report
@@ -299,6 +301,28 @@ def test_a_repeat_with_busier_cpus_than_the_others_is_named(
     )
     assert (said in finding_lines(case, group)) == named
     assert (Concern.DISTURBED in case.concerns) == named
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example([1.0])
+@example([0.99])
+@given(st.lists(st.none() | st.floats(0, 100), min_size=1, max_size=8))
+def test_gpus_that_were_idle_while_a_run_was_measured_cost_its_figure_the_trust(
+    runs_of, busy: list[float | None]
+) -> None:
+    gpus = tuple(gpu(gpu=n, utilization_mean=percent) for n, percent in enumerate(busy))
+    runs = runs_of(f"1n{len(busy)}g", VALUES, fingerprint="a")
+    runs[2] = replace(runs[2], telemetry=Telemetry(gpus))
+    case, group = only(runs)
+    idle = [n for n, percent in enumerate(busy) if percent is not None and percent < 1]
+    told = [line for line in finding_lines(case, group) if "idle while it was measured" in line]
+    assert (case.grade is Grade.A) == (not idle)
+    assert (Concern.IDLE_GPUS in case.concerns) == bool(idle)
+    assert len(told) == bool(idle)
+    if idle:
+        assert case.grade is Grade.C
+        count = "" if len(busy) == 1 else f"{len(idle)} of its {len(busy)} GPUs (GPU{idle[0]} of"
+        assert told[0].startswith(f"repeat 3: {count or f'GPU{idle[0]} of'} node1")
 
 
 def test_what_preflight_warned_of_stands_with_the_result(watched) -> None:
