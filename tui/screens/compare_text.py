@@ -479,7 +479,7 @@ def machines_shown(machines: Sequence[Machines | None]) -> Text:
     differ = any(machines_apart(first, one) for one in known)
     text.append("differ\n" if differ else "not known of all\n", WARN)
     for place, one in enumerate(machines):
-        text.append(f"    {place + 1} ", series_colour(place))
+        text.append(f"    {place + 1}: ", series_colour(place))
         text.append(machines_text(one) if one else "not recorded")
         if one and (said := nothing_shared(first, one)):
             text.append(f", {said} with ").append_text(_numbers([machines.index(first)]))
