@@ -119,7 +119,7 @@ _STATES = {
     Sign.OUT_OF_MEMORY: "was ended for want of memory",
     Sign.RAS_DEAD: "is dead, says NCCL's RAS",
     Sign.RAS_MISSING: "does not answer NCCL's RAS",
-    Sign.UNINTERRUPTIBLE: "is in a wait that nothing interrupts",
+    Sign.UNINTERRUPTIBLE: "is in a wait that no ordinary signal interrupts",
     Sign.HOST_SILENT: "does not answer",
     Sign.NO_DUMP: "gives no flight recorder's dump",
     Sign.STACK_DIFFERS: "does not wait",

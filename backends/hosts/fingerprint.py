@@ -120,6 +120,11 @@ class Part:
     differs: bool
 
 
+def has_no_packages(key: str, value: str) -> bool:
+    """An interpreter that was looked into, and has no framework, has ``none`` in a fingerprint."""
+    return value == "none" and not key.endswith(" changes")
+
+
 def side_by_side(texts: Sequence[str]) -> tuple[Part, ...]:
     """All that any of the texts says, the platform first."""
     all_parts = [_parts(text) for text in texts]

@@ -100,14 +100,17 @@ def _all_told(values: Iterable[str]) -> frozenset[str]:
 
 
 def machines_text(machines: Machines) -> str:
-    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``; ``1 host (node[1-3] is one) …`` of several names,
+    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``; ``1 machine (node[1-3] are the same) …`` of
+    several names,
     ``8 GPUs (H200 + V100) …`` of several models."""
     models = sorted(machines.gpu_models)
     several = f" ({' + '.join(models)})" * (len(models) > 1)
     gpus = [counted(machines.gpus, "GPU") + several] * bool(machines.gpus)
     names = ", ".join(names_of_one(machines))
     sizes = [
-        counted(machines.hosts, "host") + (f" ({names})" if names else ""),
+        counted(machines.hosts, "machine") + f" ({names})"
+        if names
+        else counted(machines.hosts, "host"),
         *gpus,
         counted(machines.cpus, "CPU"),
     ]
@@ -115,8 +118,8 @@ def machines_text(machines: Machines) -> str:
 
 
 def names_of_one(machines: Machines) -> list[str]:
-    """``node[1-3] is one``, of each that has several names."""
-    return [f"{fold_nodeset(names)} is one" for names in machines.by_names]
+    """``node[1-3] are the same``, of each that has several names."""
+    return [f"{fold_nodeset(names)} are the same" for names in machines.by_names]
 
 
 def machines_apart(ours: Machines, theirs: Machines, *, setup: bool = False) -> str:

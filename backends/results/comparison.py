@@ -293,6 +293,9 @@ def compare(
     found = pairs([*ours], [*theirs], across)
     due = {key for run in sides[1] if _is_due(run) for key in run_keys([run])}
     if all(None in pair for pair in found):
+        profiles = [{run.profile for run in side} for side in sides]
+        if all(profiles) and profiles[0].isdisjoint(profiles[1]):
+            raise no_common_case(*map(run_keys, sides))
         for name, side in zip(("baseline", "candidate"), sides, strict=True):
             if all(_is_due(run) or run.state == "cancelled" for run in side):
                 raise _without_results(name, side)

@@ -14,7 +14,8 @@ from profiles.cleantext import clean_text
 
 # CommonMark lets a backslash stand before any ASCII punctuation; these are the ones that mean
 # something inside a line on GitHub: spans, links, HTML, entities, table cells, strikethrough, math.
-_INLINE = re.compile(r"([\\`*\[\]<>&|~$])")
+# A nodeset stays as it is copied: "node[1-4]" is a link only before what looks like its target.
+_INLINE = re.compile(r"(?<=[^\W_])\[[0-9][0-9,-]*\](?![(\[:])|([\\`*\[\]<>&|~$])")
 _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # snake_case means nothing and stays readable
 # "root@vm" is neither an e-mail address, which has a dot behind, nor a mention, which is a word's
 # beginning.
@@ -35,7 +36,7 @@ def one_line(text: str) -> str:
 
 def md_text(text: str) -> str:
     """``text`` as literal words anywhere in markdown: at the start of a line, in a heading …"""
-    line = _INLINE.sub(r"\\\1", one_line(text))
+    line = _INLINE.sub(lambda found: f"\\{found[1]}" if found[1] else found[0], one_line(text))
     line = _UNDERSCORE.sub(r"\\_", line)
     line = _AUTOLINK.sub(_defuse, line)
     return _LINE_START.sub(r"\1\\\2", line)

@@ -69,9 +69,13 @@ def grade_counts(cases: Iterable[CaseResult]) -> str:
 
 
 def rules_text(rules: Iterable[tuple[str, str]]) -> str:
-    """``mean of last 55 readings``; ``the figure that the log sums up``."""
+    """``mean of last 55 readings``; ``samples over the elapsed time of all readings``; ``the figure
+    that the log sums up``."""
+    over = {"elapsed": "samples over the elapsed time"}
     return ", ".join(
-        "the figure that the log sums up" if statistic == "summary" else f"{statistic} of {window}"
+        "the figure that the log sums up"
+        if statistic == "summary"
+        else f"{over.get(statistic, statistic)} of {window}"
         for statistic, window in sorted(rules)
     )
 

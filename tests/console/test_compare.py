@@ -742,6 +742,15 @@ def test_alike_is_said_only_where_all_is_known_of_all(
     assert ("difference" in headline) == bool(differing)
 
 
+@given(st.lists(st.sampled_from(["none", "torch 2.11.0"]), min_size=2, max_size=3))
+def test_an_interpreter_without_packages_is_told_as_in_a_report(found: list[str]) -> None:
+    told = [environment(**{"python": one, "workdir changes": "none"}) for one in found]
+    said = environments_text(told).plain
+    assert ("packages none" in said) == ("none" in found)
+    assert "python none" not in said
+    assert "workdir changes none" in said
+
+
 def test_environments_that_are_alike_over_all_runs_and_differ_by_case_are_told_by_case() -> None:
     apart = Apart("V100, driver 1", "H200, driver 2", (), "1 of 2 cases: 1n2g")
     both = "H200, driver 2 + V100, driver 1"

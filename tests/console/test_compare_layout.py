@@ -235,5 +235,5 @@ async def test_the_threshold_has_its_key_in_the_foot_at_80_columns(
     async with console(workspace, SMALL) as (app, pilot):
         await open_compare(app, pilot, 2)
         for _ in VIEWS:
-            assert "t Threshold  Esc Close" in screen_text(app)
+            assert "t Threshold  Esc q Close" in screen_text(app)
             await pilot.press("c", "v")

@@ -100,11 +100,32 @@ async def test_keys_of_the_console_and_of_pages_say_in_compare_why_they_do_nothi
     await several(workspace, 2, MANY)
     async with console(workspace, LARGE) as (app, pilot):
         screen = await open_compare(app, pilot, 2)
-        for typed in ("q", "1", "2", "3", "4", "O", "N", "T", "R", "p"):
+        for typed in ("1", "2", "3", "4", "O", "N", "T", "R", "p"):
             app.clear_notifications()
             await pilot.press(typed)
             assert app.screen is screen
             assert len(app._notifications) == 1, typed
-        await pilot.press("q")
-        said = "q Quit: what lies over the page has the keys; Esc closes it"
+        await pilot.press("1")
+        said = "1 Hosts: what lies over the page has the keys; Esc closes it"
         assert said in screen_text(app)
+
+
+async def test_q_closes_compare_and_the_campaigns_and_quits_only_from_a_page(
+    workspace: FakeWorkspace,
+) -> None:
+    await several(workspace, 2, MANY)
+    async with console(workspace, LARGE) as (app, pilot):
+        page = app.screen
+        screen = await open_compare(app, pilot, 2)
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is not screen)
+        campaigns = app.screen
+        assert campaigns is not page
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is page)
+        await pilot.press("O")
+        await until(pilot, lambda: app.screen is not page)
+        await settled(app)
+        campaigns = app.screen
+        await pilot.press("slash", "q")
+        assert app.screen is campaigns, "where text is typed it is text"

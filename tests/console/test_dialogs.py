@@ -12,7 +12,7 @@ from tests.console.conftest import console, screen_text, settled, until
 from tests.console.fakes import FakeFinding, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
-from tui.screens.dialogs import Pages, Reading
+from tui.screens.dialogs import Answer, Answers, Choice, Pages, Reading
 from tui.screens.dry_run import Commands
 
 SIZES = [(80, 24), (120, 40), (200, 60), (44, 12)]
@@ -50,6 +50,31 @@ async def test_a_text_that_is_longer_than_its_dialog_says_by_how_much(
         await settled(app)
         seen = [line for line in lines if line in screen_text(app)]
         assert below(app) == len(lines) - 1 - lines.index(seen[-1])
+
+
+async def test_the_answer_that_enter_takes_has_a_mark_whatever_was_moved_or_asked_anew(
+    workspace: FakeWorkspace,
+) -> None:
+    answers = [Answer(key, f"<{key}>", key, destroys=key == "a") for key in "abc"]
+
+    def marked() -> list[str]:
+        return re.findall(r"▸.*<(.)>", screen_text(app))
+
+    async with console(workspace) as (app, pilot):
+        question = Choice("Title", "?", answers)
+        app.push_screen(question)
+        await settled(app)
+        assert marked() == ["b"]
+        for key in "jjkkkj":
+            await pilot.press(key)
+            await settled(app)
+            at = question.query_one(Answers).highlighted
+            assert at is not None
+            assert marked() == [answers[at].key]
+        question.renewed = lambda: Choice("Title", "??", answers[1:])
+        question.renew()
+        await settled(app)
+        assert marked() == ["b"]
 
 
 async def test_help_over_a_start_that_is_stopped_says_which_keys_do_nothing_now(

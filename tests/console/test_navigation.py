@@ -20,6 +20,7 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeWorkspace
+from tui.cli.console import parting_words
 from tui.command_palette import rank
 from tui.key_bindings import PAGES, PANELS
 from tui.program_name import called_again, called_as
@@ -130,6 +131,10 @@ async def test_quit_after_a_campaign_says_where_its_files_are_and_how_to_come_ba
     assert told.startswith("2026-11-21-resnet50: 1/1 runs")
     assert f"Its files: {controller.path}. Look at it with: dlperf-tui, then O; or" in told
     assert "\n" not in told
+    lines = parting_words(told, 80).splitlines()
+    assert " ".join(map(str.strip, lines)) == told
+    assert len(lines) > 1
+    assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
 
 
 @pytest.mark.parametrize(

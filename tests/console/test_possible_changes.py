@@ -11,7 +11,8 @@ from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import take
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
-from tui.screens.possible_changes import CHANGES, possible_changes, why_not
+from tui.screens.possible_changes import CHANGES, possible_changes, way_on, why_not
+from tui.widgets.told import EDGE
 
 RUN = "r-0001-a1"
 FAILED = ev.RunFailed(t=3.0, run_id=RUN, reason="NCCL error")
@@ -20,26 +21,40 @@ OVER = ev.CampaignFinished(t=4.0)
 
 
 @pytest.mark.parametrize(
-    ("told", "way_on"),
+    ("told", "expected"),
     [
         ([assigned(RUN)], "O, then r goes on with it"),
         ([assigned(RUN), FAILED], "O, then r goes on with it"),
-        ([assigned(RUN), FAILED, OVER], "'dlperf-tui retry c' does it again"),
-        ([assigned(RUN), CANCELLED, OVER], f"'dlperf-tui retry c --run {RUN}' does it again"),
+        ([assigned(RUN), FAILED, OVER], "its details say how to do it again"),
+        ([assigned(RUN), CANCELLED, OVER], "its details say how to do it again"),
         ([assigned(RUN), succeeded(RUN), OVER], "nothing to retry: the run"),
     ],
     ids=["at work", "failed", "over", "cancelled", "well"],
 )
 def test_what_a_campaign_refuses_that_nobody_is_at_work_on_comes_with_the_way_on(
-    told: Sequence[ev.Event], way_on: str
+    told: Sequence[ev.Event], expected: str
 ) -> None:
     viewed = take(fold([planned(RUN), *told]), Path("c"), now=9.0, read_only=True)
     viewed = replace(viewed, name="c")
     (run,) = viewed.runs
     assert not possible_changes(viewed, run, viewed.runs)
-    assert way_on in why_not("retry", viewed, run)
+    assert expected in why_not("retry", viewed, run)
     for action in CHANGES:
         said = why_not(action, viewed, run)
-        assert way_on in said or (viewed.finished and "over" in said), action
+        assert expected in said or (viewed.finished and "over" in said), action
     simulated = replace(viewed, simulated=True)
     assert "dlperf-tui retry" not in why_not("retry", simulated, run)
+
+
+@pytest.mark.parametrize("ended", [FAILED, CANCELLED], ids=["failed", "cancelled"])
+@pytest.mark.parametrize("name", ["c", "2026-11-28-fake-resnet50-with-a-name-of-its-own"])
+def test_a_key_that_names_a_command_is_not_cut_on_80_columns_and_details_have_all_of_it(
+    ended: ev.Event, name: str
+) -> None:
+    viewed = take(fold([planned(RUN), assigned(RUN), ended, OVER]), Path("c"), now=9.0)
+    viewed = replace(viewed, name=name, read_only=True)
+    (run,) = viewed.runs
+    for action in CHANGES:
+        assert len(f"+ Repeat: {why_not(action, viewed, run)}") <= 80 - EDGE
+    chosen = f" --run {RUN}" if ended is CANCELLED else ""
+    assert f"'dlperf-tui retry {name}{chosen}' does it again" in way_on(viewed, run)

@@ -373,6 +373,29 @@ async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> No
         await until(pilot, lambda: controller.cancelled == ["r00"])
 
 
+@pytest.mark.parametrize(
+    ("opener", "said"),
+    [
+        ("c", "1n1g b128 fp32 #1 goes on"),
+        ("C", "all runs go on"),
+        ("Gc", "4n8g b128 fp32 #2 stays"),
+    ],
+)
+async def test_a_run_that_is_not_ended_after_all_is_said_to_go_on(
+    workspace: FakeWorkspace, opener: str, said: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press(*opener)
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is page)
+        await until(pilot, partial(shows, app, said))
+        assert controller.cancelled == []
+
+
 async def test_cancel_all_asks(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace)

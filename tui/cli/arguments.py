@@ -161,6 +161,10 @@ class CommandParser(Parser):
         return super().parse_known_args(args, namespace)
 
     def _elsewhere(self, action: argparse.Action, value: str) -> str:
+        if (action.dest, value) == ("layout", "report"):
+            names = ", ".join(map(str, action.choices or ()))
+            whole = "the whole report is CAMPAIGN/report.md, or --format html"
+            return f", choose from {names}; {whole}"
         if action.option_strings or "show" not in (action.choices or ()):
             return ""
         from profiles.format.catalog import Catalog  # noqa: PLC0415 (only after a slip)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from backends.campaign.record.lock import Role
 from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
+from tui.cli.shared.output import folded
 from tui.garbage import imports_left_out
 from tui.kept_theme import default_file
 
@@ -69,5 +71,10 @@ def open_console(
         return await run_to_end(app)
 
     if told := asyncio.run(sit()):
-        print(told)
+        print(parting_words(told, shutil.get_terminal_size().columns))
     return OK
+
+
+def parting_words(told: str, width: int) -> str:
+    """In lines that end between words; a path stays whole, to be copied."""
+    return "\n".join(folded(line, width) for line in told.splitlines())

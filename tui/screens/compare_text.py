@@ -9,7 +9,7 @@ from dataclasses import replace
 from rich.cells import cell_len
 from rich.text import Text
 
-from backends.hosts.fingerprint import Part, side_by_side
+from backends.hosts.fingerprint import Part, has_no_packages, side_by_side
 from backends.hosts.machines import Machines, machines_apart, machines_text, nothing_shared
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
@@ -448,7 +448,8 @@ def environments_text(
     for part in differing:
         text.append(f"  {_called(part)}\n", MUTED)
         for place, value in enumerate(part.values):
-            text.append(f"    {place + 1} ", series_colour(place)).append(f"{plain(value)}\n")
+            text.append(f"    {place + 1} ", series_colour(place))
+            text.append(f"{_told(part, value)}\n")
     for baseline, candidate, apart in cases:
         if differing and not apart.which:
             continue
@@ -456,7 +457,7 @@ def environments_text(
         for place, value in ((baseline, apart.baseline), (candidate, apart.candidate)):
             text.append(f"    {place + 1} ", series_colour(place)).append(f"{plain(value)}\n")
     if alike:
-        said = "; ".join(f"{_called(part)} {plain(part.values[0])}" for part in alike)
+        said = "; ".join(f"{_called(part)} {_told(part, part.values[0])}" for part in alike)
         text.append(f"  alike: {said}\n", MUTED)
     if partly:
         said = ", ".join(map(_called, partly))
@@ -478,7 +479,7 @@ def machines_shown(machines: Sequence[Machines | None]) -> Text:
     differ = any(machines_apart(first, one) for one in known)
     text.append("differ\n" if differ else "not known of all\n", WARN)
     for place, one in enumerate(machines):
-        text.append(f"    {place + 1} ", series_colour(place))
+        text.append(f"    {place + 1}: ", series_colour(place))
         text.append(machines_text(one) if one else "not recorded")
         if one and (said := nothing_shared(first, one)):
             text.append(f", {said} with ").append_text(_numbers([machines.index(first)]))
@@ -488,3 +489,7 @@ def machines_shown(machines: Sequence[Machines | None]) -> Text:
 
 def _called(part: Part) -> str:
     return plain(part.key or "platform")
+
+
+def _told(part: Part, value: str) -> str:
+    return "packages none" if has_no_packages(part.key, value) else plain(value)

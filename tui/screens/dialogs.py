@@ -191,7 +191,15 @@ class Answer:
 
 
 class Answers(OptionList, inherit_bindings=False):
-    """The lines of a question, which has their keys."""
+    """The lines of a question, which has their keys; the one that Enter takes has a mark."""
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        super().watch_highlighted(highlighted)
+        for number, option in enumerate(self.options):
+            mark = "▸" if number == highlighted else " "
+            if isinstance(option.prompt, Text):
+                words = Text.assemble((mark, ACCENT), option.prompt[1:])
+                self.replace_option_prompt_at_index(number, words)
 
 
 class Choice(Dialog[str]):

@@ -10,7 +10,7 @@ from textual.app import App
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from tui.messages import Said
 from tui.screens.dialogs import Choice
-from tui.screens.possible_changes import past_asking
+from tui.screens.possible_changes import kept_words, past_asking
 from tui.session import Session
 
 PAST_ASKING = "past"
@@ -44,6 +44,8 @@ class EndQuestion:
 
         def answered(said: str | None) -> None:
             past, self._asked = self._past_asking(), None
+            if said == "no" and not past:
+                app.post_message(Said(kept_words(run)))
             if said not in ("yes", PAST_ASKING):
                 return
             if past:

@@ -87,12 +87,20 @@ def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str) -> str:
     return f"{is_so}; v: its details have what its hosts said" if told else is_so
 
 
+_IN_DETAILS = "the campaign is over; v: its details say how to do it again"
+"""A command with a campaign's name in it is cut in a line of 80 columns."""
+
+
 def way_on(viewed: CampaignSnapshot, run: RunView) -> str:
     """How a run that failed or was cancelled is done again where no key does it, as nobody is at
     work on its campaign; "" of any other."""
     nobody = viewed.read_only and viewed.kept_by is None and not viewed.state.imported
     again = nobody and run.state in RETRIABLE and _is_last(viewed, run)
-    return _nobody_to_ask("retry", viewed, run) if again else ""
+    said = _nobody_to_ask("retry", viewed, run) if again else ""
+    if said != _IN_DETAILS:
+        return said
+    chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
+    return f"the campaign is over: 'dlperf-tui retry {viewed.name}{chosen}' does it again"
 
 
 def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
@@ -107,9 +115,8 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
     if action == "retry" and _is_last(viewed, run):
         if viewed.simulated:
             return "this simulated campaign is over; 2 starts another"
-        chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
-        return f"the campaign is over: 'dlperf-tui retry {viewed.name}{chosen}' does it again"
-    more = f"'dlperf-tui repeat {viewed.name} 1' adds a repeat of each case"
+        return _IN_DETAILS
+    more = "'dlperf-tui repeat CAMPAIGN 1' adds a repeat"
     way_on = more if action == "repeat" else "no run of it is left to change"
     return f"the campaign is over: {way_on}"
 
@@ -180,6 +187,13 @@ def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
         return Choice("Skip run", words, skip)
     answers = (Answer("y", "end this run", "yes", destroys=True), Answer("n", "let it go on", "no"))
     return Choice("Cancel run", _ending(viewed, run), answers)
+
+
+def kept_words(run: RunView | None) -> str:
+    """After a "no", of the run as it was asked of; None: of all."""
+    if run is None:
+        return "all runs go on"
+    return f"{run.label} {'stays' if run.state is RunState.PLANNED else 'goes on'}"
 
 
 def cancel_all_question(viewed: CampaignSnapshot) -> Choice:

@@ -17,7 +17,7 @@ from backends.campaign.record.status_view import COLLECTING, WARMING_UP, RunView
 from backends.hangs.remedy_words import remedy_line
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
-from backends.hosts.fingerprint import side_by_side
+from backends.hosts.fingerprint import has_no_packages, side_by_side
 from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.device_words import memory_name
@@ -266,12 +266,11 @@ def _environment(
 
 
 def _environment_words(text: str) -> str:
-    """An interpreter that was looked into, and has no framework, has ``none`` in a fingerprint."""
     told = []
     for part in side_by_side((text,)):
         (value,) = part.values
-        empty = value == "none" and not part.key.endswith(" changes")
-        value = "no framework is installed in it" if empty else value
+        if has_no_packages(part.key, value):
+            value = "no framework is installed in it"
         told.append(f"{part.key}: {value}" if part.key else value)
     return "; ".join(told)
 

@@ -25,6 +25,7 @@ from tui.cli.commands import COMMANDS, command_file
         (["hosts", "--wdie"], "did you mean '--wide'?"),
         (["run", "-p", "cpu-smoke", "--repaets", "3"], "did you mean '--repeats'?"),
         (["run", "-p", "cpu-smoke", "--repaets=3"], "did you mean '--repeats'?"),
+        (["report", "x", "--layout", "report"], "CAMPAIGN/report.md, or --format html; see"),
         (["report", "x", "--layout", "pivto"], "did you mean 'pivot'?"),
         (["campaigns", "prume"], "did you mean 'prune'?"),
         (["campaigns", "rm", "x", "--forec"], "did you mean '--force'?"),

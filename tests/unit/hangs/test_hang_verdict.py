@@ -163,6 +163,15 @@ def test_one_rank_that_stands_out_is_named_with_its_host_and_gpu(
     assert f"node{rank // each + 1} GPU{rank % each}" in line
 
 
+@pytest.mark.parametrize("where", ["nfs_wait_bit_killable", "io_schedule", ""])
+def test_of_no_wait_is_said_that_nothing_ends_it(where: str) -> None:
+    """One that is killable ends with SIGKILL."""
+    process = replace(stopped(1, 2), state="D", before="D", wchan=where)
+    line = verdict_line(verdict(changed(cluster(1, 2), 1, process=process)))
+    assert "is in a wait that no ordinary signal interrupts" in line
+    assert where in line
+
+
 @given(SIZES, st.data())
 def test_a_rank_that_has_no_process_any_more_is_named(
     size: tuple[int, int], data: st.DataObject

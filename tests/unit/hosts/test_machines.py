@@ -151,7 +151,7 @@ def test_a_machine_of_several_names_counts_once(boots: list[str], data: st.DataO
     several = [tuple(names) for names in own.values() if len(names) > 1]
     assert [*found.by_names] == several
     for names in several:
-        assert f"{fold_nodeset(names)} is one" in machines_text(found)
+        assert f"{fold_nodeset(names)} are the same" in machines_text(found)
 
 
 def probed(name: str, index: int, **changes: object) -> Machines:

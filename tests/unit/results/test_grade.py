@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist, fmean, stdev
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,7 +24,7 @@ from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade, grade_of
 from backends.results.flag_lines import reasons_elsewhere
 from backends.results.grade import CEILINGS
-from backends.results.grade_words import finding_lines, grade_reasons, worst_case
+from backends.results.grade_words import finding_lines, grade_reasons, rules_text, worst_case
 from backends.results.provenance import provenance
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
@@ -37,6 +38,7 @@ from backends.results.statistics import (
 )
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import Group, summarise
+from profiles.format.measure_section import Statistic
 from profiles.throughput.steady import Disturbance, Shape
 
 STEADY = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
@@ -475,6 +477,16 @@ def test_a_wide_interval_is_named_and_not_told_as_even(runs_of, values, said):
     (group,) = summarise(runs_of("1n1g", values))
     assert said in finding_lines(group.cases[0], group)
     assert not any("±" in line for line in finding_lines(group.cases[0], group))
+
+
+@given(
+    st.sampled_from(get_args(Statistic)),
+    st.sampled_from(["readings after the first", "all readings", "steps 20 to 119"]),
+)
+def test_a_rule_says_what_is_over_what(statistic: str, window: str):
+    said = rules_text([(statistic, window)])
+    begins = "samples over the elapsed time" if statistic == "elapsed" else statistic
+    assert said == f"{begins} of {window}"
 
 
 def test_a_speedup_of_figures_by_different_rules_is_flagged(runs_of):

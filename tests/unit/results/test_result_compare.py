@@ -272,6 +272,13 @@ def test_a_candidate_that_has_ended_no_common_case_yet_is_said_to_be_unfinished(
         compare(runs_of("1n1g", STEADY), planned(runs_of("1n1g", STEADY)))
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_campaigns_of_other_profiles_never_get_a_case_in_common_whatever_has_ended(runs_of, ended):
+    theirs = [replace(run, profile="other") for run in runs_of("1n1g", STEADY)]
+    with pytest.raises(SelectionError, match=r"no case in common: .* other in the candidate"):
+        compare(runs_of("1n1g", STEADY), theirs if ended else planned(theirs))
+
+
 def test_a_figure_that_was_entered_as_open_leaves_nothing_unfinished(runs_of):
     open_ = [replace(run, imported=True) for run in planned(runs_of("1n2g", [1.0]))]
     found = compare(runs_of("1n1g", STEADY), [*runs_of("1n1g", STEADY), *open_])

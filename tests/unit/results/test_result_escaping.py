@@ -270,3 +270,17 @@ def read(inline: Token) -> str:
 @given(st.sampled_from("#+-=:"), st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True))
 def test_a_mark_that_begins_a_word_needs_no_backslash(mark: str, word: str):
     assert md_text(mark + word) == mark + word
+
+
+NODESETS = st.from_regex(
+    r"[a-z]{1,5}[0-9]?\[[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2})?\]", fullmatch=True
+)
+
+
+@given(NODESETS, st.sampled_from(["", " is up", "(x)", "[x]", ": x", "[1]", "!", "_"]))
+def test_a_nodeset_stays_to_be_copied_where_it_can_be_no_link(nodeset: str, behind: str) -> None:
+    line = md_text(f"{nodeset}{behind}")
+    assert (nodeset in line) == (behind[:1] not in ("(", "[", ":"))
+    (_, inline, _) = GITHUB.parse(line)
+    assert "".join(token.content for token in inline.children or ()) == f"{nodeset}{behind}"
+    assert not any(token.type == "link_open" for token in inline.children or ())
