@@ -234,7 +234,7 @@ def take(
         what_for = _with_label(waiting.get(run.run_id), state)
         view = kept.view(run, what_for)
         if view is None:
-            expected = durations.of(run) if run.state.active else None
+            expected = durations.due(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
             view = _view(run, path, now, expected, what_for, start, watched=watched)
             view = view if estimated else replace(view, eta_s=None)
