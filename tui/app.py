@@ -507,7 +507,10 @@ class DlperfApp(App[str]):
 
     @on(NoMore)
     def _no_more(self, event: NoMore) -> None:
-        take_back(self._notifications, event.text)
+        self.call_later(self._take_back, event.text)  # what was said may be on its way here
+
+    def _take_back(self, words: str) -> None:
+        take_back(self._notifications, words)
         self._refresh_notifications()
 
     def _refresh_notifications(self) -> None:

@@ -181,7 +181,13 @@ DIALOGS: Mapping[str, Panel] = {
         "be put in another order, or have rows as columns, and are written as they stand.",
         (
             Key("v", "layout(1)", "Layout", "the next layout; the report is the last", footer=1),
-            Key("f", "format", "Format", "aligned, or as the file is written", footer=2),
+            Key(
+                "f",
+                "format",
+                "Format",
+                "aligned on the screen, or as it is written: md, csv, json, html",
+                footer=2,
+            ),
             Key("L", "language", "Language", "English or Chinese", footer=8),
             Key("s", "sort", "Sort", "by the next column", footer=6),
             Key("S", "reverse", "Reverse", "the largest first, or the smallest", footer=9),

@@ -308,9 +308,10 @@ PANELS: Mapping[str, Panel] = {
         "Runs",
         "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
         "The panels below follow the run under the cursor. Progress and ETA are estimates by the "
-        "clock: of the time that runs of its case took, or its profile lets expect; how far its "
-        "log is they do not tell. Window: the readings that count, by the "
-        "profile's rule; what lies before is warm-up. p95: 95% of its steps took no longer. CV: "
+        "clock: of the time that runs of its case took, or its profile lets expect, and as much "
+        "longer as other cases of it took than that; how far its log is they do not tell. "
+        "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
+        "p95: 95% of its steps took no longer. CV: "
         "the standard deviation of its step times over their mean; that of repeats is on page 4. "
         "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall.",
         (

@@ -167,12 +167,14 @@ def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
 
 
 def time_text(plan: Plan, states: Mapping[str, str]) -> str:
-    """ "59s", as :func:`expected_on`; "41s on all hosts" where these cannot take every case; ""
+    """ "59s", as :func:`expected_on`; "41s on all 4 hosts" where these cannot take every case; ""
     where nobody knows."""
     if (seconds := expected_on(plan, states)) is not None:
         return format_duration(seconds)
     seconds = plan.expected_s
-    return "" if seconds is None else f"{format_duration(seconds)} on all hosts"
+    every = len(plan.capacities)
+    on = f"all {counted(every, 'host')}" if every > 1 else "its host"
+    return "" if seconds is None else f"{format_duration(seconds)} on {on}"
 
 
 def not_counted(states: Mapping[str, str]) -> str:

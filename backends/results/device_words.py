@@ -1,4 +1,4 @@
-"""What tables call the devices: GPUs, as the reports of old do, unless none of them was one."""
+"""What tables call the devices: GPUs, as the reports of old do, unless some are not."""
 
 from __future__ import annotations
 

@@ -95,9 +95,8 @@ def summarise(runs: Iterable[RunResult], center: Center = "median") -> tuple[Gro
 
 
 def on_cpus(groups: Iterable[Group]) -> bool:
-    """Whether no GPU is among the devices of any of them, so that none is to be called one."""
-    told = [group.on_cpus for group in groups]
-    return bool(told) and all(told)
+    """Whether any of them is known to have computed on CPUs: then not all devices are GPUs."""
+    return any(group.on_cpus for group in groups)
 
 
 def parameters_text(parameters: Mapping[str, Scalar]) -> str:

@@ -21,11 +21,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.folder import compare_campaigns
-from backends.campaign.folder.export_report import Export
+from backends.campaign.folder.export_report import Export, formats_of
 from backends.campaign.plan.selection import Selection
 from backends.hosts.machines import Machines
+from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column, Table
+from backends.results.translations import LANGUAGES
 from tests.console.conftest import (
     DEADLINE_S,
     HUGE,
@@ -507,6 +509,57 @@ async def test_a_line_names_no_key_that_is_refused_and_what_is_for_programs_says
         await until(pilot, partial(shows, app, "s Sort: only a table can be put in another order"))
 
 
+async def test_the_name_of_an_export_goes_by_what_is_in_it(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        said: dict[str, str] = {}
+        for layout in sheet._layouts:
+            for format in formats_of(None if layout == "report" else layout):
+                for lang in LANGUAGES:
+                    own = None if layout == "report" else layout
+                    what = Export(own, format, LayoutOptions(lang=lang))
+                    if format != "html":
+                        text = export_sheet.exported(
+                            sheet._viewed.state, controller.path, what, controller.path
+                        )
+                        assert said.setdefault(what.file_name, text) == text
+        texts = [text for name, text in said.items() if name.endswith(".json")]
+        assert len(texts) == len(set(texts))  # nothing is proposed under two names
+
+
+async def test_json_has_every_run_whatever_the_layout_and_no_key_pretends_otherwise(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        for layout in ("speedup", "pivot"):
+            await choose(sheet, pilot, layout, "json")
+            choices = words(sheet.query_one("#choices"))
+            assert "v V" not in choices
+            assert "L " not in choices.replace("Layout", "").replace("Language", "")
+            assert "/report.json" in "".join(choices.split())
+            assert shows(app, "for programs: every run and what the cases come to")
+            assert not shows(app, LAYOUTS[layout].help)
+            before = sheet._wanted
+            await pilot.press("v")
+            await until(pilot, partial(shows, app, "json is the same of every layout"))
+            await pilot.press("L")
+            await until(pilot, partial(shows, app, "json is the same in every language"))
+            assert sheet._wanted == before
+            await pilot.press("f")
+        seen = {sheet._shown}
+        for _ in sheet._layouts:  # also past what is written as JSON only
+            await pilot.press("v")
+            seen.add(sheet._shown)
+        assert seen == set(sheet._layouts)
+
+
 OWN = {"dlperf-json": "json", "report": "md"}
 """What layouts without tables are shown as."""
 
@@ -521,7 +574,8 @@ async def test_what_a_layout_is_for_is_told_in_every_format(
         sheet = await open_export(app, pilot)
         for format in ("table", "md", "csv", "json"):
             await choose(sheet, pilot, layout, format)
-            await until(pilot, partial(shows, app, LAYOUTS[layout].help))
+            about = LAYOUTS[layout].help if format != "json" else "every run and what the cases"
+            await until(pilot, partial(shows, app, about))
             assert shows(app, "for programs: ") is (format in ("csv", "json"))
     assert "AI-Rank" in LAYOUTS["airank"].help
 
@@ -574,7 +628,7 @@ async def test_the_file_and_what_becomes_of_one_that_is_there_are_told_before_th
                 by_itself = layout == "report"
                 assert ("itselfkeepsituptodate" in said) == (exists and by_itself), said
                 assert ("asksbeforeitwritesoverit" in said) == (exists and not by_itself)
-                await pilot.press("L", "L")
+                sheet._renew()
                 await until(pilot, lambda: sheet._written is not None)
                 await until(pilot, lambda: sheet._exists)
 

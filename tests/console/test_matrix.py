@@ -63,7 +63,7 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         await open_matrix(app, pilot)
         shown = screen_text(app)
         assert "Matrix · cpu-smoke" in shown
-        assert "6 cases × 1 = 6 runs · ≈2m00s on all hosts" in shown
+        assert "6 cases × 1 = 6 runs · ≈2m00s on all 4 hosts" in shown
         assert "GPU-minutes; node3 busy" in shown.replace(" ││", " ")
 
 

@@ -14,8 +14,11 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.case import Case
+from profiles.format.case_matrix import expand
+from profiles.format.catalog import Catalog
 from profiles.format.launch_section import LAUNCHERS
 from profiles.format.profile import Matrix, Parameter, Profile
+from profiles.format.rule_for_case import rule_for
 from tests.console.fakes import FakeWorkspace, frozen_catalog, unprobed, v100_hosts
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, new_marks
@@ -26,6 +29,8 @@ from tui.screens.scaling_kinds_dialog import offered
 from tui.session import Session
 
 HOSTS = v100_hosts()
+CATALOG = Catalog.load((), None)
+VARIED = [name for name in CATALOG.names if CATALOG.get(name).measure.variant]
 
 
 def profile(name: str = "oneflow-resnet50") -> Profile:
@@ -292,6 +297,22 @@ def test_fewer_repeats_are_never_more_runs_and_more_never_fewer(
         assert all((now - was) * change >= 0 for was, now in pairs)
         assert min(numbers()) >= 1
         assert asked.can_be_fewer(asked.taking_part[0]) == (max(numbers()) > 1)
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_what_a_profile_measures_is_told_of_the_case_where_that_depends_on_it(name: str) -> None:
+    one = CATALOG.get(name)
+    said: dict[str, str] = {}
+    for case in expand(one, None, {}):
+        line = next(
+            line for line in profile_text(one, case).plain.splitlines() if "measures" in line
+        )
+        assert f"of {case.tag}" in line
+        rule = rule_for(one, case)
+        key = "sums up" if rule.summary else f"{rule.statistic} {rule.window}"
+        assert said.setdefault(line.partition(". That is")[0], key) == key
+    assert len(said) == len(set(said.values()))
+    assert "depends on the case" in profile_text(one).plain
 
 
 @pytest.mark.parametrize("name", ["cpu-smoke", "oneflow-resnet50"])

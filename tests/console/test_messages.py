@@ -22,6 +22,7 @@ from tests.console.conftest import (
     begin,
     console,
     screen_text,
+    shows,
     type_ahead,
     until,
 )
@@ -29,7 +30,7 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
-from tui.messages import MOST_AT_ONCE, Problem, Said, let_pass, make_room
+from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice, Dialog
 from tui.screens.export_sheet import ExportSheet
@@ -337,3 +338,15 @@ async def test_that_no_row_has_the_words_of_a_filter_goes_with_the_filter(
         await until(pilot, lambda: said in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: said not in screen_text(app))
+
+
+async def test_what_is_over_at_once_does_not_stand_there_afterwards(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        app.screen.post_message(Said("the hosts are asked"))
+        app.screen.post_message(NoMore("the hosts are asked"))
+        await pilot.pause()
+        await pilot.pause()
+        assert not shows(app, "the hosts are asked")
+        assert not list(app._notifications)

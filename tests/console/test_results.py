@@ -191,7 +191,9 @@ async def open_export(app: DlperfApp, pilot: Pilot[str]) -> ExportSheet:
 
 
 async def choose(sheet: ExportSheet, pilot: Pilot[str], layout: str, format: str) -> None:
-    """Go to a layout and a format by keys."""
+    """Go to a layout and a format by keys; from a document that is of no layout by the format."""
+    if sheet._shown != layout and sheet._wanted.whole_document:
+        await pilot.press("f")
     for _ in sheet._layouts:
         if sheet._shown != layout:
             await pilot.press("v")

@@ -228,6 +228,23 @@ async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_aske
         assert not workspace.started
 
 
+async def test_what_preflight_stops_is_the_only_reason_that_is_told(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.findings = (IN_USE,)
+    async with console(workspace, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("/", *"oneflow", "enter")
+        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
+        await until(pilot, partial(shows, app, "cpu-smoke  1 case"))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await until(pilot, partial(shows, app, "in use: alice"))
+        assert not shows(app, "not started at once")
+        await pilot.press("enter")
+        assert not workspace.started
+
+
 async def test_the_price_of_a_plan_is_its_device_hours_on_the_cheapest_and_dearest_host(
     workspace: FakeWorkspace,
 ) -> None:

@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.campaign.folder.run_telemetry import RunTelemetry
+from backends.campaign.plan.selection import Selection
 from backends.hosts.live_telemetry import GPU_FIGURES, Figure, LiveTelemetry
+from profiles.format.catalog import Catalog
 from tests.console.conftest import (
     LARGE,
+    ONEFLOW,
     SMALL,
     begin,
     console,
@@ -373,6 +376,34 @@ def test_gpus_of_several_hosts_are_told_apart(tmp_path: Path) -> None:
         ["node2:1", "291W"],
     ]
     assert Clock().now == START
+
+
+@pytest.mark.parametrize("profile", ["cpu-smoke", "oneflow-resnet50"])
+async def test_before_the_first_sample_that_is_said_and_a_run_on_cpus_is_told_in_its_host(
+    workspace: FakeWorkspace, profile: str
+) -> None:
+    workspace.catalog = Catalog.load((), None)
+    async with console(workspace, LARGE) as (app, pilot):
+        values = ONEFLOW if profile == "oneflow-resnet50" else {"batch_size": ("32",)}
+        controller = workspace.controller(
+            workspace.plan(Selection((profile,), ("1n8g",), values, 1))
+        )
+        app.session.controller = controller
+        await pilot.press("3")
+        workspace.clock.tick(3)
+        tick(app)
+        await until(pilot, lambda: any(run.hosts for run in controller.state.runs.values()))
+        run = next(iter(controller.state.runs.values()))
+        begun = run.started_at or 0.0
+        first = f"host, {begun + 1:.0f}, 48, 3.5, 90, 4800, 0\n"
+        tell(controller, run.hosts[0], first + first.replace("90, 4800", "180, 9600"))
+        panel = app.screen.query_one(TelemetryPanel)
+        await until(pilot, lambda: panel.known)
+        tick(app)
+        on_gpus = profile != "cpu-smoke"
+        await until(pilot, partial(shows, app, "mean of 8 GPUs" if on_gpus else "of its host"))
+        assert shows(app, "the first sample is still to come") == on_gpus
+        assert ("GPUs" in str(panel.border_title)) == on_gpus
 
 
 def short(text: str) -> str:

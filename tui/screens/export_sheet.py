@@ -49,8 +49,10 @@ TABLE = "table"
 FRAMES = "pandas"
 """What tables of the next layouts are made with; its import takes most of a second."""
 DATA = "for programs: "
+DOCUMENT = "every run and what the cases come to, the same of every layout"
 AT_WORK = "laying it out …"
 SHOWN_AFTER_S = 0.2
+ALL_THE_SAME = "every one: json has all runs, laid out or not"
 REPORT_HAS = "environment, tables, figures, what to distrust"
 
 
@@ -157,11 +159,17 @@ class ExportSheet(Dialog[None]):
         said = order_words(self._columns, order.column, descending=order.descending)
         said += ", rows as columns" if order.transposed else ""
         lines = [
-            chosen_line("v V   ", "Layout", self._layouts, self._shown),
+            named_line(" " * 6, "Layout").append(ALL_THE_SAME, MUTED)
+            if self._wanted.whole_document
+            else chosen_line("v V   ", "Layout", self._layouts, self._shown),
             chosen_line("f     ", "Format", self._formats, self._format)
             .append(f" written as {self._wanted.format}" * (self._format == TABLE), MUTED)
             .append("   ")
-            .append_text(chosen_line("L ", "Language", LANGUAGES, self._lang)),
+            .append_text(
+                chosen_line("L ", "Language", LANGUAGES, self._lang)
+                if self._wanted.translated
+                else named_line("  ", "Language").append("none", MUTED)
+            ),
             named_line("s S p " if self._arranges else " " * 6, "Order").append(said, MUTED),
             named_line("⏎     ", "File").append_text(self._file_words()),
         ]
@@ -178,6 +186,8 @@ class ExportSheet(Dialog[None]):
     def _about(self) -> str:
         if self._laid_out_by is None:
             return REPORT_HAS
+        if self._wanted.whole_document:
+            return DATA + DOCUMENT
         data = self._lays_out_tables and self._format in ("csv", "json")
         return DATA * data + LAYOUTS[self._laid_out_by].help
 
@@ -237,12 +247,16 @@ class ExportSheet(Dialog[None]):
     # Keys --------------------------------------------------------------------------------------
 
     def able(self, action: str) -> bool:
-        if action in ("layout", "language", "leave", "help"):
-            return True
-        if action == "format":
-            return len(self._formats) > 1
-        if action == "transpose":
-            return self._arranges
+        always = {
+            "leave": True,
+            "help": True,
+            "layout": not self._wanted.whole_document,
+            "language": self._wanted.translated,
+            "format": len(self._formats) > 1,
+            "transpose": self._arranges,
+        }
+        if action in always:
+            return always[action]
         if action == "sort":
             return self._arranges and (bool(self._columns) or self._at_work)
         if action == "reverse":
@@ -255,8 +269,13 @@ class ExportSheet(Dialog[None]):
     def not_now(self, action: str) -> str:
         if action in ("write", "copy"):
             return "there is nothing to write, for the reason that is shown"
-        if action == "format":
-            return f"this is written as {self._formats[0]} only"
+        why = {
+            "format": f"this is written as {self._formats[0]} only",
+            "layout": "json is the same of every layout; f goes on to another format",
+            "language": "json is the same in every language",
+        }
+        if action in why:
+            return why[action]
         if not self._arranges:
             return "only a table can be put in another order"
         return "sort by a column first" if action == "reverse" else ""
@@ -264,8 +283,8 @@ class ExportSheet(Dialog[None]):
     def action_layout(self, step: int) -> None:
         place = (self._layouts.index(self._shown) + step) % len(self._layouts)
         self._shown = self._layouts[place]
-        if self._format not in self._formats:
-            self._format = self._formats[0]
+        if self._format not in self._formats or self._wanted.whole_document:
+            self._format = self._formats[0]  # from where the keys of layouts go on
         self._order, self._columns = replace(self._order, column=None), ()
         self._renew()
 

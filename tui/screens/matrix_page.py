@@ -202,7 +202,8 @@ class MatrixPage(Page):
         about = self.query_one("#about", ShownText)
         about.visible = True
         set_frame(about, part.profile.name)
-        about.show(profile_text(part.profile))
+        here = grid.current
+        about.show(profile_text(part.profile, here.case if here is not None else None))
 
     def _cell_text(self, grid: MatrixGrid, part: Marks) -> Text:
         now = self.session.now

@@ -14,18 +14,20 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.counted import counted
 from profiles.durations import format_duration
-from profiles.errors import SelectionError
+from profiles.errors import DlperfError, SelectionError
 from profiles.format.launch_section import LAUNCHERS
+from profiles.format.rule_for_case import rule_for
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Able, Asked, lacking_settings
 from tui.plan_words import device_word, hosts_text, not_counted, price_text
-from tui.rule_words import RULES
+from tui.rule_words import measure_words
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
 
 if TYPE_CHECKING:
+    from profiles.format.case import Case
     from profiles.format.presets import Preset
     from profiles.format.profile import Profile
 
@@ -242,19 +244,32 @@ def until_text(rule: AutoRepeats) -> str:
     return f"until ±{rule.target * 100:g}%{of}{within}"
 
 
-def profile_text(profile: Profile) -> Text:
-    """What a profile is, for the panel beside the grid."""
+def profile_text(profile: Profile, case: Case | None = None) -> Text:
+    """What a profile is, for the panel beside the grid; ``case``: under the cursor, whose measuring
+    rule is told where that depends on the case."""
     text = Text(end="")
     text.append(f"{plain(profile.framework)} {plain(profile.model)}\n", "bold")
     text.append(f"{plain(profile.description)}\n\n")
     launch = profile.launch
     text.append("launcher ", MUTED).append(f"{launch.launcher}: {LAUNCHERS[launch.launcher]}\n")
     text.append("unit ", MUTED).append(f"{plain(profile.unit)}\n")
-    rule = profile.measure.statistic
-    text.append("measures ", MUTED).append(f"{rule.replace('_', ' ')}: {RULES[rule]}\n")
+    text.append("measures ", MUTED).append(f"{plain(_measures(profile, case))}\n")
     if profile.source:
         text.append("source ", MUTED).append(plain(profile.source))
     return text
+
+
+def _measures(profile: Profile, case: Case | None) -> str:
+    """What the profile's rule does, or that of the case and that others have another."""
+    if not profile.measure.variant:
+        return measure_words(profile.measure.rules[-1][1])
+    if case is None:
+        return "by a rule that depends on the case"
+    try:
+        rule = rule_for(profile, case)
+    except DlperfError:
+        return "by a rule that depends on the case"
+    return f"{measure_words(rule, window=True)}. That is of {case.tag}; other cases may differ"
 
 
 def profile_row(name: str, asked: Asked) -> Row:

@@ -18,6 +18,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
+from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostFacts
 from profiles.errors import DlperfError
 from tui.messages import NoMore, Said
@@ -394,14 +395,22 @@ class RunPanels(Vertical):
 
     def _follow_telemetry(self, viewed: CampaignSnapshot, run: RunView, called: str) -> None:
         record = viewed.state.runs[run.run_id]
+        cpus = self._is_on_cpus(record)
         self.meters.follow(
             viewed.path,
             run.run_id,
-            {host: record.devices_on(host) for host in run.hosts},
+            {host: () if cpus else record.devices_on(host) for host in run.hosts},
             record.started_at or 0.0,
             self._facts_of(viewed),
             called=called,
         )
+
+    def _is_on_cpus(self, record: RunRecord) -> bool:
+        """By its environment, which is told when it has ended; until then by its profile."""
+        if record.fingerprint:
+            return not has_gpus(record.fingerprint)
+        catalog = self._session.workspace.catalog
+        return record.profile in catalog.names and catalog.get(record.profile).on_cpus
 
     def _facts_of(self, viewed: CampaignSnapshot) -> Mapping[str, HostFacts]:
         """Of its hosts: as they are, where it is at work here, else as they were when it began."""

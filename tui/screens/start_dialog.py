@@ -168,7 +168,7 @@ class StartDialog(Dialog[str]):
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
         states, timed = host_states(plan, self._session.hosts, findings), self._timed(plan)
         text = totals_text(timed or plan, states, reading=timed is None)
-        if self._why:
+        if self._why and not self.stopped:  # which decides alone
             text.append(f"not started at once: {self._why}\n", MUTED)
         return Hanging(text)
 

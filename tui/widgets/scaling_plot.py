@@ -86,13 +86,20 @@ def curve_title(quantity: Quantity, unit: str, groups: Sequence[Group], base: st
 
 def curve_name(quantity: Quantity, unit: str, groups: Sequence[Group]) -> str:
     """Of one beside those of the others."""
-    return f"{_figure_name(quantity, unit, groups)} over {devices_text(groups)}"
+    drawn = _drawn(quantity, unit, groups)
+    return f"{_figure_name(quantity, unit, groups)} over {devices_text(drawn)}"
+
+
+def _drawn(quantity: Quantity, unit: str, groups: Sequence[Group]) -> Sequence[Group]:
+    """Those with a curve of it, beside one of this unit."""
+    same = [g for g in groups if quantity is not Quantity.PER_DEVICE or g.unit == unit]
+    return [g for g in same if curve(g, quantity)] or same
 
 
 def _figure_name(quantity: Quantity, unit: str, groups: Sequence[Group]) -> str:
     if quantity is not Quantity.PER_DEVICE:
         return quantity_label(quantity)
-    return f"{plain(unit)} per {devices_text(groups).removesuffix('s')}"
+    return f"{plain(unit)} per {devices_text(_drawn(quantity, unit, groups)).removesuffix('s')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,8 @@ class TelemetryPanel(Widget, can_focus=False):
 
     def _scale(self, sources: Sequence[Source]) -> str:
         """What the figures are of, and the lines behind them."""
+        if any(one.gpus for one in sources) and not any(one.telemetry.gpus for one in sources):
+            return "the first sample is still to come"
         start, figure = self._axis[1][0], self._figure
         full = "what stands behind /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):

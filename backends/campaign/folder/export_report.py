@@ -17,7 +17,7 @@ from backends.results.publish import LAYOUTS, publish
 from backends.results.result_files import write_atomically
 from backends.results.side_by_side import logs_from
 from backends.results.summary import summarise
-from backends.results.translations import LANGUAGES
+from backends.results.translations import LANGUAGES, Lang
 from profiles.errors import DlperfError
 
 Written = Format | Literal["html"]
@@ -34,10 +34,27 @@ class Export:
     options: LayoutOptions = DEFAULT
 
     @property
+    def whole_document(self) -> bool:
+        """Every run and result as JSON, which is the same of every layout but some."""
+        return self.layout is not None and LAYOUTS[self.layout].writes_document(self.format)
+
+    @property
+    def translated(self) -> bool:
+        """The language makes a difference."""
+        return self.format != "json"
+
+    @property
     def file_name(self) -> str:
-        """That is proposed for it, in the directory of its campaign."""
-        language = "" if self.options.lang == DEFAULT.lang else f".{self.options.lang}"
-        return f"{self.layout or REPORT}{language}.{self.format}"
+        """That is proposed for it, in the directory of its campaign: of what it depends on."""
+        layout = None if self.whole_document else self.layout
+        return _file_name(
+            layout, self.options.lang if self.translated else DEFAULT.lang, self.format
+        )
+
+
+def _file_name(layout: str | None, lang: Lang, format: Written) -> str:
+    language = "" if lang == DEFAULT.lang else f".{lang}"
+    return f"{layout or REPORT}{language}.{format}"
 
 
 def formats_of(layout: str | None) -> tuple[Written, ...]:
@@ -46,13 +63,14 @@ def formats_of(layout: str | None) -> tuple[Written, ...]:
 
 
 def proposed_names() -> frozenset[str]:
-    """Of all exports: what lies beside a journal under such a name is one."""
-    return frozenset(
-        Export(layout, format, LayoutOptions(lang=lang)).file_name
+    """Of all exports, of today and before: what lies beside a journal under such a name is one."""
+    named = frozenset(
+        _file_name(layout, lang, format)
         for layout in (None, *LAYOUTS)
         for format in formats_of(layout)
         for lang in LANGUAGES
     )
+    return named | {_file_name(None, DEFAULT.lang, "json")}
 
 
 def exported(state: CampaignState, campaign: Path, what: Export, where: Path) -> str:

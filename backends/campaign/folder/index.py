@@ -16,6 +16,7 @@ from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock, Role
+from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
 from backends.results.attempts import tried_again
 
@@ -166,7 +167,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         state=("finished" if over else "copy" if elsewhere else "live" if writer else "unfinished"),
         done=sum(run.state.ended or run.run_id in state.lost_ends for run in latest),
         failed=sum(run.run_id in failed for run in latest),
-        total=len(latest),
+        total=len(latest) + profiled_to_come(state, latest),
         created_at=begun_at(state, path),
         simulated=state.simulated,
         imported=state.imported,

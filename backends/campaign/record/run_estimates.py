@@ -22,15 +22,27 @@ CaseKey = tuple[object, ...]
 @dataclass(frozen=True, slots=True)
 class Durations:
     """Seconds that a run of each case takes, by the case's key; what nothing is known of is left
-    out. ``slowness``: how many times as long it takes on a host that is not like most."""
+    out. ``slowness``: how many times as long it takes on a host that is not like most.
+    ``measured``: the cases of which a run has ended."""
 
     by_case: Mapping[CaseKey, float] = field(default_factory=dict)
     slowness: Mapping[str, float] = field(default_factory=dict)
+    measured: Collection[CaseKey] = frozenset()
 
     def of(self, run: RunRecord) -> float | None:
-        """On the hosts that it has, the slowest of which sets the pace."""
+        """On the hosts that it has, the slowest of which sets the pace. Of one at work whose case
+        was not measured, what was expected, however soon others were done: they may be faster."""
         seconds = self.by_case.get(case_key(run))
-        return None if seconds is None else seconds * self.pace(run.hosts)
+        if seconds is None:
+            return None
+        if run.state.active and case_key(run) not in self.measured:
+            seconds = max(seconds, run.expected_s)
+        return seconds * self.pace(run.hosts)
+
+    def due(self, run: RunRecord) -> float | None:
+        """As :meth:`of`, where its own case or its profile tells: after that it is overdue. What
+        other cases took is no reason for that."""
+        return self.of(run) if run.expected_s or case_key(run) in self.measured else None
 
     def pace(self, hosts: Iterable[str]) -> float:
         return max((self.slowness.get(name, 1.0) for name in hosts), default=1.0)
@@ -71,7 +83,7 @@ def durations(runs: Collection[RunRecord]) -> Durations:
             result[key] = run.expected_s * median(shares.get((run.profile, run.timed), [1.0]))
         elif run.profile in by_profile:
             result[key] = median(by_profile[run.profile])
-    return replace(known, by_case=result)
+    return replace(known, by_case=result, measured=frozenset(by_case))
 
 
 def _slowness(ended: Iterable[RunRecord], took: Mapping[str, float]) -> dict[str, float]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder, Role
+from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.run_estimates import Estimates, Remaining
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.silence import silent_s
@@ -127,6 +128,7 @@ class CampaignSnapshot:
     kept_by: Holder | None = None  # who else is at work on it; None: nobody, or we are
     profiled: int = 0  # of those that succeeded: uncounted, for where the time goes
     skipped: int = 0  # of the cancelled: before they had started
+    to_come: int = 0  # of all: profiled runs, planned when the repeats have ended
     tried_again: int = 0  # of all
     blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
     after_that_s: float | None = None  # what all of it takes once these can be used
@@ -146,7 +148,7 @@ class CampaignSnapshot:
     @property
     def held(self) -> bool:
         """All that is left to do is paused: nothing happens until somebody unpauses it."""
-        return 0 < self.paused == self.total - self.done
+        return 0 < self.paused == self.total - self.to_come - self.done
 
     @property
     def replayed(self) -> bool:
@@ -234,12 +236,13 @@ def take(
         what_for = _with_label(waiting.get(run.run_id), state)
         view = kept.view(run, what_for)
         if view is None:
-            expected = durations.of(run) if run.state.active else None
+            expected = durations.due(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
             view = _view(run, path, now, expected, what_for, start, watched=watched)
             view = view if estimated else replace(view, eta_s=None)
             kept.keep(run, what_for, view)
         views.append(view)
+    to_come = profiled_to_come(state, latest)
     every, devices = state.runs.values(), state.devices
     left_s = None
     if estimated and (to_do or not left) and not any(view.silent_s is not None for view in views):
@@ -259,7 +262,8 @@ def take(
         cancelled=sum(run.state is RunState.CANCELLED for run in done),
         active=len(active),
         paused=len(left) - len(to_do),
-        total=len(latest),
+        total=len(latest) + to_come,
+        to_come=to_come,
         eta_s=None if blocked_by else left_s,
         finished=state.finished,
         simulated=state.simulated,

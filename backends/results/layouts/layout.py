@@ -66,6 +66,10 @@ class Layout:
     def formats(self) -> tuple[Format, ...]:
         return tuple(self.writers)
 
+    def writes_document(self, format: str) -> bool:
+        """In that format it is the document of results.json, whichever layout it is."""
+        return format == "json" and self.writers.get("json") is write_document
+
 
 def layout_of_tables(
     name: str,

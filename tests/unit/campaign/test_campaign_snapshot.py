@@ -438,6 +438,37 @@ def test_no_attempt_that_failed_or_was_cancelled_tells_how_long_a_run_takes(
 
 
 @given(
+    others=st.lists(st.floats(0.5, 400.0), min_size=1, max_size=5),
+    expected_s=st.sampled_from([0.0, 60.0, 240.0]),
+    timed=st.booleans(),
+    passed=st.floats(0.0, 500.0),
+)
+def test_what_other_cases_took_makes_no_first_run_of_a_case_overdue(
+    others: list[float], expected_s: float, timed: bool, passed: float
+) -> None:
+    """``others``: seconds that runs of another case of the profile took. 0 expected: not known."""
+    first = replace(planned(A, expected_s=expected_s), timed=timed)
+    journal: list[ev.Event] = [first]
+    for number, took in enumerate(others, 10):
+        run_id = f"r-{number:04}-a1"
+        other = replace(first, run_id=run_id, repeat=number, nodes=1)
+        begun = [replace(assigned(run_id), t=1.0), ev.RunLaunched(t=1.0, run_id=run_id)]
+        journal += [other, *begun, replace(succeeded(run_id), t=1.0 + took)]
+    began = 500.0
+    journal += [replace(assigned(A), t=began), ev.RunLaunched(t=began, run_id=A)]
+    now = shown(fold(journal), began + passed)
+    run = view(now, A)
+    if passed < expected_s or not expected_s:
+        assert not run.outlived
+        assert now.no_eta != "a run is overdue"
+    if passed < expected_s and run.silent_s is None:
+        assert run.eta_s is not None
+        assert run.eta_s >= expected_s - passed - 1e-6
+    if not expected_s:
+        assert (run.progress, run.eta_s) == (None, None)
+
+
+@given(
     st.lists(st.floats(0.1, 40.0), max_size=12),
     st.floats(5.0, 200.0),
     st.lists(st.floats(0.0, 400.0), min_size=2, max_size=12),

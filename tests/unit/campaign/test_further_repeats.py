@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, fold
+from backends.campaign.record.status_view import take
 from backends.results.auto_repeats import Stop
 from backends.results.summary import summarise
 
@@ -225,3 +227,19 @@ def test_a_number_that_a_stray_has_is_not_given_again() -> None:
     )
     (run,) = next_runs(fold([stray], state))
     assert run.run_id == "abcd-0003-a1"
+
+
+@pytest.mark.parametrize("values", [[100.0], [100.0, None], [None, None], [100.0, 101.0, 102.0]])
+def test_profiled_runs_are_counted_from_the_beginning(values: list[float | None]) -> None:
+    events = explained(values)
+    after = fold(events)
+    planned = [*after.runs.values(), *(run for run in next_runs(after))]
+    for number in range(len(events) - 1, len(events) + 1):
+        now = fold(events[:number])
+        seen = take(now, Path("c"), now=9000.0)
+        assert seen.total == len(planned) or not any(values)
+    end = take(after, Path("c"), now=9000.0)
+    assert (end.total, end.done) == (len(planned), len(after.runs))
+    if more := next_runs(after):
+        done = fold([*more, *ran(more[0].run_id, 6000.0, 90.0)], after)
+        assert take(done, Path("c"), now=9000.0).total == len(planned)

@@ -9,6 +9,7 @@ import pytest
 
 from backends.hosts.fingerprint import has_gpus, joined
 from backends.results import publish
+from backends.results.device_words import devices_text
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
@@ -117,3 +118,11 @@ def test_memory_that_a_log_states_has_another_name_than_what_was_in_use(
 @pytest.mark.parametrize("layout", publish.LAYOUTS.values(), ids=lambda layout: layout.name)
 def test_what_a_layout_is_said_to_have_holds_without_gpus(layout: Layout) -> None:
     assert "GPU" not in layout.help
+
+
+def test_beside_groups_on_gpus_those_on_cpus_make_devices_of_all_and_are_none_where_alone(
+    runs_of: RunsOf,
+) -> None:
+    cpus, gpus = groups(runs_of, CPU), groups(runs_of, GPU)
+    assert devices_text([*gpus]) == "GPUs"
+    assert devices_text([*cpus]) == devices_text([*gpus, *cpus]) == "devices"
