@@ -409,6 +409,21 @@ async def test_notes_of_the_engine_are_seen_on_every_page_and_listed(
         assert "error  disk full: the journal waits for space" in screen_text(app)
 
 
+async def test_where_something_else_is_planned_only_what_is_grave_is_noted(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        for words, level in (("disk full", "error"), ("forced past node2", "warn")):
+            controller.note(words, level)
+        for key in "1234":
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+            assert ("▲ forced past node2 · N: 1 more" in screen_text(app)) is (key in "34")
+            assert ("▲ disk full · N: 1 more" in screen_text(app)) is (key in "12")
+
+
 async def test_a_simulated_campaign_says_so_on_every_page(workspace: FakeWorkspace) -> None:
     workspace.simulated = True
     async with console(workspace) as (app, pilot):
