@@ -273,6 +273,22 @@ async def test_help_of_results_explains_every_sign_of_the_table_and_of_a_case(
             assert sign in " ".join(seen.replace("│", " ").split()), sign
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
+async def test_help_of_results_has_its_keys_before_its_many_words_or_beside_them(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("4", "question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        await until(pilot, lambda: "every layout on the screen" in screen_text(app))
+        seen = " ".join(screen_text(app).split())
+        both = size == (200, 60)
+        assert ("without data loading" in seen and "explain the focused panel" in seen) or not both
+        if both:
+            await pilot.resize_terminal(*LARGE)
+            await until(pilot, lambda: "explain the focused panel" not in screen_text(app))
+
+
 def test_help_of_compare_explains_the_signs_of_its_rows() -> None:
     assert "n: " in PANELS["compare"].about
     assert "w: " in PANELS["compare"].about
