@@ -397,9 +397,10 @@ class DlperfApp(App[str]):
 
     def action_help(self) -> None:
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
-        from tui.screens.help import help_of  # noqa: PLC0415
+        from tui.screens.help import help_of, wide_enough  # noqa: PLC0415
 
-        self.push_screen(Reading(f"Help · {self.screen_title()}", help_of(self.screen)))
+        title, widest = f"Help · {self.screen_title()}", wide_enough(self.screen)
+        self.push_screen(Reading(title, help_of(self.screen), widest=widest))
 
     def screen_title(self) -> str:
         return str(getattr(self.screen, "PANEL", "")).capitalize()

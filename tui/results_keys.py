@@ -32,6 +32,7 @@ RESULTS = Panel(
     "lost to, what takes the rest of the efficiency.\n"
     "without data loading, the throughput that its log counts while it does not wait for data.\n"
     "not level before step 24, until that step the speed was still settling.\n\n"
+    "◉ in a curve: the case under the cursor.\n"
     "Below a curve stand the flags of the case under the cursor, where the list has no room for "
     "all of them.",
     (

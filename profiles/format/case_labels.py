@@ -33,6 +33,16 @@ class CaseLabels:
         return [case.value_label(name) for name in self.named if name in case.parameters]
 
 
+def parameter_values(cases: Iterable[Case]) -> tuple[str, ...]:
+    """Every value that a parameter has in any of them, ``b256 amp compile=on``: of batch size and
+    precision first, then in the profile's order."""
+    seen = tuple({tuple(case.parameters.items()): case for case in cases}.values())
+    names = dict.fromkeys(name for case in seen for name in case.parameters)
+    ordered = [*(name for name in SHORT if name in names), *(n for n in names if n not in SHORT)]
+    values = (c.value_label(name) for name in ordered for c in seen if name in c.parameters)
+    return tuple(dict.fromkeys(values))
+
+
 def apart(names: Iterable[str]) -> tuple[dict[str, str], str]:
     """Names by what tells them apart, and what all of them begin or end with (``…-resnet50``;
     nothing of one name): of ``ngc-pytorch-resnet50`` and ``mxnet-resnet50`` are left

@@ -422,9 +422,10 @@ def test_points_are_marked_and_one_kind_of_hosts_is_not_explained() -> None:
     assert plot.legend == ()
 
 
-def test_the_case_under_the_cursor_is_marked_and_said() -> None:
-    plot = scaling_plot([("b128", MEASURED)], width=60, cursor=of("2n8g", 15.0))
-    assert "◉ 2n8g 15.00" in plot.legend
+@pytest.mark.parametrize(("width", "said"), [(60, "◉ 2n8g 15.00"), (90, "◉ cursor: 2n8g 15.00")])
+def test_the_case_under_the_cursor_is_marked_and_said(width: int, said: str) -> None:
+    plot = scaling_plot([("b128", MEASURED)], width=width, cursor=of("2n8g", 15.0))
+    assert said in plot.legend
     shown = picture(plot)
     assert (shown.count("◉"), shown.count("◆")) == (1, 1)
 

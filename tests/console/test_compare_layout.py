@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 from rich.text import Text
 
-from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, settled, shows, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    console,
+    screen_text,
+    settled,
+    shows,
+    until,
+    words,
+)
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_bursts import key_event
 from tests.console.test_compare import NEW_DRIVER, measured, open_compare
@@ -237,3 +248,28 @@ async def test_the_threshold_has_its_key_in_the_foot_at_80_columns(
         for _ in VIEWS:
             assert "t Threshold  Esc q Close" in screen_text(app)
             await pilot.press("c", "v")
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 140, 200])
+async def test_which_way_a_case_that_is_not_judged_points_is_told_where_there_is_room(
+    workspace: FakeWorkspace, width: int
+) -> None:
+    await measured(workspace, "b-slower", speed=0.5, days=1)
+    await measured(workspace, "a-before")
+    async with console(workspace, (width, 40)) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        found = screen._found
+        assert found is not None
+        (other,) = found.others
+        assert other.comparison is not None
+        cases = tuple(replace(one, other_machines=True) for one in other.comparison.cases)
+        in_doubt = replace(other, comparison=replace(other.comparison, cases=cases))
+        screen._found = replace(found, others=(in_doubt,))
+        screen._fill()
+        await until(pilot, lambda: "? not judged" in screen_text(app) or width >= 120)
+        await pilot.pause()
+        rows = words(screen.query_one(KeyedTable)).splitlines()[1:]
+        assert rows
+        directed = "? slower, not judged" if width >= 120 else "? not judged"
+        assert all(directed in row for row in rows), rows
+        assert "Ratio" in screen_text(app)

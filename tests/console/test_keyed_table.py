@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
+from unittest.mock import PropertyMock, patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +13,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.coordinate import Coordinate
+from textual.geometry import Region
 from textual.widgets import DataTable
 
 from tests.console.conftest import console, screen_text, words
@@ -533,6 +535,31 @@ async def test_no_name_that_is_whole_is_cut_where_the_table_is_wider(length: int
             whole = shown
         assert whole
         assert all(text in words(table) for text in told.values())
+
+
+@given(
+    lengths=st.fixed_dictionaries(
+        {"state": st.integers(10, 28), "name": st.integers(8, 60), "figure": st.integers(1, 52)}
+        | {"speedup": st.integers(1, 9), "device": st.integers(1, 32)}
+        | {"measures": st.integers(1, 52), "said": st.integers(1, 72)}
+    ),
+    width=st.sampled_from([120, 160, 200, 240]),
+)
+def test_no_cell_of_a_campaign_is_cut_while_another_column_has_blanks(
+    lengths: dict[str, int], width: int
+) -> None:
+    table = KeyedTable(campaign_text.COLUMNS)
+    told = {"runs": "12/12", "grade": "B", "begun": "4d ago"}
+    told |= {key: "x" * length for key, length in lengths.items()}
+    row = Row("a", tuple(cell(told.get(c.key, "")) for c in campaign_text.COLUMNS))
+    region = PropertyMock(return_value=Region(0, 0, width, 9))
+    with patch.object(KeyedTable, "scrollable_content_region", region):
+        table._rows = (row,)
+        layout = table._layout()
+    needed = {c.key: max(len(told.get(c.key, "")), len(c.label)) for c, _ in layout}
+    cut = [c.key for c, given in layout if len(told.get(c.key, "")) > given]
+    blank = [c.key for c, given in layout if given > needed[c.key] and not c.still]
+    assert not (cut and blank), (cut, blank)
 
 
 async def test_of_a_profile_that_has_no_room_both_ends_of_its_name_are_shown() -> None:

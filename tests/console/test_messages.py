@@ -130,6 +130,31 @@ async def test_words_of_a_page_stand_beside_its_names_and_cover_no_title_of_a_pa
             assert all(now[at][:names].rstrip() == before[at][:names].rstrip() for at in differs)
 
 
+NOTE = "It began without node3: GPU2 has 3 uncorrected memory errors since its last reset"
+
+
+@pytest.mark.usefixtures("said_for_longer")
+@pytest.mark.parametrize("width", [80, 100, 120, 140, 160, 200, 240])
+@pytest.mark.parametrize(
+    "words", ["begun", "15 runs paused: those at work go on; P starts them again"]
+)
+async def test_a_note_is_read_beside_words_that_pass_and_is_never_cut_by_them(
+    workspace: FakeWorkspace, width: int, words: str
+) -> None:
+    async with console(workspace, (width, 40)) as (app, pilot):
+        begin(app, workspace).note(NOTE, "warn")
+        await pilot.press("3")
+        await until(pilot, lambda: "▲ It began" in screen_text(app))
+        before = screen_text(app).splitlines()[1]
+        app.screen.post_message(Said(words))
+        await until(pilot, lambda: words[:5] in screen_text(app))
+        noted = screen_text(app).splitlines()[1].partition("▌")[0].partition("▲ ")[2].strip()
+        assert noted in ("", NOTE) or noted.endswith("… · N"), noted
+        assert noted == NOTE or width < 200, noted
+        app.clear_notifications()
+        await until(pilot, lambda: screen_text(app).splitlines()[1] == before)
+
+
 @pytest.mark.usefixtures("said_for_longer")
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 async def test_a_problem_and_its_remedy_cover_neither_a_title_nor_a_row_nor_the_foot(

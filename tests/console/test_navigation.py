@@ -278,6 +278,22 @@ async def test_help_of_results_explains_every_sign_of_the_table_and_of_a_case(
             assert sign in " ".join(seen.replace("│", " ").split()), sign
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
+async def test_help_of_results_has_its_keys_before_its_many_words_or_beside_them(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("4", "question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        await until(pilot, lambda: "every layout on the screen" in screen_text(app))
+        seen = " ".join(screen_text(app).split())
+        both = size == (200, 60)
+        assert ("without data loading" in seen and "explain the focused panel" in seen) or not both
+        if both:
+            await pilot.resize_terminal(*LARGE)
+            await until(pilot, lambda: "explain the focused panel" not in screen_text(app))
+
+
 def test_help_of_compare_explains_the_signs_of_its_rows() -> None:
     assert "n: " in PANELS["compare"].about
     assert "w: " in PANELS["compare"].about
@@ -412,6 +428,21 @@ async def test_notes_of_the_engine_are_seen_on_every_page_and_listed(
         await pilot.press("N")
         await until(pilot, lambda: isinstance(app.screen, Reading))
         assert "error  disk full: the journal waits for space" in screen_text(app)
+
+
+async def test_where_something_else_is_planned_only_what_is_grave_is_noted(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        for words, level in (("disk full", "error"), ("forced past node2", "warn")):
+            controller.note(words, level)
+        for key in "1234":
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+            assert ("▲ forced past node2 · N: 1 more" in screen_text(app)) is (key in "34")
+            assert ("▲ disk full · N: 1 more" in screen_text(app)) is (key in "12")
 
 
 async def test_a_simulated_campaign_says_so_on_every_page(workspace: FakeWorkspace) -> None:

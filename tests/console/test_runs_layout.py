@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.coordinate import Coordinate
 
+from backends.campaign.record.waiting_words import SETTLING
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, screen_text, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
@@ -152,3 +155,37 @@ async def test_elapsed_and_hosts_stay_where_short_bars_leave_room_and_names_are_
         if size[0] >= 80:
             cells = [table.get_cell_at(Coordinate(0, n)).plain for n in range(2)]
             assert not any("…" in one for one in cells)
+
+
+@pytest.mark.parametrize("size", [(120, 40), HUGE])
+async def test_of_a_run_that_waits_the_chart_of_what_trains_has_the_room_and_not_its_empty_log(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("G")
+        await until(pilot, lambda: "No log yet" in screen_text(app))
+        await pilot.pause()
+        now = heights(page)
+        assert now["chart"] > now["log"]
+        assert page.panels.chart._plot.lines
+        await pilot.press("enter", "g")
+        await until(pilot, lambda: "No log yet" not in screen_text(app))
+        assert heights(page)["log"] > now["log"]
+
+
+async def test_the_chart_stays_while_hosts_rest_between_two_runs(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        idle = replace(controller.snapshot(), active=0)
+        waits = idle.runs[-1]
+        names = {run.run_id: run.label for run in idle.runs}
+        page.panels.show(idle, waits, names)
+        assert page.panels.details.display
+        page.panels.show(idle, replace(waits, state_text=SETTLING), names)
+        assert page.panels.chart.display
+        assert not page.panels.details.display

@@ -35,7 +35,7 @@ COLUMNS = (
     Column("speedup", "Speedup", 7, from_width=104, most=9, right=True, if_any=True),
     Column("grade", "Gr", 2, if_any=True),
     Column("device", "Device", 16, from_width=130, most=32, if_any=True),
-    Column("measures", "Measures", 18, from_width=150, most=52),
+    Column("measures", "Measures", 18, from_width=150, most=72),
     Column("said", "Remarks", 14, from_width=124, most=72, if_any=True),
     Column("begun", "Begun", 10, right=True, gives_way=1),
 )

@@ -60,6 +60,8 @@ READING = "reading the campaigns …"
 VIEWS = {"curves": "Curves", "verdict": "Verdict", "campaigns": "Campaigns"}
 BESIDE = {"-wide": ("curves",), "-huge": tuple(VIEWS)}
 """By width: what is always in sight."""
+WIDE = 120
+"""Columns with which a row has room for which way a verdict in doubt points."""
 FRAME, LEAST_ROWS = 2, 4
 MOST_SAID, MOST_SAID_WHERE_LOW = 6, 2
 CHART = 1 + 2 + MIN_HEIGHT
@@ -168,10 +170,11 @@ class Compare(Dialog[None]):
         if huge is not self._reasoned:
             self._reasoned = huge
             panel.table.forget()  # how much room the reasons took
-        rows = [] if found is None else compared_rows(found, self._labels, reasons=huge)
+        wide = self.size.width >= WIDE
+        rows = [] if found is None else compared_rows(found, self._labels, reasons=huge, wide=wide)
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
-        panel.table.refill(rows, None if found is None else columns_of(found))
+        panel.table.refill(rows, None if found is None else columns_of(found, wide=wide))
         panel.say_when_empty(self._why_empty())
         self._show_selected()
         self.sight.renew()

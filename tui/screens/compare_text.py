@@ -70,9 +70,9 @@ COUNTED = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 LEAST_NAME = 16
 
 
-def columns_of(found: SideBySide) -> tuple[Column, ...]:
+def columns_of(found: SideBySide, *, wide: bool = False) -> tuple[Column, ...]:
     """Which campaign a row is of is said where it could be another; a verdict has room."""
-    verdicts = (verdict_text(case, place, found, brief=True) for place, case in found.cases())
+    verdicts = (_row_verdict(case, place, found, wide=wide) for place, case in found.cases())
     least = max((verdict.cell_len for verdict in verdicts), default=0)
     columns = (*COLUMNS[:-1], replace(COLUMNS[-1], least=max(COLUMNS[-1].least, least)))
     return tuple(one for one in columns if one.key != "with" or _held_by_number(found))
@@ -119,12 +119,16 @@ def _differing(found: SideBySide) -> str:
     return f"▲ other {', '.join(names)}: see the panel Campaigns" if names else ""
 
 
-def compared_rows(found: SideBySide, labels: CaseLabels, *, reasons: bool = False) -> list[Row]:
-    """``reasons``: there is room for them behind the verdicts."""
+def compared_rows(
+    found: SideBySide, labels: CaseLabels, *, reasons: bool = False, wide: bool = False
+) -> list[Row]:
+    """``reasons``: there is room for them behind the verdicts; ``wide``: for which way one that is
+    not judged points."""
     pairs = found.cases()
     several = len({case.profile for _, case in pairs}) > 1
     return [
-        _row(place, case, found, labels, several=several, reasons=reasons) for place, case in pairs
+        _row(place, case, found, labels, several=several, reasons=reasons, wide=wide)
+        for place, case in pairs
     ]
 
 
@@ -136,12 +140,15 @@ def _row(
     *,
     several: bool,
     reasons: bool,
+    wide: bool,
 ) -> Row:
     label = cell(compared_label(case, labels), "bold")
     if several:
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     which = [cell(place + 1, series_colour(place), right=True)] if _held_by_number(found) else []
-    verdict = [verdict_text(case, place, found, brief=not reasons)]
+    verdict = [
+        verdict_text(case, place, found) if reasons else _row_verdict(case, place, found, wide=wide)
+    ]
     interval = interval_cell(case).replace(" … ", "…")
     return Row(
         row_key(place, case),
@@ -178,6 +185,15 @@ def verdict_text(case: ComparedCase, place: int, found: SideBySide, *, brief: bo
         where = _only_in(case, place, found)
         word = where if brief else f"{word}: {where}"
     return cell(f"{symbol} {word}", colour)
+
+
+def _row_verdict(case: ComparedCase, place: int, found: SideBySide, *, wide: bool) -> Text:
+    """``faster, not judged`` where there is room for that, the reason elsewhere."""
+    text = verdict_text(case, place, found, brief=True)
+    if wide and unjudged(case.doubts) and case.ground not in ON_ONE_SIDE:
+        symbol, colour = _sign(case)
+        return cell(f"{symbol} {case.words.partition(': ')[0]}", colour)
+    return text
 
 
 def _sign(case: ComparedCase) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from tui.key_bindings import bindings, hints
 from tui.messages import Said
 from tui.refused_keys import UNSEEN
 from tui.screens.front_screen import REFRESH_S, FrontScreen
-from tui.screens.help import help_of
+from tui.screens.help import help_of, wide_enough
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
@@ -159,7 +159,8 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return self.able(action) and (self.sight.seen or action in ahead)
 
     def action_help(self) -> None:
-        self.app.push_screen(Reading(f"Help · {self._title}", help_of(self)))
+        title, widest = f"Help · {self._title}", wide_enough(self)
+        self.app.push_screen(Reading(title, help_of(self), widest=widest))
 
     def action_leave(self) -> None:
         self.finish(None)
@@ -388,13 +389,15 @@ class Reading(Dialog[None]):
     PANEL = "help"
     BINDINGS = bindings("help")
 
-    def __init__(self, title: str, text: RenderableType, *, wide: bool = False) -> None:
+    def __init__(
+        self, title: str, text: RenderableType, *, wide: bool = False, widest: bool = False
+    ) -> None:
         super().__init__(title)
         self._text = text
-        self._wide = wide
+        self._wide, self._widest = wide, widest
 
     def compose(self) -> ComposeResult:
-        with self.box(wide=self._wide), Pages():
+        with self.box(wide=self._wide, widest=self._widest), Pages():
             shown = Static(markup=False)
             shown.update(RenderedOnce(shown, self._text))
             yield shown

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 from textual.screen import Screen
@@ -20,6 +20,13 @@ from tui.text import GRAVE, Hanging, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
+Parts = Sequence[Text | Table | Hanging]
+BESIDE = 160
+"""Columns of a terminal with room for two columns of help."""
+ROUND = 24
+"""Columns of that, at most, around what is said."""
+MANY = 900
+"""Characters of what is said of a panel: the keys come first."""
 DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
@@ -40,9 +47,34 @@ def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:
     )  # moving about is known; it comes late
 
 
-def help_of(screen: Screen[Any]) -> Group:
+def help_of(screen: Screen[Any]) -> Group | Beside:
     """What is in front, with the keys that it has at this moment."""
-    return help_text(focused_panels(screen), partial(never, screen), idle(screen))
+    parts = _parts(focused_panels(screen), partial(never, screen), idle(screen))
+    return Beside(*parts) if wide_enough(screen) else _below(*parts)
+
+
+def wide_enough(screen: Screen[Any]) -> bool:
+    """For the keys of the panel beside all else."""
+    return screen.app.size.width >= BESIDE
+
+
+class Beside:
+    """The keys of the panel that has the focus, and beside them what is said of it and the other
+    keys; below one another once there is no more room for that."""
+
+    def __init__(self, own: Parts, about: Parts, others: Parts) -> None:
+        self._parts = own, about, others
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        own, about, others = self._parts
+        if options.max_width < BESIDE - ROUND:
+            yield _below(own, about, others)
+            return
+        table = Table.grid(padding=(0, 4, 0, 0), pad_edge=False, expand=True)
+        table.add_column(ratio=1)
+        table.add_column(ratio=1)
+        table.add_row(Group(*own), Group(*about, *others))
+        yield table
 
 
 def help_text(
@@ -50,11 +82,27 @@ def help_text(
     never: Callable[[str], object] = lambda _: "",
     idle: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> Group:
-    """The words about each panel and its keys in two columns.
+    """The words about each panel and its keys in two columns: where the words are many, behind
+    the keys of the first.
 
     ``never``: whether an action is one that this console does not do at all; then its key is left
     out. ``idle``: keys that do nothing now, by panel and action, and why, where that is known.
     """
+    return _below(*_parts(panels, never, idle))
+
+
+def _below(own: Parts, about: Parts, others: Parts) -> Group:
+    if sum(len(str(part.text if isinstance(part, Hanging) else part)) for part in about) > MANY:
+        return Group(*own, Text(), *about, *others)
+    return Group(*about, *own, *([Text()] if others else []), *others)
+
+
+def _parts(
+    panels: Sequence[str],
+    never: Callable[[str], object],
+    idle: Mapping[tuple[str, str], str],
+) -> tuple[Parts, Parts, Parts]:
+    """The keys of the first panel, what is said of them all, and the other keys."""
     found = [(name, PANELS[name]) for name in panels]
     titled = [(name, one.own_title, list(one.own)) for name, one in found]
     titled += [
@@ -68,13 +116,13 @@ def help_text(
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
     told = [" ".join([one.about, *_of_actions(one, never)]) for one in above if one.about]
-    parts: list[Text | Table | Hanging] = [_about(words) for words in told]
+    parts: list[list[Text | Table | Hanging]] = []
     for number, (name, title, keys) in enumerate(shown):
-        parts.append(Text(f"{chr(10) * bool(number)}{title}", f"bold {MUTED}"))
-        parts.append(
-            _in_columns([_key_line(key, width, idle.get((name, key.action))) for key in keys])
-        )
-    return Group(*parts)
+        lines = [_key_line(key, width, idle.get((name, key.action))) for key in keys]
+        heading = Text(f"{chr(10) * (number > 1)}{title}", f"bold {MUTED}")
+        parts.append([heading, _in_columns(lines)])
+    own = parts[0] if parts else []
+    return own, [_about(words) for words in told], [one for part in parts[1:] for one in part]
 
 
 def _of_actions(panel: Panel, never: Callable[[str], object]) -> list[str]:

@@ -13,8 +13,10 @@ from textual.containers import Vertical
 from textual.notifications import Notifications
 from textual.widget import Widget
 
+from tui.key_bindings import PAGES
 from tui.screens.front_screen import REFRESH_S, FrontScreen
 from tui.session import Session
+from tui.text import GRAVE
 from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.header import Header, Tabs
@@ -28,6 +30,8 @@ WAITS_S = 1.0
 """For keys a refresh waits so long at most."""
 PAUSE_S = 0.12
 """Between two keys; longer, and no other is to be expected at once."""
+LEAST_TOLD = 48
+"""Columns of what is said beside a whole note; where there are fewer, the note gives way."""
 NO_HOST_ASKED = "not in a replay, which asks no host"
 ONLY_LOOKS = "not here: this console only looks"
 
@@ -73,14 +77,23 @@ class Page(FrontScreen[None]):
         return super().told_room - self.query_one(Tabs).names_width - 1
 
     def tell(self, said: Notifications) -> None:
-        """A problem that needs more than these lines has the whole width."""
+        """Beside the note where both have room; a problem that needs more than these lines has the
+        whole width."""
         told = self._last_told
         if not told.is_attached:
             return
-        lines = told.show(said, self.told_room, self.TOLD_LINES)
+        tabs = self.query_one(Tabs)
+        beside = self.told_room - tabs.note_width
+        room = beside if beside >= LEAST_TOLD else self.told_room
+        lines = told.show(said, room, self.TOLD_LINES)
         if lines > self.TOLD_LINES:
             lines = told.show(said, super().told_room, self.TOLD_LINES)
         told.styles.margin = (max(0, self.TOLD_LINES - lines), 0, 0, 0)
+        tabs.covered = told.columns
+
+    def tell_no_more(self) -> None:
+        super().tell_no_more()
+        self.query_one(Tabs).covered = 0
 
     def main_panel(self) -> TablePanel | None:
         """The list that ``/`` filters and Esc comes back to."""
@@ -136,10 +149,12 @@ class Page(FrontScreen[None]):
             session.hosts, viewed, simulated=session.simulated_word, leaving=session.leaving
         )
         tabs = self.query_one(Tabs)
-        note = viewed.notes[-1] if viewed and viewed.notes else None
-        tabs.note = note[2] if note else ""
-        tabs.level = note[1] if note else "warn"
-        tabs.more = len(viewed.notes) - 1 if viewed and note else 0
+        notes = viewed.notes if viewed else ()
+        if not PAGES[self.PANEL].of_campaign:  # something else is planned here
+            notes = tuple(note for note in notes if note[1] in GRAVE)
+        tabs.note = notes[-1][2] if notes else ""
+        tabs.level = notes[-1][1] if notes else "warn"
+        tabs.more = len(viewed.notes) - 1 if viewed and notes else 0
         tabs.replay = self.session.playing() if self.session.playing is not None else ""
         self.pull()
         self.query_one(KeyBar).renew()

@@ -18,6 +18,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
+from backends.campaign.record.waiting_words import SETTLING
 from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostFacts
 from profiles.errors import DlperfError
@@ -116,7 +117,8 @@ class RunPanels(Vertical):
             self._look_for_answer(viewed)
         if viewed is not None and run is not None:
             self._follow_telemetry(viewed, run, called)
-        self._arrange(run, idle=viewed is None or not viewed.active)
+        rests = run is not None and run.state_text == SETTLING  # for seconds: the chart stays
+        self._arrange(run, idle=viewed is None or not (viewed.active or rests))
         if viewed is None or run is None:
             return
         self.reason.display = (
@@ -250,6 +252,8 @@ class RunPanels(Vertical):
         self.schedule.keys = "Tab Tab" if beside else "Tab"  # the one at the right comes first
         no_curve = run is not None and run.state.ended and not run.readings
         self.chart.set_class(beside and no_curve, "-bare")
+        unread = run is not None and run.state.waits and self.chart.display
+        self.log_panel.set_class(unread and not self.log_panel.has_focus, "-bare")
         self.display = bool(shown - {"runs-panel"})
         self.set_class(bool(self.alone), "-zoomed")
 

@@ -47,6 +47,9 @@ FLIES = ", time "
 """Of the word for simulated hosts, before how fast theirs passes: it goes where room is short."""
 LEAST_BESIDE = 20
 """Columns for the campaign's name and what stands between."""
+LEAST_NOTE = 24
+"""Columns; with fewer beside what is said, a note waits until that is over."""
+BOUNDLESS = 10_000
 
 
 def header_text(
@@ -186,6 +189,8 @@ class Tabs(Widget):
     more: reactive[int] = reactive(0)
     level: reactive[str] = reactive("warn")
     replay: reactive[str] = reactive("")
+    covered: reactive[int] = reactive(0)
+    """Columns at the right where something else is said now: the note stands beside them."""
 
     class Clicked(Message):
         def __init__(self, page: str) -> None:
@@ -200,6 +205,11 @@ class Tabs(Widget):
         self._pages = [page for page in every if page[1] != left_out]
 
     @property
+    def note_width(self) -> int:
+        """Columns of the whole note."""
+        return cell_len(self._tail(BOUNDLESS).plain) if self.note else 0
+
+    @property
     def names_width(self) -> int:
         """Columns of the pages' names."""
         return 1 + sum(len(f" {number} {page.label} ") for number, _, page in self._pages)
@@ -211,17 +221,22 @@ class Tabs(Widget):
                 text.append(f" {number} {page.label} ", f"bold reverse {ACCENT}")
             else:
                 text.append(f" {number}", ACCENT).append(f" {page.label} ", MUTED)
+        room = self.size.width - self.covered - text.cell_len
+        tail = self._tail(room) if room >= LEAST_NOTE or not self.covered else Text()
+        text.append(" " * max(0, room - tail.cell_len))
+        return text.append_text(tail)
+
+    def _tail(self, room: int) -> Text:
         tail = Text(no_wrap=True, end="")
         if self.replay:
             tail.append(f" REPLAY {self.replay} ", f"reverse {ACCENT}").append(" ")
         if self.note:
-            room, note = self.size.width - text.cell_len - tail.cell_len - 4, plain(self.note)
+            room, note = room - tail.cell_len - 4, plain(self.note)
             further = f" · N: {self.more} more" if self.more else ""
             further = further or " · N" * (cell_len(note) > room)
             colour = BAD if self.level in GRAVE else WARN
             tail.append(f"▲ {shorten(note, room - cell_len(further))}{further} ", colour)
-        text.append(" " * max(0, self.size.width - text.cell_len - tail.cell_len))
-        return text.append_text(tail)
+        return tail
 
     def on_click(self, event: events.Click) -> None:
         at = 1

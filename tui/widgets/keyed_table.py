@@ -230,10 +230,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         }
         spare = rest - wanted - sum(missing.values())
         gives = [c for c in chosen if c.width is not None and not c.still]
+        cut = sum(max(0, min(needed[c.key], c.most) - widths[c.key]) for c in gives if not c.first)
         for column in gives:
-            if spare < 0:
+            if spare < cut:
                 enough = max(needed[column.key], cell_len(column.label))
-                given = max(0, min(widths[column.key] - enough, -spare))
+                given = max(0, min(widths[column.key] - enough, cut - spare))
                 widths[column.key] -= given
                 spare, rest = spare + given, rest + given
         for column in reversed(gives):

@@ -33,6 +33,8 @@ from tui.widgets.chart_scale import AXIS_ABOVE_0
 ONE_HOST, HOSTS, PUBLISHED = "●", "◆", "☆"
 """What marks the cases on one host, those on several, and what others published."""
 IDEAL = "·"
+NAMED = 90
+"""Columns with room for what the mark of the case under the cursor is."""
 WIDE = 50
 """Columns from which a curve may go on to twice its length without hiding what was measured."""
 FROM_ZERO, LEAST = 0.5, 0.99
@@ -262,7 +264,7 @@ def scaling_plot(
     unit = "%" * (quantity is Quantity.EFFICIENCY)
     said = (
         AXIS_ABOVE_0 * bool(bottom),
-        _said(cursor, unit) if cursor else "",
+        _said(cursor, unit, named=width >= NAMED) if cursor else "",
         f"{ONE_HOST} one host  {HOSTS} several" * several,
         _bars_text([m for _, _, found in shown for m in found], quantity),
     )
@@ -288,8 +290,9 @@ def _bars_text(found: Sequence[Measured], quantity: Quantity) -> str:
     return f"{BAR} 95% of {' or '.join(middles)}" if middles else ""
 
 
-def _said(on: Measured, unit: str) -> str:
-    return f"{CURSOR} {format_tag(on.nodes, on.gpus_per_node)} {number(on.value)}{unit}"
+def _said(on: Measured, unit: str, *, named: bool) -> str:
+    word = "cursor: " * named
+    return f"{CURSOR} {word}{format_tag(on.nodes, on.gpus_per_node)} {number(on.value)}{unit}"
 
 
 def _ideal(

@@ -28,6 +28,8 @@ class Told(Static):
         super().__init__("", markup=False)
         self.display = False
         self._over: Timer | None = None
+        self.columns = 0
+        """That it takes; 0: nothing is said."""
 
     def show(self, said: Notifications, room: int, lines: int) -> int:
         """``room``: columns that are free there; ``lines``: for words that pass. Returns how many
@@ -37,6 +39,8 @@ class Told(Static):
         shown = list(said)
         text = told_text(shown, room - EDGE, lines)
         self.display = bool(text)
+        shown_lines = text.plain.splitlines()
+        self.columns = max((cell_len(line) + EDGE for line in shown_lines), default=0)
         if not text:
             return 0
         self._over = self.set_timer(

@@ -19,6 +19,7 @@ from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
 from backends.results.attempts import tried_again
+from profiles.format.case_labels import parameter_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class CampaignSummary:
     keeper: bool = False  # it is live, and a keeper goes on with it
     profiles: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
+    parameters: tuple[str, ...] = ()  # all values that they have, such as b256
     tried_again: int = 0  # runs, of all
     forced: bool = False  # stops of preflight were overridden when it began
     hosts_forced: tuple[str, ...] = ()  # which of them stopped, where every one is named
@@ -66,8 +68,8 @@ class CampaignSummary:
 
     @property
     def measures(self) -> str:
-        """What it is about: "cpu-smoke 1n1g 1n2g"."""
-        return " ".join((", ".join(self.profiles), *self.cases)).strip()
+        """What it is about: "cpu-smoke 1n1g 1n2g b16"."""
+        return " ".join((", ".join(self.profiles), *self.cases, *self.parameters)).strip()
 
 
 def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
@@ -180,6 +182,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
+        parameters=parameter_values(run.case for run in latest),
         tried_again=tried_again(state.runs.values(), latest),
         forced=state.forced,
         hosts_forced=state.hosts_forced,

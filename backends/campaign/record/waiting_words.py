@@ -6,6 +6,9 @@ from backends.engines.engine import Waiting, WaitKind
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 
+SETTLING = "settling"
+"""Of a run whose hosts rest between two runs."""
+
 
 def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
     """Why a run waits, in words: "waiting for node3: held by bob". ``brief``: without what is the
@@ -22,7 +25,7 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
             away = f" ({fold_nodeset(waiting.away)} out of reach)" if waiting.away else ""
             return f"waiting for {hosts}{'' if brief else away}"
         case WaitKind.SETTLING:
-            return "settling"
+            return SETTLING
         case WaitKind.BEHIND:
             return _behind(waiting, hosts, brief=brief)
         case WaitKind.QUEUED:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.format.case import Case
-from profiles.format.case_labels import apart, case_labels
+from profiles.format.case_labels import apart, case_labels, parameter_values
 
 PARAMETERS = st.fixed_dictionaries(
     {
@@ -61,3 +61,14 @@ def test_profiles_told_apart_stay_apart_and_have_a_name(names: set[str]) -> None
 def test_the_tail_that_all_profiles_share_is_told_once() -> None:
     short, alike = apart(["ngc-pytorch-resnet50", "mxnet-resnet50"])
     assert (list(short.values()), alike) == (["ngc-pytorch", "mxnet"], "…-resnet50")
+
+
+@given(CASES)
+def test_values_of_a_set_are_all_that_its_cases_have_the_short_ones_first(
+    cases: list[Case],
+) -> None:
+    values = parameter_values(cases)
+    own = {case.value_label(name) for case in cases for name in case.parameters}
+    assert sorted(values) == sorted(own)
+    named = ["=" in value for value in values]
+    assert named == sorted(named)
