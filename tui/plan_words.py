@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
 from backends.campaign.plan.plan import RUN, Plan
+from backends.engines.engine import HELD_BY
 from backends.hosts.host_condition import busy_reason, host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
@@ -150,11 +151,12 @@ NOT_COUNTED: Mapping[HostState, str] = {
 }
 
 
-def hosts_text(states: Mapping[str, str], most: int = 0) -> str:
-    """ "3 hosts": those that can take a run as far as is known; of :func:`host_states`. "1 of 2
-    hosts": a case takes ``most`` of them."""
+def hosts_text(states: Mapping[str, str]) -> str:
+    """ "3 hosts", "2 of 3 hosts": those that can take a run as far as is known, of the plan's; of
+    :func:`host_states`."""
     usable = sum(not state for state in states.values())
-    return counted(usable, "host") if usable >= most else f"{usable} of {counted(most, 'host')}"
+    every = counted(len(states), "host")
+    return every if usable == len(states) else f"{usable} of {every}"
 
 
 def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
@@ -167,14 +169,13 @@ def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
 
 
 def time_text(plan: Plan, states: Mapping[str, str]) -> str:
-    """ "59s", as :func:`expected_on`; "41s on all 4 hosts" where these cannot take every case; ""
-    where nobody knows."""
+    """ "59s", as :func:`expected_on`; "41s with node3" where the others cannot take every
+    case; "" where nobody knows."""
     if (seconds := expected_on(plan, states)) is not None:
         return format_duration(seconds)
     seconds = plan.expected_s
-    every = len(plan.capacities)
-    on = f"all {counted(every, 'host')}" if every > 1 else "its host"
-    return "" if seconds is None else f"{format_duration(seconds)} on {on}"
+    others = plain(ranked_nodeset([name for name, state in states.items() if state]))
+    return "" if seconds is None else f"{format_duration(seconds)} with {others}"
 
 
 def not_counted(states: Mapping[str, str]) -> str:
@@ -274,6 +275,8 @@ def _standing(
             stops = [f.what for f in found if f.host == name and f.level == Level.STOP]
             if stops:
                 states[name] = (_unfit(facts, foreseen=findings is None), "; ".join(stops))
+            elif facts.lease is not None:
+                states[name] = ("held", f"{HELD_BY}{facts.lease}")
     return states
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from backends.clocks import loop_time, sleep, timeout
 from backends.engines.engine import (
+    HELD_BY,
     AllocatedHost,
     Allocation,
     AllocationEnd,
@@ -146,7 +147,7 @@ class DirectEngine:
         elif snapshot.state is HostState.BUSY and not self._force:
             unusable = snapshot.reason or "busy"
         elif use.held_by:
-            unusable = f"held by {use.held_by}"
+            unusable = f"{HELD_BY}{use.held_by}"
         return Offer(
             snapshot.capacity,
             use.uses,

@@ -63,6 +63,10 @@ class Wanted:
         return self.gpus_per_node / devices if self.pack else self.nodes
 
 
+HELD_BY = "held by "
+"""What the reason begins with, where others have a host."""
+
+
 class WaitKind(StrEnum):
     """Why a run waits."""
 
@@ -80,7 +84,8 @@ class Waiting:
     ``away``: others that are out of reach. ``known``: how many hosts could take it at all;
     ``expected_at``: when a queue expects to give them, seconds since the epoch. ``ending``: it is
     to be cancelled, and that waits for the same. ``behind``: the id of a run for which hosts are
-    kept that would do for this one; ``hosts`` are those that it waits for."""
+    kept that would do for this one; ``hosts`` are those that it waits for. ``unusable``: hosts that
+    would do and cannot be used, each with the reason; those in ``away`` are among them."""
 
     kind: WaitKind
     hosts: tuple[str, ...] = ()
@@ -92,6 +97,7 @@ class Waiting:
     ending: bool = False
     away: tuple[str, ...] = ()
     behind: str = ""
+    unusable: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backends.engines.engine import Schedule, Waiting, WaitKind, Wanted
 from backends.engines.filling import Filling, Offer
@@ -36,7 +36,8 @@ def schedule_on(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float) -
         left = list(line.left())
         if left:
             fitting = [offer for offer in offers if offer.fits(left[0])]
-            why = _why(left[0], fitting, now)
+            unusable = tuple((o.name, o.unusable) for o in fitting if o.unusable)
+            why = replace(_why(left[0], fitting, now), unusable=unusable)
             waiting |= dict.fromkeys((want.run_id for want in left), why)
             if why.kind in (WaitKind.BEHIND, WaitKind.SETTLING):
                 behind |= {want.run_id: one for want in left if (one := filling.kept_from(want))}
@@ -45,7 +46,13 @@ def schedule_on(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float) -
         if (its := waiting.get(ahead.run_id)) is not None:  # else it went after all
             busy = its.kind is WaitKind.BUSY
             hosts, nodes = (its.hosts, its.nodes) if busy else ((), 0)
-            waiting[run_id] = Waiting(WaitKind.BEHIND, hosts, nodes=nodes, behind=ahead.run_id)
+            waiting[run_id] = Waiting(
+                WaitKind.BEHIND,
+                hosts,
+                nodes=nodes,
+                behind=ahead.run_id,
+                unusable=waiting[run_id].unusable,
+            )
     rests = (use.until for offer in offers for use in offer.uses if use.resting)
     times = (at for at in (*rests, *(want.not_before for want in wanted)) if at > now)
     return Schedule(starts, waiting, min(times, default=None), vain)
@@ -109,7 +116,10 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
             free = sum(not (o.busy or any(use.until > now for use in o.uses)) for o in usable)
             return Waiting(WaitKind.BEHIND if free >= want.nodes else WaitKind.SETTLING)
         away = tuple(o.name for o in blocked if o.away_s is not None)
-        return Waiting(WaitKind.BUSY, busy, nodes=lacks if lacks < len(busy) else 0, away=away)
+        will_do = tuple(o.name for o in fitting if o.name in busy or o in blocked)
+        awaited = tuple(name for name in will_do if name not in away)
+        nodes = lacks if lacks < len(awaited) else 0
+        return Waiting(WaitKind.BUSY, awaited, nodes=nodes, away=away)
     if any(use.until > now for o in full for use in o.uses):
         return Waiting(WaitKind.SETTLING)
     return Waiting(WaitKind.BEHIND)

@@ -104,6 +104,26 @@ def test_each_run_is_once_on_each_of_its_hosts_and_the_end_is_that_of_the_one_es
         assert place == pytest.approx(min(now / total * columns, columns - 5), abs=1)
 
 
+@given(st.integers(2, 6), st.integers(60, 200), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_a_host_that_others_hold_is_marked_and_nothing_is_planned_there(
+    runs: int, width: int, held: bool
+) -> None:
+    viewed, now = campaign([1] * runs, 1, 1)
+    if held:
+        viewed = replace(viewed, unusable={"h2": "held by bob, campaign x"})
+    text = Schedule().lines(viewed, None, width, now, HOSTS, rows=20).plain
+    rows = host_rows(text)
+    if held:
+        assert rows["h2"].strip("┊ ").startswith("░ held")
+        assert not set(rows["h2"]) & set("·▶┄")
+        assert rows["h1"].count("·") == runs - 2
+    else:
+        assert "░" not in text
+        assert ("·" in rows.get("h2", "")) == (runs > 2)
+    assert ("░ cannot be used" in text) == held
+
+
 @given(st.lists(st.integers(1, 2), min_size=1, max_size=30), st.integers(40, 200))
 @settings(max_examples=60, deadline=None)
 def test_a_bar_has_the_label_of_its_run_whole_or_its_mark_alone(

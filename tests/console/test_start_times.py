@@ -13,13 +13,15 @@ from textual.widgets import TextArea
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
+from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.nodesets import fold_nodeset
+from backends.remote.lease import Lease
 from profiles.durations import format_duration
 from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import LARGE, console, until
-from tests.console.fakes import FakeWorkspace, known_host, v100_hosts
+from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
-from tui.plan_words import keys_line, time_text
+from tui.plan_words import host_states, keys_line, time_text
 from tui.screens.dry_run import DryRunView
 from tui.screens.start_text import stopped_text, totals_text
 
@@ -36,10 +38,20 @@ def plan_on(names: tuple[str, ...], tags: tuple[str, ...] = ("1n1g",)) -> Plan:
     )
 
 
+def held(name: str, by_others: bool) -> HostSnapshot:
+    found = known_host(name, "10.11.0.2", replace(facts(), disk_free_mib=10**6))
+    lease = Lease("bob, campaign x") if by_others else None
+    assert found.facts is not None
+    return replace(found, facts=replace(found.facts, lease=lease))
+
+
 @given(st.sets(st.sampled_from(NAMES), max_size=3))
 def test_a_time_is_that_of_the_hosts_that_are_named_with_it(stopped: set[str]) -> None:
     plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
+    plan_states = host_states(plan, [held(name, name in stopped) for name in NAMES])
+    assert plan_states == {name: "held" * (name in stopped) for name in NAMES}
     states = {name: "stopped by preflight" * (name in stopped) for name in NAMES}
+    assert time_text(plan, states) == time_text(plan, plan_states)
     without = plan_on(left)
     own, every = (format_duration(one.expected_s or 0.0) for one in (without, plan))
     assert totals_text(plan, states).plain.splitlines()[0].split(" · ")[1] == f"about {own}"
@@ -50,7 +62,7 @@ def test_a_time_is_that_of_the_hosts_that_are_named_with_it(stopped: set[str]) -
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:
     plan = plan_on(NAMES, ("1n1g", "4n1g"))
     states = {name: "busy" * (name == "node3") for name in NAMES}
-    assert time_text(plan, states) == f"{format_duration(plan.expected_s or 0.0)} on all 4 hosts"
+    assert time_text(plan, states) == f"{format_duration(plan.expected_s or 0.0)} with node3"
 
 
 @given(st.sets(st.sampled_from(NAMES), max_size=3))

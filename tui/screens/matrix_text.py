@@ -214,8 +214,7 @@ def plan_footer(
     parts = [_runs_text(plan, wide=wide) + (", packed" if plan.selection.pack else "")]
     if takes:
         parts.append(takes)
-    most = max((planned.case.nodes for planned in plan.cases), default=0)
-    parts.append(hosts_text(states, most))
+    parts.append(hosts_text(states))
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()
     return join([(part, TEXT) for part in parts], " · ")

@@ -29,6 +29,7 @@ PLAY_EVERY_S = 5.0
 """Where a run outlives what was expected, all others move on."""
 _FILLS = {RunState.FAILED: "╌", RunState.CANCELLED: "╌"}
 _TO_COME = "┄"
+_UNUSABLE = "░"
 
 
 class Schedule:
@@ -83,8 +84,10 @@ class Schedule:
         at = None if over else now - began
         words = [Text(w, MUTED) for w in _words(viewed, selected, slots, began, later)]
 
+        closed = [] if over else list(_closed(viewed, now - began, total))
+
         def drawn_bars() -> list[Text]:
-            every = [bar for of_run in bars.values() for bar in of_run]
+            every = [*closed, *(bar for of_run in bars.values() for bar in of_run)]
             return host_lines(every, width, total, now_s=at, fold=False, first=first, order=names)
 
         first: Collection[str] = ()
@@ -108,7 +111,9 @@ class Schedule:
         left = [one for one in state.runs.values() if not one.state.ended and not one.paused]
         marks = tuple((one.run_id, one.state, one.started_at, one.collecting) for one in left)
         silent = frozenset(one.run_id for one in viewed.runs if one.silent_s is not None)
-        of = (viewed.path, marks, silent, len(state.runs), len(names), int(now / PLAY_EVERY_S))
+        unusable = frozenset(viewed.unusable)
+        often = int(now / PLAY_EVERY_S)
+        of = (viewed.path, marks, silent, unusable, len(state.runs), len(names), often)
         if of != self._of:
             expected = self._estimates.of(state.runs.values())
             self._of = of
@@ -116,7 +121,15 @@ class Schedule:
             left.sort(key=lambda one: not one.state.active)  # whose hosts are not free
             every = state.runs.values()
             self._slots = expected_slots(
-                left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names, every, silent
+                left[:MOST_PLAYED],
+                expected,
+                now,
+                state.hosts,
+                state.devices,
+                names,
+                every,
+                silent,
+                unusable,
             )
         return self._slots
 
@@ -173,7 +186,7 @@ def _legend(
 def _signs(lines: Sequence[Text], states: Collection[RunState], width: int) -> Text:
     """What they mean, of those that are there, as far as there is room for it."""
     seen = "".join(line.plain[MOST_NAME:] for line in lines)
-    signs = ((_TO_COME, "expected"), (NOW, "now"))
+    signs = ((_TO_COME, "expected"), (_UNUSABLE, "cannot be used"), (NOW, "now"))
     told = [(f"{sign} {words}", MUTED) for sign, words in signs if sign in seen]
     told += [
         (f"{sign} {name}", style) for s, (sign, name, style) in RUN_STATES.items() if s in states
@@ -216,6 +229,15 @@ def _bars(
         end = slot.end if slot.end < inf else slot.start
         hosts = tuple(f"any ({name})" if name.isdigit() else name for name in slot.hosts)
         yield Bar(hosts, names, slot.start - began, end - began, _TO_COME, MUTED)
+
+
+def _closed(viewed: CampaignSnapshot, now: float, total: float) -> Iterator[Bar]:
+    """Hosts that no run can begin on, with the reason; nobody knows for how long."""
+    ours = {host for run in viewed.runs if run.state.active for host in run.hosts}
+    for host, why in viewed.unusable.items():
+        if host not in ours:
+            names = (f"{_UNUSABLE} {plain(why)} ", f"{_UNUSABLE} {plain(why.split()[0])} ")
+            yield Bar((host,), (*names, _UNUSABLE), now, total, _UNUSABLE, MUTED)
 
 
 def _axis(columns: int, total: float, now: float | None, mark: str) -> Text:

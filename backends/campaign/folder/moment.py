@@ -110,8 +110,14 @@ def _checked(why: Waiting) -> Waiting:
     if why.expected_at is not None and not 0 <= why.expected_at <= LATEST:
         raise ValueError("no time")
     hosts, away = (tuple(map(_shown, names)) for names in (why.hosts, why.away))
-    behind = _shown(why.behind)
-    return replace(why, hosts=hosts, away=away, detail=_shown(why.detail), behind=behind)
+    return replace(
+        why,
+        hosts=hosts,
+        away=away,
+        detail=_shown(why.detail),
+        behind=_shown(why.behind),
+        unusable=tuple((_shown(name), _shown(reason)) for name, reason in why.unusable),
+    )
 
 
 def _shown(text: str) -> str:

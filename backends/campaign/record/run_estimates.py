@@ -139,16 +139,19 @@ class Remaining:
         waiting: Mapping[str, Waiting],
         pack: int = 0,
         runs: Iterable[RunRecord] = (),
+        unusable: Collection[str] = (),
     ) -> float | None:
         """Until the last of these runs has ended, as they are scheduled on so many ``hosts`` (0:
         not known); None where nothing is known of one, or of when a queue lets the first begin, or
         one has outlived what was expected. ``pack``: so many devices of a host are shared.
-        ``runs``: all of the campaign, after some of which hosts still rest."""
+        ``runs``: all of the campaign, after some of which hosts still rest. ``unusable``: hosts
+        that none can begin on, for nobody knows how long."""
         active = [run for run in left if run.state.active and run.started_at is not None]
         of = (
             len(left),
             tuple((run.run_id, run.state, run.started_at, run.collecting) for run in active),
             tuple((run.run_id, run.not_before) for run in left if run.not_before),
+            tuple(sorted(unusable)),
         )
         if of != self._of:
             self._of, self._played_at = of, now
@@ -157,7 +160,7 @@ class Remaining:
             self._due_at = max(
                 [now + min(delays, default=0.0), *(at + run.settle_s for run, at in rests)]
             )
-            self._ends_at = _ends_at(left, expected, now, hosts, pack, rests)
+            self._ends_at = _ends_at(left, expected, now, hosts, pack, rests, unusable)
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None
         if active:
@@ -195,12 +198,14 @@ def _ends_at(
     hosts: int,
     pack: int,
     rests: Sequence[tuple[RunRecord, float]],
+    unusable: Collection[str],
 ) -> float | None:
     if not left or any(expected.of(run) is None for run in left):
         return None
     ends, wanted = _ahead(left, expected, now, pack)
-    offers = _offers(left, ends, hosts, pack, expected.slowness, rests)
-    return max([ends_at(offers, wanted, now), *ends.values()])
+    offers = _offers(left, ends, hosts, pack, expected.slowness, rests, unusable=unusable)
+    end = max([ends_at(offers, wanted, now), *ends.values()])
+    return end if end < math.inf else None
 
 
 def expected_slots(
@@ -212,19 +217,21 @@ def expected_slots(
     names: Sequence[str] = (),
     runs: Iterable[RunRecord] = (),
     endless: Collection[str] = (),
+    unusable: Collection[str] = (),
 ) -> dict[str, Slot]:
     """By run id: when and where the runs that are ``left`` will be, in seconds since the epoch;
     those at work are where they are. Whose turn nobody can tell is left out.
 
     ``names``: of hosts, for those of so many ``hosts`` that no run has been on; others are numbers.
-    ``runs``: see :meth:`Remaining.seconds`. ``endless``: ids of runs at work whose end nothing
-    tells; what waits for their hosts is left out, too.
+    ``runs``, ``unusable``: see :meth:`Remaining.seconds`. ``endless``: ids of runs at work whose
+    end nothing tells; what waits for their hosts is left out, too.
     """
     if not left:
         return {}
     ends, wanted = _ahead(left, expected, now, pack)
     ends |= dict.fromkeys(ends.keys() & endless, math.inf)
-    offers = _offers(left, ends, hosts, pack, expected.slowness, _rests(runs, now), names)
+    rests = _rests(runs, now)
+    offers = _offers(left, ends, hosts, pack, expected.slowness, rests, names, unusable)
     at_work = {
         run.run_id: Slot(run.hosts, run.started_at or now, ends[run.run_id])
         for run in left
@@ -279,13 +286,14 @@ def _offers(
     slowness: Mapping[str, float],
     rests: Sequence[tuple[RunRecord, float]],
     names: Sequence[str] = (),
+    unusable: Collection[str] = (),
 ) -> list[Offer]:
     """Those that runs are or were on, and as many others as there are; what they hold is not
     recorded, unless it is shared."""
     at_work = [(run, ends[run.run_id]) for run in left if run.run_id in ends]
     known = (*left, *(run for run, _ in rests))
     uses: dict[str, list[Use]] = {name: [] for run in known for name in run.hosts}
-    uses |= {name: [] for name in (*slowness, *names) if name not in uses}
+    uses |= {name: [] for name in (*slowness, *names, *unusable) if name not in uses}
     for run, end in (*at_work, *rests):
         for name in run.hosts:
             own = run.devices.get(name) if _packs(run, pack) else None
@@ -293,6 +301,11 @@ def _offers(
     width = max(hosts, *(run.nodes for run in left))
     uses |= {str(number): [] for number in range(width - len(uses))}
     return [
-        Offer(HostCapacity(name, pack or None, None), tuple(used), slowness=slowness.get(name, 1.0))
+        Offer(
+            HostCapacity(name, pack or None, None),
+            tuple(used),
+            unusable="unusable" if name in unusable else "",
+            slowness=slowness.get(name, 1.0),
+        )
         for name, used in uses.items()
     ]

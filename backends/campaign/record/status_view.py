@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -131,6 +131,7 @@ class CampaignSnapshot:
     to_come: int = 0  # of all: profiled runs, planned when the repeats have ended
     tried_again: int = 0  # of all
     blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
+    unusable: Mapping[str, str] = field(default_factory=dict)  # why, of those that a run might have
     after_that_s: float | None = None  # what all of it takes once these can be used
     no_eta: str = ""  # why nobody knows when it ends, where that has a name: "dgx1 is out of reach"
 
@@ -244,12 +245,23 @@ def take(
         views.append(view)
     to_come = profiled_to_come(state, latest)
     every, devices = state.runs.values(), state.devices
+    why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
+    blocked = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
+    blocked_by = tuple(sorted({*chain.from_iterable(blocked)}))
+    together = {id(one.unusable): one.unusable for one in why}.values()  # as most of them share it
+    unusable = dict(chain.from_iterable(together))
     left_s = None
     if estimated and (to_do or not left) and not any(view.silent_s is not None for view in views):
-        left_s = kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, devices, every)
-    why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
-    unusable = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
-    blocked_by = tuple(sorted({*chain.from_iterable(unusable)}))
+        left_s = kept.remaining.seconds(
+            to_do,
+            durations,
+            now,
+            state.hosts,
+            waiting,
+            devices,
+            every,
+            unusable.keys() - set(blocked_by),
+        )
     return CampaignSnapshot(
         name=state.campaign,
         path=path,
@@ -274,6 +286,7 @@ def take(
         skipped=sum(run.skipped for run in done),
         tried_again=tried_again(every, latest),
         blocked_by=blocked_by,
+        unusable=unusable,
         after_that_s=left_s if blocked_by else None,
         no_eta=_no_eta(views, blocked_by) if estimated and to_do and left_s is None else "",
     )

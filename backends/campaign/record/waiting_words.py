@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backends.engines.engine import Waiting, WaitKind
+from backends.engines.engine import HELD_BY, Waiting, WaitKind
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 
@@ -23,16 +23,29 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
             return f"needs {needs}, {waiting.known} can be used"
         case WaitKind.BUSY:
             away = f" ({fold_nodeset(waiting.away)} out of reach)" if waiting.away else ""
-            return f"waiting for {hosts}{'' if brief else away}"
+            return f"waiting for {hosts}{'' if brief else away + _held(waiting)}"
         case WaitKind.SETTLING:
-            return SETTLING
+            return f"{SETTLING}{'' if brief else _held(waiting)}"
         case WaitKind.BEHIND:
-            return _behind(waiting, hosts, brief=brief)
+            return f"{_behind(waiting, hosts, brief=brief)}{'' if brief else _held(waiting)}"
         case WaitKind.QUEUED:
             why = f"queued: {waiting.detail}" if waiting.detail else "queued"
             why = f"to be cancelled, {why}" if waiting.ending else why
             at = None if waiting.ending else waiting.expected_at
             return why if at is None else f"{why}, expected in {format_duration(at - now)}"
+
+
+def _held(waiting: Waiting) -> str:
+    """Hosts that would do and answer, and why they cannot be used: "; node3 is held by bob"."""
+    names: dict[str, list[str]] = {}
+    for name, why in waiting.unusable:
+        if name not in waiting.away:
+            names.setdefault(why, []).append(name)
+    parts = []
+    for why, whose in names.items():
+        is_held = f" {'is' if len(whose) == 1 else 'are'} " if why.startswith(HELD_BY) else ": "
+        parts.append(f"; {fold_nodeset(whose)}{is_held}{why}")
+    return "".join(parts)
 
 
 def _behind(waiting: Waiting, hosts: str, *, brief: bool) -> str:

@@ -337,6 +337,44 @@ def test_the_estimate_does_not_run_down_while_nothing_runs() -> None:
 
 
 @given(
+    sizes=st.lists(st.integers(1, 2), min_size=1, max_size=6),
+    held=st.sets(st.sampled_from(["n1", "n2", "n3", "n4"])),
+    named=st.booleans(),
+)
+def test_nothing_is_expected_on_hosts_that_others_hold(
+    sizes: list[int], held: set[str], named: bool
+) -> None:
+    """Nobody knows for how long. The estimate is that of as many hosts as are left."""
+    names = ("n1", "n2", "n3", "n4")
+    one = planned(A, expected_s=60.0)
+    runs = [
+        replace(one, run_id=f"r-{n:04}-a1", nodes=size, repeat=n) for n, size in enumerate(sizes, 1)
+    ]
+    free = len(names) - len(held)
+
+    def campaign(hosts: int) -> CampaignState:
+        return fold([ev.CampaignCreated(t=0.0, campaign="c", hosts=hosts), *runs])
+
+    state = campaign(len(names))
+    left = list(state.runs.values())
+    slots = expected_slots(
+        left, durations(left), 1.0, len(names), names=names if named else (), unusable=held
+    )
+    assert not held & {name for slot in slots.values() for name in slot.hosts}
+    assert slots.keys() == {run.run_id for run in runs if run.nodes <= free}
+    if max(sizes) <= free:
+        reasons = tuple((name, "held by bob") for name in sorted(held))
+        why = Waiting(WaitKind.BEHIND, unusable=reasons)
+        waits = dict.fromkeys(state.runs, why)
+        seen = shown(state, 1.0, waiting=waits)
+        assert seen.eta_s == shown(campaign(free), 1.0).eta_s
+        assert dict(seen.unusable) == dict(reasons)
+        kept = Kept()  # … and it is learnt anew when that host is free
+        shown(state, 1.0, waiting=waits, kept=kept)
+        assert shown(state, 1.0, kept=kept).eta_s == shown(state, 1.0).eta_s
+
+
+@given(
     st.lists(st.integers(1, 2), min_size=1, max_size=6), st.floats(1.0, 60.0), st.integers(5, 50)
 )
 def test_the_estimate_stays_where_it_is_while_hosts_rest_and_when_the_next_run_starts(

@@ -11,13 +11,14 @@ import pytest
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.engines import direct
 from backends.engines.direct import DirectEngine
-from backends.engines.engine import Journaled, Trouble, Waiting, WaitKind, Wanted
+from backends.engines.engine import Journaled, Trouble, WaitKind, Wanted
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.remote.lease import Lease
 from backends.transports.local import LocalTransport
 from backends.transports.transport import Transport
+from tests.support.waits import cannot_be_used
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
@@ -47,7 +48,7 @@ async def test_a_host_that_failed_to_answer_is_not_used_until_it_is_seen_again()
     engine = engine_of(snapshot("a"))
     engine.trouble("a", Trouble.OUT_OF_REACH, "connection refused")
     found = engine.schedule([Wanted("r", 1, 1)])
-    assert found.waiting == {"r": Waiting(WaitKind.UNUSABLE, ("a",), "connection refused")}
+    assert found.waiting == {"r": cannot_be_used("a", "connection refused")}
     engine.seen(snapshot("a"))
     assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
 
@@ -85,7 +86,7 @@ async def test_a_host_held_by_others_is_waited_for() -> None:
     engine = engine_of(snapshot("a"))
     engine.trouble("a", Trouble.HELD, "bob, campaign x")
     assert engine.schedule([Wanted("r", 1, 1)]).waiting == {
-        "r": Waiting(WaitKind.UNUSABLE, ("a",), "held by bob, campaign x")
+        "r": cannot_be_used("a", "held by bob, campaign x")
     }
     engine.trouble("a", Trouble.HELD, "")
     assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
@@ -119,7 +120,7 @@ async def test_who_holds_a_host_is_told_as_it_is_now(monkeypatch: pytest.MonkeyP
             assert found.starts == {"r": ("a",)}
         else:
             detail = f"held by {lease_now.explained}"
-            assert found.waiting == {"r": Waiting(WaitKind.UNUSABLE, ("a",), detail)}
+            assert found.waiting == {"r": cannot_be_used("a", detail)}
     tending.cancel()
     await asyncio.wait({tending}, timeout=2)
 
@@ -138,7 +139,7 @@ async def test_a_host_that_was_seen_to_be_held_is_waited_for_from_the_beginning(
     known = [(Host(vm.name, transport="local"), held)]
     engine = DirectEngine(known, Pool(), monotonic=Clock(), lease="alice", group="mine")
     found = engine.schedule([Wanted(name, 1, 1) for name in "abc"])
-    why = Waiting(WaitKind.UNUSABLE, (vm.name,), f"held by {lease.explained}")
+    why = cannot_be_used(vm.name, f"held by {lease.explained}")
     assert found.waiting == dict.fromkeys("abc", why) if waits else found.starts
 
 

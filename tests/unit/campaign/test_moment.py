@@ -101,6 +101,7 @@ def test_whatever_a_moment_says_is_shown_on_lines_that_are_safe(
         [ev.CampaignCreated(t=0.0, campaign="c"), planned(A), planned(B), assigned(A)],
     )
     waiting = Waiting(kind, tuple(hosts), detail, expected_at=at, away=tuple(hosts))
+    waiting = replace(waiting, unusable=tuple((host, detail) for host in hosts))
     write_moment(campaign, Moment({B: waiting}, {A: words}))
     views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: KEEPER)
     for run in views.load(campaign).runs:

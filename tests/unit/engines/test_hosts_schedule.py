@@ -17,6 +17,7 @@ from backends.engines.hosts_schedule import MOST_PLAYED, ends_at, schedule_on, t
 from backends.inventory.nodesets import fold_nodeset
 from profiles.format.host_capacity import HostCapacity
 from tests.support.played_schedule import Played, lower_bound_s, play
+from tests.support.waits import cannot_be_used
 
 
 def offer(
@@ -53,7 +54,7 @@ def test_hosts_that_nobody_ahead_can_use_are_filled_from_behind() -> None:
 def test_an_unreachable_host_holds_up_only_the_runs_that_need_it() -> None:
     offers = [*hosts(3), offer("node4", unusable="connection refused")]
     found = schedule_on(offers, [Wanted("all", 4, 1), Wanted("one", 1, 1)], 0.0)
-    assert found.waiting == {"all": Waiting(WaitKind.UNUSABLE, ("node4",), "connection refused")}
+    assert found.waiting == {"all": cannot_be_used("node4", "connection refused")}
     assert found.starts == {"one": ("node1",)}
 
 
@@ -122,6 +123,36 @@ def test_a_run_waits_for_as_many_hosts_as_it_lacks_of_those_that_can_be_used(
         assert set(why.away) == {one.name for one in gone}
     else:
         assert ("r" in found.starts) == (nodes <= free)
+
+
+@given(
+    busy=st.integers(0, 3),
+    free=st.integers(0, 2),
+    held=st.lists(st.sampled_from(["bob, campaign x", "eve"]), min_size=1, max_size=3),
+    away=st.integers(0, 2),
+    nodes=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+)
+def test_a_run_that_waits_names_each_host_that_others_hold_and_who_does(
+    busy: int, free: int, held: list[str], away: int, nodes: list[int]
+) -> None:
+    offers = [offer(f"b{n}", busy=True) for n in range(busy)]
+    offers += [offer(f"h{n}", unusable=f"held by {who}") for n, who in enumerate(held)]
+    offers += [offer(f"f{n}") for n in range(free)]
+    offers += [replace(offer(f"a{n}", unusable="no answer"), away_s=1.0) for n in range(away)]
+    wanted = [Wanted(str(number), count, 1) for number, count in enumerate(nodes)]
+    for run_id, why in schedule_on(offers, wanted, 0.0).waiting.items():
+        assert why.unusable == tuple((o.name, o.unusable) for o in offers if o.unusable)
+        said, brief = (waiting_text(why, 0.0, brief=brief) for brief in (False, True))
+        if why.kind is WaitKind.BUSY:
+            assert set(why.hosts) == {o.name for o in offers if o.busy or "held" in o.unusable}
+        if why.kind in (WaitKind.BUSY, WaitKind.BEHIND):
+            for who in set(held):
+                whose = [f"h{n}" for n, one in enumerate(held) if one == who]
+                is_held = "is" if len(whose) == 1 else "are"
+                assert f"; {fold_nodeset(whose)} {is_held} held by {who}" in said
+            assert "held" not in brief
+            assert said.startswith(brief)
+            assert nodes[int(run_id)] <= busy + free
 
 
 @given(st.integers(1, 3), st.integers(0, 3))
