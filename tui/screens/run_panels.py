@@ -117,7 +117,8 @@ class RunPanels(Vertical):
             self._look_for_answer(viewed)
         if viewed is not None and run is not None:
             self._follow_telemetry(viewed, run, called)
-        rests = run is not None and run.state_text.startswith(SETTLING)  # for seconds: the chart stays
+        # Hosts that settle do so for seconds: the chart stays.
+        rests = run is not None and run.state_text.startswith(SETTLING)
         self._arrange(run, idle=viewed is None or not (viewed.active or rests))
         if viewed is None or run is None:
             return
