@@ -27,6 +27,9 @@ START_S = 2.0
 """What a run takes besides what it measures, over SSH."""
 STAGES = (Stage.HOST, Stage.GPUS, Stage.WITHIN, Stage.PAIRS, Stage.ALL)
 
+SHARED = ": they share what is measured"
+"""What is said of hosts that are one machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -158,7 +161,7 @@ def make_plan(
     rounds = tournament(names, wishes.rounds)
     every = len(names) - 1 + len(names) % 2 if len(names) > 1 else 0
     facts = {target.name: target.facts for target in targets if target.facts is not None}
-    notes = [f"{found.what}: they share what is measured" for found in same_machines(facts)]
+    notes = [f"{found.what}{SHARED}" for found in same_machines(facts)]
     if gpus and not with_torch:
         notes.append(
             f"GPUs are not measured: {wishes.python} has no PyTorch on any host; name one that has"

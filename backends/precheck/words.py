@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.figures import METRICS, About, Figure, Stage
 from backends.precheck.naming import UNNAMED, Named, RankedHost, Ranking, Unequal, Verdict, Why
-from backends.precheck.plan_precheck import PrecheckPlan, Step
+from backends.precheck.plan_precheck import SHARED, PrecheckPlan, Step
+from backends.precheck.ranking import Measured
 from backends.precheck.record import Precheck
 from backends.results.escaping import md_text
 from backends.results.numbers import percent, significant
@@ -121,8 +122,12 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
     if ranking.alone and len(ranking.hosts) > 1:
         yield f"Compared with nobody, being the only one of its kind: {_alone_text(ranking)}."
     if ranking.exclude:
-        rest = f"--hosts '{fold_nodeset(ranking.keep)}'" if ranking.keep else "no host is left"
-        yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest: {rest}"
+        rest = ": no host is left"
+        if ranking.keep:
+            rest = f": --hosts '{fold_nodeset(ranking.keep)}'"
+        elif busy:
+            rest = f" is not judged: {fold_nodeset(busy)}"
+        yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest{rest}"
     for a, b in ranking.keep_apart:
         yield f"Not together in one run: {a} and {b}."
     if ranking.keep_apart:
@@ -160,6 +165,27 @@ def ranking_table(ranking: Ranking) -> Table:
     rest = [row for row in rows if row not in first]
     columns = (Column("host", "left"), Column("verdict", "left"), Column("why", "left"))
     return Table("Ranking", columns, (*first, *pairs, *rest))
+
+
+_MAIN = ("cpu_all", "memory", "gemm", "copy", "within")
+
+
+def main_figures(measured: Measured, host: str) -> str:
+    """Of a host, on one line: "all CPUs 812 MB/s · matrix products 13.1 to 13.4 TFLOP/s", of its
+    GPUs the slowest and the fastest; empty where nothing of it was measured."""
+    own = [figure for figure in measured.figures if figure.hosts == (host,)]
+    parts = []
+    for name in _MAIN:
+        values = {figure.devices: figure.value for figure in own if figure.metric == name}
+        if values:
+            ends = dict.fromkeys(_cell(end(values.values())) for end in (min, max))
+            parts.append(f"{METRICS[name].title} {' to '.join(ends)} {METRICS[name].unit}")
+    return " · ".join(parts)
+
+
+def shared(precheck: Precheck) -> tuple[str, ...]:
+    """That hosts are the same machine, of the notes that were made before it began."""
+    return tuple(way for way in precheck.ways if way.endswith(SHARED))
 
 
 def figure_tables(precheck: Precheck) -> tuple[Table, ...]:

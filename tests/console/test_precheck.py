@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
+from backends.inventory.nodesets import fold_nodeset
+from backends.precheck.figures import Figure
 from backends.precheck.measure import Progress
-from backends.precheck.plan_precheck import PrecheckPlan
+from backends.precheck.plan_precheck import SHARED, PrecheckPlan
+from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
+from backends.results.numbers import significant
 from profiles.errors import SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, until
 from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
@@ -19,6 +26,7 @@ from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.precheck_at_work import PrecheckAtWork
 from tui.screens.precheck_dialog import PrecheckDialog
+from tui.screens.precheck_text import found_text, proposal, why_no_proposal
 
 
 async def begin(app: DlperfApp, pilot: Pilot[str]) -> None:
@@ -164,3 +172,48 @@ async def test_who_asked_for_its_end_may_go_and_may_ask_again(workspace: FakeWor
     await again
     assert tidied.is_set()
     assert work.over
+
+
+@given(
+    well=st.integers(0, 3),
+    slow=st.integers(0, 1),
+    busy=st.integers(0, 3),
+    gpus=st.lists(st.floats(90.0, 110.0), min_size=1, max_size=8),
+)
+@settings(deadline=None)
+def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
+    well: int, slow: int, busy: int, gpus: list[float]
+) -> None:
+    names = tuple(f"node{number}" for number in range(1, well + slow + busy + 1))
+    if not names:
+        return
+    rates = {name: [r * (0.2 if n < slow else 1.0) for r in gpus] for n, name in enumerate(names)}
+    figures = tuple(
+        Figure("gemm", rate, "TFLOP/s", (name,), (gpu,))
+        for name, of_host in rates.items()
+        for gpu, rate in enumerate(of_host)
+    )
+    what = Measured(names, figures, busy=dict.fromkeys(names[slow + well :], "load 9 on 2 CPUs"))
+    ways = ("how it was done", f"{fold_nodeset(names)} are the same machine{SHARED}")
+    ranking = rank(what)
+    shown = found_text(Precheck("p", Path("p"), 0.0, 1.0, what, ranking, ways)).plain
+    for of_host in rates.values():
+        ends = dict.fromkeys(significant(end(of_host), 4) for end in (min, max))
+        assert f"matrix products {' to '.join(ends)} TFLOP/s" in shown
+    assert ways[1] in shown
+    assert ways[0] not in shown
+    assert bool(why_no_proposal(ranking)) != bool(proposal(ranking))
+    assert (why_no_proposal(ranking) == "no host is well") == (not ranking.keep)
+
+
+async def test_a_key_that_has_nothing_to_copy_says_why(workspace: FakeWorkspace) -> None:
+    measured = of_four_hosts()
+    busy = dict.fromkeys(measured.hosts, "load 9 on 2 CPUs")
+    workspace.prechecks.measured = replace(measured, busy=busy)
+    async with console(workspace, LARGE) as (app, pilot):
+        await begin(app, pilot)
+        workspace.prechecks.go.set()
+        tick(app)
+        await until(pilot, lambda: "✗ broken  node4" in screen_text(app))
+        await pilot.press("y")
+        await until(pilot, lambda: "no host is well" in screen_text(app))

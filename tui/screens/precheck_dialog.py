@@ -15,7 +15,13 @@ from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.precheck_at_work import PrecheckAtWork
 from tui.screens.dialogs import Answer, Choice, Dialog, Pages
-from tui.screens.precheck_text import at_work_text, found_text, precheck_plan_text, proposal
+from tui.screens.precheck_text import (
+    at_work_text,
+    found_text,
+    precheck_plan_text,
+    proposal,
+    why_no_proposal,
+)
 from tui.session import Session
 from tui.text import problem
 from tui.theme import MUTED
@@ -89,6 +95,11 @@ class PrecheckDialog(Dialog[None]):
         if action == "copy":
             return bool(self._proposal())
         return True
+
+    def not_now(self, action: str) -> str:
+        if action == "copy" and self._found is not None:
+            return why_no_proposal(self._found.ranking)
+        return super().not_now(action)
 
     @work(exclusive=True, group="precheck-plan", description="what a precheck would do")
     async def look(self) -> None:

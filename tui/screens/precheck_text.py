@@ -8,7 +8,14 @@ from rich.text import Text
 
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.naming import RankedHost, Ranking, Verdict
-from backends.precheck.words import conclusions, named_text, plan_lines, reasons_text
+from backends.precheck.words import (
+    conclusions,
+    main_figures,
+    named_text,
+    plan_lines,
+    reasons_text,
+    shared,
+)
 from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.text import ago, bar, plain, problem
@@ -32,6 +39,8 @@ _VERDICTS = {
     Verdict.WELL: ("●", GOOD),
     Verdict.NOT_MEASURED: ("○", MUTED),
 }
+_MOST_FIGURES = 8
+"""Hosts, each with what was measured of it in a line of its own."""
 _MOST_WELL = 40
 """Hosts that are well and stand in a line of their own; of more only how many there are."""
 
@@ -75,8 +84,10 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
         text.append("It was stopped before its end.\n", WARN)
     ranking = precheck.ranking
     named = [ranked for ranked in ranking.hosts if ranked.reasons]
+    few = len(ranking.hosts) <= _MOST_FIGURES
     for ranked in named:
         text.append_text(_host_line(ranked))
+        text.append_text(_figures(precheck, ranked, few))
     for pair in ranking.pairs:
         text.append(f"▼ {pair.why}  ", WARN)
         text.append(f"{plain(named_text(pair))}\n")
@@ -90,7 +101,10 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
     else:
         for ranked in rest:
             text.append_text(_host_line(ranked))
+            text.append_text(_figures(precheck, ranked, few))
     text.append("\n")
+    for line in shared(precheck):
+        text.append(f"{plain(line)}\n", WARN)
     for line in conclusions(ranking):
         text.append(f"{plain(line)}\n", ACCENT if "--hosts" in line else "")
     for line in precheck.left:
@@ -107,6 +121,18 @@ def _host_line(ranked: RankedHost) -> Text:
         line.append(f"  {plain(why)}")
     line.append("\n")
     return line
+
+
+def _figures(precheck: Precheck, ranked: RankedHost, few: bool) -> Text:
+    figures = main_figures(precheck.measured, ranked.host) if few else ""
+    return Text(f"    {plain(figures)}\n" if figures else "", MUTED)
+
+
+def why_no_proposal(ranking: Ranking) -> str:
+    """Why there is nothing to copy; empty where there is."""
+    if proposal(ranking):
+        return ""
+    return "nobody is to be left out" if ranking.keep_together else "no host is well"
 
 
 def proposal(ranking: Ranking) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.figures import METRICS, Figure, Stage, Trouble
 from backends.precheck.naming import Verdict, Why
 from backends.precheck.past import HostInRuns, Past
@@ -279,6 +280,12 @@ def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float],
         assert (ranked.host in ranking.exclude) == (not well)
     said = " ".join(conclusions(ranking))
     assert ("not judged" in said) == any(idle[host].verdict is Verdict.WELL for host in busy)
+    assert ("no host is left" in said) == all(
+        one.verdict is not Verdict.WELL and one.verdict is not Verdict.NOT_JUDGED
+        for one in ranking.hosts
+    )
+    if ranking.exclude and not ranking.keep and (left := busy - set(ranking.exclude)):
+        assert f"The rest is not judged: {fold_nodeset(left)}" in said
     said = who_is_named(ranking)
     unjudged = any(one.verdict is Verdict.NOT_JUDGED for one in ranking.hosts)
     assert ("not judged: busy" in said) == unjudged
