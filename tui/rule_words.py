@@ -29,8 +29,8 @@ def _window_words(window: Window) -> str:
     if window.last is not None:
         return f"the last {window.last}"
     if window.by_step:
-        begin = "" if window.from_step is None else f" from step {window.from_step:g}"
-        end = "" if window.to_step is None else f" to step {window.to_step:g}"
+        begin = "" if window.from_step is None else f" from step {window.from_step:.12g}"
+        end = "" if window.to_step is None else f" to step {window.to_step:.12g}"
         return f"those{begin}{end}"
     ends = [f"the first {window.skip}"] * (window.skip > 0)
     ends += [f"the last {window.drop}"] * (window.drop > 0)
