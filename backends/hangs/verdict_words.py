@@ -36,11 +36,12 @@ _SURELY = {
 }
 
 
-def verdict_line(found: Diagnosis) -> str:
+def verdict_line(found: Diagnosis, *, silent: bool = True) -> str:
     """``rank 5 on node3 is in all_reduce #1482, all others in #1483: node3 GPU5; Xid 79 at
-    02:13:07``"""
+    02:13:07``. ``silent``: the run does not move, so that something keeps it."""
     if not found.suspects:
-        return f"which rank keeps the others could not be told{_waiting(found)}"
+        keeps = "which rank keeps the others could not be told"
+        return f"{keeps if silent else 'nothing is wrong to be seen'}{_waiting(found)}"
     named = [_accused(suspect, found) for suspect in found.suspects[:_MOST_NAMED]]
     more = len(found.suspects) - _MOST_NAMED
     line = " · ".join(named) + (f" · and {more} more" if more > 0 else "")

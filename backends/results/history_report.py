@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
@@ -22,8 +24,10 @@ from backends.results.sparkline import FAILED, MISSING, sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
 from backends.results.verdict_doubts import unjudged
-from profiles.counted import counted
+from profiles.counted import counted, first_of
 
+MOST_CASES = 3
+"""That are named with what changed in them."""
 FEW = 8
 """Campaigns below which it is said how little is known of their scatter: docs/statistics.md."""
 
@@ -196,10 +200,24 @@ def rests_on(case: CaseHistory) -> str:
     if told and case.would_see and not last.hosts:
         few = len(case.measured) < FEW
         seen = "would stand out of its repeats" if few else "would be seen"
-        said.append(f"a drop of {percent(case.would_see)} {seen}")
+        said.append(f"a drop of {percent(case.would_see)} {seen}{_scatter(case)}")
     if len(case.measured) > 1:
         said.append(fell_by(*(point.case for point in case.measured[-2:])))
     return "; ".join(filter(None, said))
+
+
+def _scatter(case: CaseHistory) -> str:
+    """What decides which drop would be seen: how the figures of the level before the last campaign
+    scatter, and the repeats of each; "": there is only one of them."""
+    begins = case.changes[-1].point if case.changes else 0
+    level = [point.case for point in case.points[begins:] if point.measured][:-1]
+    figures = [one.throughput for one in level if one.throughput]
+    repeats = [one.spread.cv for one in level if one.spread and one.spread.cv is not None]
+    if len(figures) < 2:
+        return ""
+    between = statistics.stdev(figures) / statistics.fmean(figures)
+    within = f", their repeats by {percent(statistics.median(repeats))}" if repeats else ""
+    return f" (campaigns before it scatter by {percent(between)}{within})"
 
 
 def _others(point: Point) -> Iterator[str]:
@@ -225,7 +243,10 @@ def _ground(case: CaseHistory) -> str:
         case Why.LAST:
             ratio = signed_percent(case.last.ratio - 1) if case.last is not None else NOTHING
             no = "no change found" if case.verdict is Verdict.SAME else "not decided"
-            return f"{no}; the mean of the last is {ratio} off its level"
+            off = f"the mean of the last is {ratio} off its level"
+            if case.verdict is not Verdict.SAME and case.last is not None:
+                off = f"{off}, and may be {_change_range(case.last.interval())} (95%)"
+            return f"{no}; {off}"
         case Why.FAILED:
             return "all repeats of its last campaign failed"
         case Why.ONE:
@@ -235,19 +256,28 @@ def _ground(case: CaseHistory) -> str:
 
 
 def what_changed(history: History) -> list[tuple[str, ...]]:
-    """Of each campaign what differs, in one of its cases, from the figure before; the hosts, from
-    the campaign before."""
-    told: list[dict[str, None]] = [{} for _ in history.campaigns]
+    """Of each campaign what differs, in one of its cases, from the figure before, with the cases
+    where it is not so in all; the hosts, from the campaign before."""
+    told: list[dict[str, list[str]]] = [{} for _ in history.campaigns]
+    cases = Counter(point.campaign for case in history.cases for point in case.points)
     for case in history.cases:
         for point in case.points:
-            told[point.campaign].update(dict.fromkeys(_changed_beside(replace(point, hosts=""))))
+            for other in _changed_beside(replace(point, hosts="")):
+                told[point.campaign].setdefault(other, []).append(case_name(case))
     points = [point for case in history.cases for point in case.points]
     hosts = hosts_changed(
         history.campaigns, {point.campaign for point in points if point.environment}
     )
-    for changed, other in zip(told, hosts, strict=True):
-        changed.update({f"hosts: {other}": None} if other else {})
-    return [tuple(changed) for changed in told]
+    return [
+        (
+            *(
+                other if len(whose) == cases[place] else f"{other} ({first_of(whose, MOST_CASES)})"
+                for other, whose in changed.items()
+            ),
+            *([f"hosts: {of_hosts}"] if of_hosts else ()),
+        )
+        for place, (changed, of_hosts) in enumerate(zip(told, hosts, strict=True))
+    ]
 
 
 def _campaigns_table(history: History) -> Table:

@@ -328,6 +328,28 @@ def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     assert lines[3].startswith("→ t tries it again")
 
 
+@pytest.mark.parametrize("ranks", [1, 8])
+@pytest.mark.parametrize("silent_s", [None, 60.0])
+@pytest.mark.parametrize("named", [False, True])
+def test_nobody_named_of_a_run_that_moves_is_nothing_wrong_and_goes_with_its_end(
+    tmp_path: Path, ranks: int, silent_s: float | None, named: bool
+) -> None:
+    run_id = "r-0001-a1"
+    told = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+    suspects = (Suspect("node3", 5, 3, None, (Finding(Sign.XID, xid=79),)),) if named else ()
+    found = Diagnosis(suspects, ranks=ranks, waiting=ranks)
+    told.append(ev.RunDiagnosed(t=80.0, run_id=run_id, diagnosis=found))
+    state = fold(told)
+    (run,) = take(state, tmp_path, now=90.0).runs
+    shown = details_text(replace(run, silent_s=silent_s), state).plain
+    healthy = silent_s is None and not named
+    assert (f"◆ nothing is wrong to be seen: all {ranks} ranks wait" in shown) == healthy
+    assert ("which rank keeps the others" in shown) == (silent_s is not None and not named)
+    state = fold([*told, succeeded(run_id, t=99.0)])
+    (run,) = take(state, tmp_path, now=100.0).runs
+    assert ("◆" in details_text(run, state).plain) == named
+
+
 def test_a_run_that_hosts_are_kept_from_is_promised_none_before_the_other_has_started(
     tmp_path: Path,
 ) -> None:

@@ -143,7 +143,7 @@ async def test_a_host_that_does_not_answer_is_neither_counted_nor_left_unsaid(
     workspace = FakeWorkspace(tmp_path, hosts=(first, second, third, away))
     async with console(workspace, LARGE) as (app, pilot):
         await open_matrix(app, pilot)
-        await until(pilot, partial(shows, app, "· 2 of 3 hosts"))
+        await until(pilot, partial(shows, app, "· 2 of 4 hosts"))
         assert "node3 busy, node4 away" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "does not answer: connection refused"))

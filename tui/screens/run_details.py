@@ -160,19 +160,21 @@ def _remedy(run: RunView, record: RunRecord) -> str:
 
 def _evidence(text: Text, run: RunView, record: RunRecord, folder: str) -> None:
     """What shows why it is as it is."""
-    if record.diagnosis is not None:
-        _diagnosed(text, record, folder)
+    silent = run.silent_s is not None or run.state is RunState.FAILED
+    nobody = record.diagnosis is not None and not record.diagnosis.suspects
+    if not (nobody and run.state is RunState.SUCCEEDED):
+        _diagnosed(text, record, folder, silent=silent)
     for line in run.evidence:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
 
 
-def _diagnosed(text: Text, record: RunRecord, folder: str) -> None:
+def _diagnosed(text: Text, record: RunRecord, folder: str, *, silent: bool) -> None:
     """Why it did not move, when its hosts were asked for that, and what shows it."""
     found = record.diagnosis
     if found is None:
         return
     at = datetime.fromtimestamp(record.diagnosed_at or 0.0).astimezone()
-    text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found))}", f"bold {TEXT}")
+    text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found, silent=silent))}", f"bold {TEXT}")
     text.append(f"  asked at {at:%H:%M:%S}\n", MUTED)
     for line in evidence_lines(found):
         text.append("  · ", MUTED).append(f"{plain(line)}\n")

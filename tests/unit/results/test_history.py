@@ -20,11 +20,19 @@ from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_table
 from backends.results.history import Campaign, CaseHistory, History, Why, history
 from backends.results.history_json import history_document
-from backends.results.history_report import history_tables, history_words
+from backends.results.history_report import (
+    case_name,
+    history_tables,
+    history_words,
+    rests_on,
+    what_changed,
+)
+from backends.results.numbers import percent
 from backends.results.ratios import welch
 from backends.results.recipes import Recipe
 from backends.results.run_result import RunResult
 from backends.results.sparkline import sparkline
+from profiles.counted import first_of
 from profiles.errors import SelectionError
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
@@ -516,3 +524,42 @@ def test_a_change_that_does_not_count_is_in_the_table_as_in_json(runs_of: Runs) 
     assert row["change"] == "(-1.5%)"
     assert row["since"] == change["campaign"] == "night-1"
     assert "(+1.5%): the last, and none counts" in table.notes[0]
+
+
+@given(others=st.lists(st.booleans(), min_size=1, max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_changed_in_some_cases_alone_is_told_with_these(
+    runs_of: Runs, others: list[bool]
+) -> None:
+    tags = [f"1n{1 << place}g" for place in range(len(others))]
+    first = [run for tag in tags for run in runs_of(tag, STEADY, fingerprint="H200, driver 1")]
+    then = [
+        run
+        for tag, other in zip(tags, others, strict=True)
+        for run in runs_of(tag, STEADY, fingerprint=f"H200, driver {1 + other}")
+    ]
+    seen = history([campaign(0, first), campaign(1, then)])
+    _, told = what_changed(seen)
+    said = [one for one in told if "driver" in one]
+    assert len(said) == any(others)
+    if any(others):
+        names = [case_name(c) for c in seen.cases if c.points[1].environment]
+        assert len(names) == sum(others)
+        whose = f"({first_of(names, 3)})"
+        assert said[0].endswith(whose) == (not all(others))
+
+
+@given(st.floats(0.0001, 0.01), st.floats(0.0001, 0.01))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_drop_that_would_be_seen_is_told_with_the_scatter_that_it_rests_on(
+    runs_of: Runs, days: float, repeats: float
+) -> None:
+    levels = [1 + days * sign for sign in (1, -1, 1, -1, 1, 0)]
+    runs = [[1000.0 * level * (1 + repeats * i) for i in (-1, 0, 1)] for level in levels]
+    seen = history([campaign(at, runs_of("1n1g", v)) for at, v in enumerate(runs)]).cases[0]
+    if seen.why is Why.LAST and not seen.changes:
+        figures = [1000.0 * level for level in levels[:-1]]
+        between = percent(statistics.stdev(figures) / statistics.fmean(figures))
+        said = rests_on(seen)
+        assert f"(campaigns before it scatter by {between}, their repeats by " in said
+        assert ("not decided" in said) == ("(95%)" in said)
