@@ -546,7 +546,7 @@ async def test_marking_moves_no_column_and_what_is_typed_to_filter_is_in_sight(
         assert heading in screen_text(app)
         assert screen_text(app).count("─ Campaigns") == 1
         await pilot.press("/", "h", "2", "0")
-        assert shows(app, "Campaigns · 1 marked · /h20 · 13 of 14")
+        assert shows(app, "Campaigns · 1 marked · /h20 · 13 of 17")
         region = app.screen.query_one(FilterLine).region
         assert screen_text(app).splitlines()[region.y][region.x : region.right].strip() == "h20"
         await pilot.press("enter", "end")

@@ -56,7 +56,7 @@ def in_sight(screen: Compare) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
-@pytest.mark.parametrize("back", ["z", "escape", "slash"])
+@pytest.mark.parametrize("back", ["z", "escape", "q", "slash"])
 async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
     workspace: FakeWorkspace, size: tuple[int, int], back: str
 ) -> None:
@@ -75,7 +75,7 @@ async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
             assert panel.outer_size == (size[0] - 2, size[1] - 2)
             assert panel.has_focus is panel.focusable
             assert shows(app, "z All panels")
-            assert shows(app, "Esc Back")
+            assert shows(app, "Esc q Back")
             await pilot.press("v")
         assert seen == [*VIEWS]
         await pilot.press(back)

@@ -78,7 +78,7 @@ async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
         await until(pilot, lambda: "6,767.1" in screen_text(app))
         for key in ("0", "full_stop"):
             await pilot.press(key)
-            await until(pilot, lambda: "0/6 runs" in screen_text(app))
+            await until(pilot, lambda: "0/8 runs" in screen_text(app))
             watch.now += 1000.0
             await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
             assert "read-only" not in screen_text(app)
@@ -233,7 +233,7 @@ async def test_what_the_disk_has_no_room_for_is_said_and_the_next_key_plays_on(
             await until(pilot, lambda: "No space left on device" in screen_text(app))
         assert "✓ succeeded" in screen_text(app), "what was shown is shown"
         await pilot.press("0")
-        await until(pilot, lambda: "0/6 runs" in screen_text(app))
+        await until(pilot, lambda: "0/8 runs" in screen_text(app))
         watch.now += 1000.0
         await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
 
