@@ -326,6 +326,30 @@ async def test_no_burst_starts_ends_or_repeats_what_was_not_shown(
             assert app._exception is None, typist.typed
 
 
+@pytest.mark.parametrize("keys", [("y",), ("up", "enter"), ("enter",)], ids=" ".join)
+async def test_a_question_of_which_no_word_is_in_sight_has_no_answer(
+    workspace: FakeWorkspace, keys: tuple[str, ...]
+) -> None:
+    watched = hosts_of(workspace)
+    app = await open_console(watched, campaign=True)
+    async with app.run_test(size=(20, 4)) as pilot:
+        await pilot.pause()
+        typist = Typist(app, watched)
+        await typist.back("runs")
+        await typist.type("c")
+        await typist.settle()
+        question = app.screen
+        assert isinstance(question, Choice)
+        for key in keys:
+            await typist.type(key)
+        await typist.settle()
+        assert app.screen is question
+        await pilot.resize_terminal(*SMALL)
+        await typist.type(*keys)
+        await typist.settle()
+        assert app.screen is not question
+
+
 SIZES = (SMALL, LARGE, (200, 60), (120, 12), (40, 6), (20, 4))
 ON_THE_WAY = {"runs": ((), ("z",), ("enter",), ("enter", "z"), ("v", "v"), ("enter", "slash", "i"))}
 """From a page: where what is in sight is not all of it."""

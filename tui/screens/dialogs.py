@@ -263,14 +263,23 @@ class Choice(Dialog[str]):
         for answer in self._answers:
             if event.character == answer.key:
                 event.stop()
-                if self.sight.seen:
+                if self._is_read():
                     self.finish(answer.value)
                 else:
                     self.post_message(Said(f"{answer.key}: {UNSEEN}"))
 
+    def _is_read(self) -> bool:
+        """What is asked is in sight: of a terminal of four rows the frame takes all."""
+        return self.sight.seen and bool(
+            self.find_widget(self.query_one(".message")).visible_region.area
+        )
+
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self.finish(event.option.id)
+        if self._is_read():
+            self.finish(event.option.id)
+        else:
+            self.post_message(Said(f"Enter: {UNSEEN}"))
 
     def action_choose(self) -> None:
         self.query_one(Answers).action_select()
