@@ -100,9 +100,8 @@ def _all_told(values: Iterable[str]) -> frozenset[str]:
 
 
 def machines_text(machines: Machines) -> str:
-    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``; ``1 machine (node[1-3] are the same) …`` of
-    several names,
-    ``8 GPUs (H200 + V100) …`` of several models."""
+    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``; ``1 machine (node[1-3] are the same) …`` of several
+    names, ``8 GPUs (H200 + V100) …`` of several models."""
     models = sorted(machines.gpu_models)
     several = f" ({' + '.join(models)})" * (len(models) > 1)
     gpus = [counted(machines.gpus, "GPU") + several] * bool(machines.gpus)

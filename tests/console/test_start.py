@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
+from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from backends.campaign.folder.past_index import PastIndex
@@ -53,6 +54,7 @@ from tests.console.fakes import (
 from tests.console.test_matrix import one_case_marked, open_matrix
 from tests.console.test_matrix_past import SMOKE
 from tests.support.past_campaigns import past_campaign
+from tui.app import DlperfApp
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import selection
 from tui.plan_words import (
@@ -210,16 +212,21 @@ async def test_a_past_time_takes_no_question_away(
         assert shows(app, "not started at once: by its profile alone it may take") == unsaid
 
 
+async def started_from_another_profile(app: DlperfApp, pilot: Pilot[str]) -> None:
+    """A case of cpu-smoke is marked, and a filter leads to oneflow-resnet50; then Enter."""
+    await one_case_marked(app, pilot)
+    await pilot.press("/", *"oneflow", "enter")
+    await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
+    await until(pilot, partial(shows, app, "cpu-smoke  1 case"))
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, StartDialog))
+
+
 async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_asked_about(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await one_case_marked(app, pilot)
-        await pilot.press("/", *"oneflow", "enter")
-        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
-        await until(pilot, partial(shows, app, "cpu-smoke  1 case"))
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await started_from_another_profile(app, pilot)
         await until(pilot, partial(shows, app, "cpu-smoke"))
         said = "what is marked is of cpu-smoke, and the cursor is"
         await until(pilot, partial(shows, app, said))
@@ -233,12 +240,7 @@ async def test_what_preflight_stops_is_the_only_reason_that_is_told(
 ) -> None:
     workspace.findings = (IN_USE,)
     async with console(workspace, LARGE) as (app, pilot):
-        await one_case_marked(app, pilot)
-        await pilot.press("/", *"oneflow", "enter")
-        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
-        await until(pilot, partial(shows, app, "cpu-smoke  1 case"))
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await started_from_another_profile(app, pilot)
         await until(pilot, partial(shows, app, "in use: alice"))
         assert not shows(app, "not started at once")
         await pilot.press("enter")

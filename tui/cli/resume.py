@@ -40,11 +40,10 @@ async def _resume(arguments: argparse.Namespace) -> int:
         path = workspace.find_campaign(arguments.campaign)
         if arguments.detach:
             return await _leave(workspace, path, arguments)
-        known = await asyncio.to_thread(workspace.state, path)
-        before = [run.run_id for run in known.latest_attempts() if run.state.ended]
         controller = await workspace.resume(
             path, take_over=arguments.take_over, adopt=arguments.adopt
         )
+        before = [run.run_id for run in controller.state.latest_attempts() if run.state.ended]
         return await see_through(workspace, controller, arguments, before)
 
 

@@ -263,23 +263,19 @@ class Choice(Dialog[str]):
         for answer in self._answers:
             if event.character == answer.key:
                 event.stop()
-                if self._is_read():
-                    self.finish(answer.value)
-                else:
-                    self.post_message(Said(f"{answer.key}: {UNSEEN}"))
-
-    def _is_read(self) -> bool:
-        """What is asked is in sight: of a terminal of four rows the frame takes all."""
-        return self.sight.seen and bool(
-            self.find_widget(self.query_one(".message")).visible_region.area
-        )
+                self._answer(answer.key, answer.value)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        if self._is_read():
-            self.finish(event.option.id)
+        self._answer("Enter", event.option.id)
+
+    def _answer(self, key: str, value: str | None) -> None:
+        """Unless nothing of the question is in sight: of four rows the frame takes all."""
+        asked = self.find_widget(self.query_one(".message")).visible_region
+        if self.sight.seen and asked.area:
+            self.finish(value)
         else:
-            self.post_message(Said(f"Enter: {UNSEEN}"))
+            self.post_message(Said(f"{key}: {UNSEEN}"))
 
     def action_choose(self) -> None:
         self.query_one(Answers).action_select()

@@ -169,7 +169,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         state=("finished" if over else "copy" if elsewhere else "live" if writer else "unfinished"),
         done=sum(run.state.ended or run.run_id in state.lost_ends for run in latest),
         failed=sum(run.run_id in failed for run in latest),
-        total=len(latest) + profiled_to_come(state, latest),
+        total=len(latest) + len(profiled_to_come(state, latest)),
         created_at=begun_at(state, path),
         simulated=state.simulated,
         imported=state.imported,

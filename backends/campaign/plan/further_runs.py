@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, campaign_of
 from backends.results.auto_repeats import AutoRepeats, Progress, decide
@@ -26,18 +27,15 @@ def further_runs(state: CampaignState, now: float) -> list[ev.Event]:
     if any(not run.state.ended for run in state.runs.values()):
         return []
     cases: dict[str, list[RunRecord]] = defaultdict(list)
-    told = {run.case.key for run in state.runs.values() if run.profiled}
-    for run in state.latest_attempts():
+    latest = state.latest_attempts()
+    for run in latest:
         if not run.profiled:
             cases[run.case.key].append(run)
     events = [] if state.auto is None else _further_repeats(state, state.auto, cases, now)
     if any(isinstance(event, ev.RunPlanned) for event in events):
         return events
-    unexplained = {
-        key: 1
-        for key, runs in cases.items()
-        if runs[0].profile in state.explain and key not in told and any(r.throughput for r in runs)
-    }
+    to_come = profiled_to_come(state, latest)
+    unexplained = {key: 1 for key in cases if key in to_come}
     return [*events, *_planned(state, cases, unexplained, now, profiled=True)]
 
 

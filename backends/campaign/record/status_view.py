@@ -243,7 +243,7 @@ def take(
             view = view if estimated else replace(view, eta_s=None)
             kept.keep(run, what_for, view)
         views.append(view)
-    to_come = profiled_to_come(state, latest)
+    to_come = len(profiled_to_come(state, latest))
     every, devices = state.runs.values(), state.devices
     why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
     blocked = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
