@@ -28,9 +28,6 @@ from profiles.errors import DlperfError, SelectionError
 if TYPE_CHECKING:
     from tui.backend_protocols import CampaignSummary, Workspace
 
-THRESHOLD = 0.02
-"""As ``dlperf-tui compare`` has it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Side:

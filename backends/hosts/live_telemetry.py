@@ -1,7 +1,7 @@
 """Telemetry as it comes: what each GPU and the host itself do, over time, for meters.
 
 :mod:`backends.hosts.telemetry` reads a whole file when its run has ended, with pandas. This takes
-the same lines while they are written, keeps a bounded part of each figure, and imports nothing.
+the same lines while they are written, keeps a bounded part of each figure, and needs no pandas.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import re
 import threading
 from collections.abc import Sequence
 from enum import StrEnum
+from statistics import fmean
 
 from backends.hosts.telemetry import COLUMNS, LONGEST_GAP_S
+from backends.hosts.telemetry_summary import POWER_IS_OF_S
 
 MOST_POINTS = 1024
 _LONGEST_LINE = 4096
@@ -106,6 +108,11 @@ class Curve:
             before = (time, value)
         return [total / count if count else None for total, count in zip(sums, counts, strict=True)]
 
+    def mean(self, start: float, end: float) -> float | None:
+        """Of what was seen from one time to another, both included; None where nothing was."""
+        seen = [value for time, value in self._points if start <= time <= end]
+        return fmean(seen) if seen else None
+
 
 class LiveTelemetry:
     """One host's, fed with bytes in any portions. Whatever makes no sense is left out.
@@ -187,6 +194,16 @@ class LiveTelemetry:
         """Of one GPU, or of the host: see :meth:`Curve.columns`."""
         with self._lock:
             return self._curve(figure, gpu).columns(start, end, number)
+
+    def mean(
+        self, figure: Figure, start: float, end: float, gpu: int | None = None
+    ) -> float | None:
+        """Of one GPU, or of the host, as :func:`backends.hosts.telemetry_summary.summarise` has it:
+        power without what its first samples tell of before, where there are others."""
+        with self._lock:
+            curve = self._curve(figure, gpu)
+            later = curve.mean(start + POWER_IS_OF_S, end) if figure is Figure.POWER else None
+            return curve.mean(start, end) if later is None else later
 
     def _curve(self, figure: Figure, gpu: int | None) -> Curve:
         """An empty one of what was not seen."""

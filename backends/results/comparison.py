@@ -57,6 +57,8 @@ from profiles.errors import SelectionError
 if TYPE_CHECKING:
     from profiles.scalars import Scalar
 
+THRESHOLD = 0.02
+"""Beyond it a difference is one, unless another is asked for."""
 FAMILY_ALPHA = 0.05
 """How often a comparison without any true slow-down may exit with 1, however many cases it has."""
 _ROUNDING = 1e-9
@@ -268,7 +270,7 @@ class Comparison:
 def compare(
     baseline: Iterable[RunResult],
     candidate: Iterable[RunResult],
-    threshold: float = 0.02,
+    threshold: float = THRESHOLD,
     defaults: Defaults = no_defaults,
     across: Sequence[str] = (),
 ) -> Comparison:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_environments import environments_apart
 from backends.results.compared_labels import compared_label, compared_labels, value_text
-from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
+from backends.results.comparison import THRESHOLD, ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text
 from backends.results.findings import Concern
 from backends.results.grade import rules_of
@@ -101,7 +101,18 @@ def comparison_words(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str
 
 def words_in_console(comparison: Comparison) -> list[str]:
     """What is said after the table where no program exits: what ``dlperf-tui compare`` would."""
-    return _after(comparison, BEFORE_IT)
+    command = command_words(comparison.across, comparison.threshold)
+    return _after(
+        comparison, _Exit(f"{command} would exit with 1", f"{command} would not exit with 1 for it")
+    )
+
+
+def command_words(across: Sequence[str], threshold: float) -> str:
+    """``dlperf-tui compare --across precision --threshold 5%``: that makes the same comparison."""
+    also = f" --across {' '.join(across)}" if across else ""
+    return f"dlperf-tui compare{also}" + (
+        "" if threshold == THRESHOLD else f" --threshold {threshold * 100:g}%"
+    )
 
 
 def what_differs(comparison: Comparison) -> tuple[str, ...]:
@@ -273,9 +284,6 @@ class _Exit:
 
 
 AT_ITS_END = _Exit("the exit code is 1", "the exit code does not rest on it")
-BEFORE_IT = _Exit(
-    "dlperf-tui compare would exit with 1", "dlperf-tui compare would not exit with 1 for it"
-)
 
 
 def _after(comparison: Comparison, exits: _Exit) -> list[str]:

@@ -627,6 +627,10 @@ async def test_two_without_a_common_case_are_compared_across_what_differs_and_it
         await until(pilot, partial(shows, app, "no case in common"))
         assert screen._found is not None
         assert not screen._found.cases()
+        assert shows(app, "a compares them across batch_size")
+        assert "--across" not in screen_text(app)
+        for action in ("view", "open", "quantity"):
+            assert screen.not_now(action) == "no case is in the list", action
         await pilot.press("a", "a", "enter")
         await until(pilot, partial(shows, app, "1n8g b128→160"))
         assert not shows(app, "nothing else is common"), "it was asked for"
@@ -874,6 +878,19 @@ async def test_a_regression_says_what_the_command_would_exit_with(
         said = screen._said_of_campaigns.plain
         assert "so that dlperf-tui compare would exit with 1" in said
         assert "exit code" not in said
+
+
+async def test_the_command_that_would_exit_so_makes_the_same_comparison(
+    workspace: FakeWorkspace,
+) -> None:
+    for days, (name, batch, speed) in enumerate((("a-128", "128", 1.0), ("b-160", "160", 0.5))):
+        await measured(workspace, name, choice={"batch_size": (batch,)}, speed=speed, days=days)
+    workspace.summaries.reverse()
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        command = "dlperf-tui compare --across batch_size would exit with 1"
+        assert command in screen._said_of_campaigns.plain
 
 
 async def test_marks_are_kept_until_they_have_been_compared(workspace: FakeWorkspace) -> None:

@@ -219,14 +219,14 @@ def test_of_a_run_that_has_ended_the_mean_of_what_counts_is_said_whatever_came_l
     assert live.last(Figure.UTILIZATION, 0) == 0
     last = min(20, first + seconds)
     counted = (START + first, START + last)
-    mean = fmean(96 if second >= 10 else 0 for second in range(first, last))
+    mean = fmean(96 if second >= 10 else 0 for second in range(first, min(last + 1, 20)))
     for lines in (means, partial(each_gpu, figure=Figure.UTILIZATION)):
         source = [Source("n", live, (0,))]
         line = lines(source, span=(START, START + 40), columns=20, counted=counted)[0]
         assert line.plain.split()[1].removesuffix("/100%").removesuffix("%") == f"{mean:.0f}"
 
 
-async def test_a_run_that_has_ended_shows_what_its_gpus_did_in_the_window(
+async def test_a_run_that_has_ended_shows_what_its_gpus_did_while_it_trained(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
@@ -239,13 +239,15 @@ async def test_a_run_that_has_ended_shows_what_its_gpus_did_in_the_window(
         tell(controller, "node1", gpu_lines(range(8), 40) + gpu_lines(range(8), 9, START + 41))
         await until(pilot, partial(shows, app, "mean of 8 GPUs"))
         await until(
-            pilot, partial(shows, app, "figures: in the window · lines: the run, from 0 to")
+            pilot, partial(shows, app, "figures: while it trained · lines: the run, from 0 to")
         )
         panel = app.screen.query_one(TelemetryPanel)
         await until(pilot, lambda: words(panel))
         assert words(panel).split()[1] not in ("0/100%", "–")
         await pilot.press("W")
-        await until(pilot, partial(shows, app, "figures: in the window · lines: the chart's time"))
+        await until(
+            pilot, partial(shows, app, "figures: while it trained · lines: the chart's time")
+        )
 
 
 def test_what_is_not_known_is_a_dash_and_a_gap() -> None:

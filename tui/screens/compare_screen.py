@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from backends.results.compared_labels import compared_label
-from backends.results.comparison import ComparedCase
+from backends.results.comparison import THRESHOLD, ComparedCase
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from profiles.format.case_labels import CaseLabels
@@ -45,7 +45,7 @@ from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.named_file import destination, meant, whole, write_named
 from tui.screens.repeats import Repeats
 from tui.session import Session
-from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against, varying_parameters
+from tui.side_by_side import Side, SideBySide, held_against, varying_parameters
 from tui.text import plain, problem_line
 from tui.threshold import parse_threshold
 from tui.typed_ahead import typed_ahead
@@ -322,10 +322,11 @@ class Compare(Dialog[None]):
     def not_now(self, action: str) -> str:
         if action == "across":
             return "no parameter differs between these runs"
+        of_a_case = action in ("view", "open", "quantity")
+        if of_a_case and self._found is not None and self._selected is None:
+            return "no case is in the list"
         if action == "view" and self._all_in_sight:
             return "all of it is in sight"
-        if action in ("view", "open") and self._found is not None:
-            return "no case is in the list"
         if action == "quantity" and self._found is not None:
             in_sight = "curves" in self._in_sight()
             return (in_sight and self._no_base) or "the curves are not in sight; v leads to them"

@@ -18,6 +18,7 @@ from backends.results.compared_labels import compared_label, compared_labels, wh
 from backends.results.comparison import ComparedCase, Ground, Verdict, verdict_words
 from backends.results.comparison_report import (
     cautions,
+    command_words,
     interval_cell,
     ratio_cell,
     reason,
@@ -28,6 +29,7 @@ from backends.results.findings import Rank
 from backends.results.grade_words import found_lines, half_text
 from backends.results.layouts.cells import count_cell
 from backends.results.numbers import scatter
+from backends.results.paired_cases import NoCommonCaseError
 from backends.results.provenance import how_sure
 from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.summary import Group
@@ -35,10 +37,11 @@ from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
 from backends.results.verdict_doubts import unjudged
 from backends.results.workload_figures import measurements
 from profiles.counted import counted
+from profiles.errors import DlperfError
 from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
 from tui.screens.campaign_text import summary_words, tag_words
-from tui.side_by_side import THRESHOLD, Side, SideBySide
+from tui.side_by_side import Side, SideBySide
 from tui.text import both_ends, cell, join, number, plain, problem, problem_line
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.chart import series_colour
@@ -261,10 +264,18 @@ def not_compared(found: SideBySide) -> str:
 
 def none_compared(found: SideBySide) -> str:
     """In the place of the rows, where there are none: why, of each campaign."""
-    refused = [(found.sides[o.place].name, o.problem) for o in found.others if o.problem]
+    refused = [(found.sides[o.place].name, _by_key(o.problem)) for o in found.others if o.problem]
     several = len(refused) > 1
     lines = [f"{plain(name)}: " * several + problem_line(problem) for name, problem in refused]
     return "\n".join(lines)
+
+
+def _by_key(problem: DlperfError) -> DlperfError:
+    """With the key that mends it, and not the command line's option."""
+    if not isinstance(problem, NoCommonCaseError) or not problem.across:
+        return problem
+    keyed = f"a compares them across {', '.join(problem.across)}"
+    return NoCommonCaseError(problem.what, keyed, problem.across)
 
 
 def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int) -> Text:
@@ -286,11 +297,8 @@ def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int)
 
 def _weight(case: ComparedCase, found: SideBySide) -> str:
     if case.decisive:
-        across = f" --across {' '.join(found.across)}" if found.across else ""
-        also = "" if found.threshold == THRESHOLD else f" --threshold {found.threshold * 100:g}%"
-        return (
-            f"it stands among all cases (Holm): dlperf-tui compare{across}{also} would exit with 1"
-        )
+        command = command_words(found.across, found.threshold)
+        return f"it stands among all cases (Holm): {command} would exit with 1"
     return "among so many cases one may look so by chance (Holm)"
 
 

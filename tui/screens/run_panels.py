@@ -302,7 +302,7 @@ class RunPanels(Vertical):
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             axis = chart.axis if plot.lines else (LABEL_WIDTH, waits)
-            meters.align(*axis, _counted(run, window, own.points) if run.state.ended else None)
+            meters.align(*axis, _counted(run, own.points) if run.state.ended else None)
 
     def _show_schedule(
         self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]
@@ -446,10 +446,9 @@ def _of_window(run: RunView, window: RunWindow) -> str:
     return "after the warm-up" if window.warmup else "from the first reading on"
 
 
-def _counted(run: RunView, window: RunWindow, points: Sequence[tuple[float, float]]) -> Counted:
-    """Of a run that has ended: what its GPUs did while it was measured, not when it let them go."""
+def _counted(run: RunView, points: Sequence[tuple[float, float]]) -> Counted:
+    """Of a run that has ended: what its GPUs did from the first reading to the last, as all that is
+    said of them elsewhere, not when it let them go."""
     if run.state is not RunState.SUCCEEDED or not points:
         return Counted(0.0, run.elapsed_s or 0.0, "over the run")
-    start = points[0][0] if window.start_s is None else window.start_s
-    end = points[-1][0] if window.end_s is None else window.end_s
-    return Counted(start, end, readings_looked_at(window) if window.summed_up else "in the window")
+    return Counted(points[0][0], points[-1][0], "while it trained")

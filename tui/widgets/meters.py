@@ -215,7 +215,7 @@ def _line(
     counted: Span | None = None,
 ) -> Text:
     values = _columns(figure, curves, span, columns)
-    counts = _columns(figure, curves, counted, 1)[0] if counted else _mean_now(figure, curves)
+    counts = _mean_of(figure, curves, counted) if counted else _mean_now(figure, curves)
     full = _top(figure, curves, mean=True) if top is None else top
     scaled = top is None and not _differ(figure, curves)
     said = scaled_text(figure, counts, full) if scaled else value_text(figure, counts)
@@ -238,6 +238,15 @@ def _columns(figure: Figure, curves: _Curves, span: Span, number: int) -> list[f
         fmean(known) if (known := [v for v in column if v is not None]) else None
         for column in zip(*parts, strict=True)
     ]
+
+
+def _mean_of(figure: Figure, curves: _Curves, span: Span) -> float | None:
+    """Of all over the time, both ends included."""
+    means = [
+        source.telemetry.mean(figure, span[0] + source.ahead_s, span[1] + source.ahead_s, gpu)
+        for source, gpu in curves
+    ]
+    return fmean(known) if (known := [mean for mean in means if mean is not None]) else None
 
 
 def newest(figure: Figure, sources: Sequence[Source]) -> float | None:

@@ -18,6 +18,7 @@ from backends.hosts.live_telemetry import (
     LiveTelemetry,
 )
 from backends.hosts.telemetry import read_telemetry
+from backends.hosts.telemetry_summary import Span, summarise
 
 NOON = 1_795_262_400  # 2026-11-21 12:00 UTC
 HEADER = (
@@ -138,6 +139,28 @@ def test_it_agrees_with_what_is_summed_up_at_the_end() -> None:
         for figure in GPU_FIGURES:
             assert live.last(figure, device) == rows[str(figure)].iloc[-1]
     assert live.ends_at == pytest.approx(max(whole.gpus.time_s.max(), whole.host.time_s.max()))
+
+
+@given(
+    watts=st.lists(st.integers(80, 700), min_size=2, max_size=12),
+    first=st.floats(0.3, 12),  # the very first sample tells of no time
+    lasts=st.floats(0, 12),
+)
+def test_what_it_says_of_a_time_is_what_is_summed_up_of_it(
+    watts: list[int], first: float, lasts: float
+) -> None:
+    lines = [gpu(n, 0, 4096, w % 100, w, 1980 - w, 61, 1980) for n, w in enumerate(watts)]
+    text = HEADER + "".join(lines) + host(len(watts))
+    span = Span(NOON + first, NOON + first + lasts)
+    [use] = summarise(read_telemetry(io.BytesIO(text.encode())), "n", (0,), span, {}).gpus
+    live = fed(text)
+    for figure, mean in (
+        (Figure.UTILIZATION, use.utilization_mean),
+        (Figure.CLOCK, use.sm_clock_mhz_mean),
+        (Figure.POWER, use.power_w_mean),
+    ):
+        said = live.mean(figure, span.start, span.end, 0)
+        assert said == (mean if mean is None else pytest.approx(mean)), figure
 
 
 def test_a_run_is_read_as_its_files_grow_and_anew_when_they_are_begun_anew(tmp_path: Path) -> None:
