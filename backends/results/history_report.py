@@ -246,7 +246,7 @@ def _ground(case: CaseHistory) -> str:
             off = f"the mean of the last is {ratio} off its level"
             if case.verdict is not Verdict.SAME and case.last is not None:
                 off = f"{off}, and may be {_change_range(case.last.interval())} (95%)"
-            return f"{no}; {off}"
+            return "; ".join(filter(None, (no, off, case.needed)))
         case Why.FAILED:
             return "all repeats of its last campaign failed"
         case Why.ONE:
