@@ -554,6 +554,27 @@ def test_what_changed_in_some_cases_alone_is_told_with_these(
         assert said[0].endswith(whose) == (not all(others))
 
 
+@given(st.lists(st.booleans(), min_size=1, max_size=7))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_other_hosts_are_told_with_the_cases_that_had_others_before(
+    runs_of: Runs, before: list[bool]
+) -> None:
+    def night(place: int, host: str, cases: list[int]) -> Campaign:
+        runs = [run for at in cases for run in runs_of(f"1n{1 << at}g", STEADY)]
+        return campaign(place, runs, machines=Machines(1, 8, 64, 500, uuids=frozenset({host})))
+
+    had = [at for at, known in enumerate(before) if known]
+    seen = history([night(0, "n1", had or [9]), night(1, "n2", list(range(len(before))))])
+    _, (told,) = what_changed(seen)
+    names = [case_name(case) for case in seen.cases if case.points[-1].hosts]
+    assert len(names) == len(had)
+    some = 0 < len(had) < len(before)
+    assert told.startswith("hosts: ")
+    more = f", +{len(names) - 3}" * (len(names) > 3)
+    assert told.endswith(f" ({', '.join(names[:3])}{more})" * some)
+    assert some or "1n1g" not in told
+
+
 @given(st.floats(0.0001, 0.01), st.floats(0.0001, 0.01))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_drop_that_would_be_seen_is_told_with_the_scatter_that_it_rests_on(
