@@ -13,7 +13,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {plural}"
 
 
-def first_of(names: Sequence[str], most: int) -> str:
-    """ "a, b", "a, b and 3 more"."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """ "a, b", "a, b, c, +2": in any language, and in the narrow columns of tables."""
+    more = [f"+{len(names) - most}"] if len(names) > most else []
+    return ", ".join([*names[:most], *more])

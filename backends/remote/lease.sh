@@ -8,8 +8,9 @@
 # LEASE_DIR/KEY.lock. Its owner or a cleaner may replace that one, so the runs that claim the host
 # are looked for as well.
 #
-# Who has it is told by notes, PREFIX.note.XXXXXXXXXX: "since run boot pid:ticks[,pid:ticks...] who".
+# Who has it is told by notes, PREFIX.note.PID.XXXXXXXXXX: "since run boot pid:ticks[,pid:ticks...] who".
 # Nobody can foresee their names (mktemp), and what one says is worth what its owner's word is worth.
+# PID announces: an empty note is its, who may be stopped just there, and says nothing yet.
 # Where there is neither flock nor python3 the notes are the lock: announce, then look; whoever sees
 # no other has the host.
 #
@@ -199,7 +200,7 @@ alone() { # $1: claimed or beside. Whether nobody has such a claim but who share
 announce() { # $1: pid:ticks of what holds the host, $2: who. Leaves a new note: sets note, was.
     was=${note-}
     [ $can_note = 1 ] || return 0
-    note=$(mktemp "$notes.note.XXXXXXXXXX" 2>/dev/null) || { note=$was; return 1; }
+    note=$(mktemp "$notes.note.$$.XXXXXXXXXX" 2>/dev/null) || { note=$was; return 1; }
     boot_id
     # In one write, and readable for others only when it is whole.
     if printf '%s %s %s %s %s\n%s' "$(date +%s)" "$run_id" "$boot" "$1" "$2" \
@@ -215,9 +216,22 @@ announce() { # $1: pid:ticks of what holds the host, $2: who. Leaves a new note:
 
 forget_the_dead() { # our own notes of processes that are gone
     for old in "$notes".note.*; do
-        [ "$old" != "$note" ] && [ -O "$old" ] && read_note "$old" || continue
-        note_lives "$old" || rm -f -- "$old"
+        [ "$old" != "$note" ] && [ -O "$old" ] || continue
+        if read_note "$old"; then
+            note_lives "$old" && continue
+        else
+            never_written "$old" || continue
+        fi
+        rm -f -- "$old"
     done
+}
+
+never_written() { # $1: path of a note. Whether it is empty, and who was to write it is gone.
+    [ -f "$1" ] && [ ! -L "$1" ] && [ ! -s "$1" ] || return 1
+    writer=${1#"$notes".note.}
+    case $writer in *.*) ;; *) return 1 ;; esac
+    case ${writer%%.*} in '' | *[!0-9]*) return 1 ;; esac
+    [ ! -e "/proc/${writer%%.*}" ]
 }
 
 release() { # of a lease that this process holds
@@ -227,7 +241,7 @@ release() { # of a lease that this process holds
 }
 
 read_note() { # $1: path. Sets note_since, note_run, note_boot, note_pids, note_who, note_share.
-    [ -f "$1" ] && [ ! -L "$1" ] && [ -r "$1" ] || return 1
+    [ -s "$1" ] && [ -f "$1" ] && [ ! -L "$1" ] && [ -r "$1" ] || return 1
     text=$(head -c 1000 "$1" 2>/dev/null | tr -d '\000' | head -n 2)
     note_share=
     case $text in

@@ -26,6 +26,7 @@ from backends.results.provenance import provenance
 from backends.results.ratios import Method
 from backends.results.recipes import not_recorded, recipe_words
 from backends.results.render import Column, Table, render_markdown
+from backends.results.repeats_needed import needed_words
 from backends.results.short_flags import fell_by
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
@@ -412,9 +413,7 @@ def reason(case: ComparedCase, threshold: float) -> str:
         text = f"{text}; {_OTHER_MACHINES}"
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
-    if case.repeats_needed is None:
-        return f"{text}; more than 1000 repeats on either side would be needed to decide"
-    return f"{text}; about {case.repeats_needed} repeats on either side would decide"
+    return f"{text}; {needed_words(case.repeats_needed)}"
 
 
 def _by_medians(case: ComparedCase) -> str:

@@ -9,8 +9,9 @@ from backends.results.findings import Concern
 from backends.results.grade_words import found_lines, worst_case
 from backends.results.short_flags import SHORT
 from backends.results.summary import Group, parameters_text
-from backends.results.told_of import Name, few_of, told_of, told_once
+from backends.results.told_of import Name, told_of, told_once
 from backends.results.translations import Lang
+from profiles.counted import first_of
 
 
 def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
@@ -36,7 +37,8 @@ def reasons_elsewhere(groups: Sequence[Group]) -> str:
                 name = " ".join(filter(None, case_parts(case, groups)))
                 told.setdefault(found.concern, []).append(name)
     known = {Concern.WEAK_BASE, *worst[0].concerns}
-    return few_of([f"{SHORT[c]} ({few_of(told[c])})" for c in Concern if c in told.keys() - known])
+    concerns = [c for c in Concern if c in told.keys() - known]
+    return first_of([f"{SHORT[c]} ({first_of(told[c])})" for c in concerns])
 
 
 def case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:

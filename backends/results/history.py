@@ -23,7 +23,12 @@ from backends.hosts.fingerprint import (
 )
 from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
-from backends.results.change_points import Change, change_points, last_against_level
+from backends.results.change_points import (
+    FEWEST_FOR_DAYS,
+    Change,
+    change_points,
+    last_against_level,
+)
 from backends.results.comparison import (
     FAMILY_ALPHA,
     Verdict,
@@ -37,6 +42,7 @@ from backends.results.gained_parameters import Assumed, Defaults, no_defaults, w
 from backends.results.mixed_environments import is_mixed, shares_changed
 from backends.results.ratios import Welch
 from backends.results.recipes import Recipe, Unlike, recipes_apart
+from backends.results.repeats_needed import needed_words, repeats_needed
 from backends.results.run_result import RunResult
 from backends.results.statistics import Drift, drift
 from backends.results.student import quantile
@@ -139,6 +145,8 @@ class CaseHistory:
     last: the last figure against its level before; None where it is the first of it.
     would_see: the relative drop in the last campaign that nine of ten times had been found; None
         where nobody can tell.
+    needed: what would decide the last campaign against its level, in words; empty where it is
+        decided, or nobody can tell.
     decisive: a regression that stands among all cases, which the exit code rests on.
     """
 
@@ -154,6 +162,7 @@ class CaseHistory:
     trend: Drift | None = None
     last: Welch | None = None
     would_see: float | None = None
+    needed: str = ""
     decisive: bool = False
 
     @property
@@ -282,7 +291,25 @@ def _case_history(key: _Key, points: tuple[Point, ...], threshold: float) -> Cas
         sees = _would_see(*against)
         found = replace(found, last=against[0], would_see=sees)
     found = replace(found, trend=trend)
-    return found if found.why is Why.FAILED else _judged(found, threshold)
+    if found.why is Why.FAILED:
+        return found
+    found = _judged(found, threshold)
+    open_yet = (found.why, found.verdict) == (Why.LAST, Verdict.INCONCLUSIVE)
+    if against is None or not open_yet or found.is_mixed:
+        return found
+    level = values[changes[-1].change.at if changes else 0 :]
+    return replace(found, needed=_needed(level, threshold, against[1]))
+
+
+def _needed(level: Sequence[Sequence[float]], threshold: float, places: int) -> str:
+    """Of the last against the others. How campaigns scatter is known from a few on."""
+    *before, last = level
+    if len(before) < FEWEST_FOR_DAYS:
+        ours = [value for values in before for value in values]
+        return needed_words(repeats_needed(ours, last, threshold, places))
+    means = [statistics.geometric_mean(values) for values in level]
+    number = repeats_needed(means[:-1], means[-1:], threshold, places)
+    return needed_words(number, "campaigns")
 
 
 def _with_doubts(points: Sequence[Point], changes: Sequence[LevelChange]) -> Iterator[LevelChange]:

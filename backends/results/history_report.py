@@ -26,8 +26,6 @@ from backends.results.translations import EN
 from backends.results.verdict_doubts import unjudged
 from profiles.counted import counted, first_of
 
-MOST_CASES = 3
-"""That are named with what changed in them."""
 FEW = 8
 """Campaigns below which it is said how little is known of their scatter: docs/statistics.md."""
 
@@ -246,7 +244,7 @@ def _ground(case: CaseHistory) -> str:
             off = f"the mean of the last is {ratio} off its level"
             if case.verdict is not Verdict.SAME and case.last is not None:
                 off = f"{off}, and may be {_change_range(case.last.interval())} (95%)"
-            return f"{no}; {off}"
+            return "; ".join(filter(None, (no, off, case.needed)))
         case Why.FAILED:
             return "all repeats of its last campaign failed"
         case Why.ONE:
@@ -257,26 +255,30 @@ def _ground(case: CaseHistory) -> str:
 
 def what_changed(history: History) -> list[tuple[str, ...]]:
     """Of each campaign what differs, in one of its cases, from the figure before, with the cases
-    where it is not so in all; the hosts, from the campaign before."""
+    where it is not so in all; the hosts, from the campaign before, with the cases that had others.
+    """
     told: list[dict[str, list[str]]] = [{} for _ in history.campaigns]
+    elsewhere: list[list[str]] = [[] for _ in history.campaigns]
     cases = Counter(point.campaign for case in history.cases for point in case.points)
     for case in history.cases:
         for point in case.points:
             for other in _changed_beside(replace(point, hosts="")):
                 told[point.campaign].setdefault(other, []).append(case_name(case))
+            if point.hosts:
+                elsewhere[point.campaign].append(case_name(case))
     points = [point for case in history.cases for point in case.points]
     hosts = hosts_changed(
         history.campaigns, {point.campaign for point in points if point.environment}
     )
+    for own, of_hosts, whose in zip(told, hosts, elsewhere, strict=True):
+        if of_hosts:
+            own[f"hosts: {of_hosts}"] = whose
     return [
-        (
-            *(
-                other if len(whose) == cases[place] else f"{other} ({first_of(whose, MOST_CASES)})"
-                for other, whose in changed.items()
-            ),
-            *([f"hosts: {of_hosts}"] if of_hosts else ()),
+        tuple(
+            f"{other} ({first_of(whose)})" if 0 < len(whose) < cases[place] else other
+            for other, whose in changed.items()
         )
-        for place, (changed, of_hosts) in enumerate(zip(told, hosts, strict=True))
+        for place, changed in enumerate(told)
     ]
 
 

@@ -15,9 +15,8 @@ from backends.results.numbers import scatter
 from backends.results.run_result import RunResult
 from backends.results.short_flags import SHORT, set_by
 from backends.results.statistics import CV_LIMITS
-from backends.results.told_of import few_of
 from backends.results.translations import Lang, pick
-from profiles.counted import counted
+from profiles.counted import counted, first_of
 
 MOST = 60
 """Characters of the names of hosts: of more their number is told."""
@@ -97,7 +96,7 @@ def _reasons(cases: Iterable[CaseResult], grade: Grade) -> str:
     """`` (forced, superlinear)``: what leaves no better grade, the gravest first; nothing of
     what is good for a table."""
     reasons = [word for word in set_by(cases, grade) if word != SHORT[Concern.SIMULATED]]
-    return f" ({few_of(reasons)})" if reasons and grade > Grade.B else ""
+    return f" ({first_of(reasons)})" if reasons and grade > Grade.B else ""
 
 
 def _repeats(cases: Iterable[CaseResult], lang: Lang) -> Iterator[str]:

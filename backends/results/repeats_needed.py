@@ -1,4 +1,4 @@
-"""How many repeats would decide what a comparison leaves open."""
+"""How many repeats, or campaigns, would decide what a comparison or a history leaves open."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ MOST_NEEDED = 1000
 """Repeats beyond which "more repeats would decide" is no advice; a campaign takes no more."""
 
 
-def repeats_needed(ours: Sequence[float], theirs: Sequence[float], threshold: float) -> int | None:
+def needed_words(number: int | None, of: str = "repeats") -> str:
+    """Of what :func:`repeats_needed` found."""
+    if number is None:
+        return f"more than {MOST_NEEDED} {of} on either side would be needed to decide"
+    return f"about {number} {of} on either side would decide"
+
+
+def repeats_needed(
+    ours: Sequence[float], theirs: Sequence[float], threshold: float, places: int = 1
+) -> int | None:
     """How many repeats on either side would give a verdict, if estimate and spread stay as they
-    are: the fewest whose interval excludes 1, or stays within the threshold.
+    are: the fewest whose interval excludes 1, or stays within the threshold. ``places``: over how
+    many a change beyond the threshold has to stand.
 
     None where more than 1000 would be needed.
     """
@@ -28,10 +38,12 @@ def repeats_needed(ours: Sequence[float], theirs: Sequence[float], threshold: fl
     variance = sum(statistics.variance(side) * (len(side) - 1) for side in scattering) / freedom
     change = statistics.fmean(logs[1]) - statistics.fmean(logs[0])
     down, up = math.log1p(-threshold), math.log1p(threshold)
-    room = min(change - down, up - change) if down <= change <= up else abs(change)
+    within = down <= change <= up
+    room = min(change - down, up - change) if within else abs(change)
+    confidence = CONFIDENCE if within else 1 - (1 - CONFIDENCE) / places
 
     def decides(n: int) -> bool:
-        return quantile(CONFIDENCE, 2 * (n - 1)) * math.sqrt(2 * variance / n) < room
+        return quantile(confidence, 2 * (n - 1)) * math.sqrt(2 * variance / n) < room
 
     possible = range(max(FEWEST, min(len(ours), len(theirs)) + 1), MOST_NEEDED + 1)
     found = bisect_left(possible, True, key=decides)

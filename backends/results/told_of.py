@@ -45,12 +45,6 @@ def told_of(names: Iterable[Name], every: Set[Name], lang: Lang = "en") -> str:
     )
 
 
-def few_of(names: Sequence[str]) -> str:
-    """``1n1g, 1n2g, 1n4g, +2``"""
-    more = len(names) - MOST
-    return ", ".join([*names[:MOST], *([f"+{more}"] if more > 0 else [])])
-
-
 def _together(before: str, own: Sequence[str], every: Set[Name], lang: Lang) -> str:
     if before and len(own) == sum(one[0] == before for one in every) >= MOST:
         return pick(lang, f"{before} (all {len(own)} cases)", f"{before}（全部{len(own)}个用例）")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -57,6 +57,17 @@ from tui.widgets.text_lines import TextLines
 pytestmark = pytest.mark.usefixtures("said_for_longer")
 
 
+@asynccontextmanager
+async def opened(
+    workspace: FakeWorkspace, size: tuple[int, int], seconds: float = 600, *, repeats: int = 2
+) -> AsyncIterator[tuple[DlperfApp, Pilot[str], ExportSheet]]:
+    """The sheet over the results of a campaign, so many seconds after that began."""
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace, repeats=repeats)
+        await open_results(workspace, app, pilot, seconds)
+        yield app, pilot, await open_export(app, pilot)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -69,10 +80,7 @@ pytestmark = pytest.mark.usefixtures("said_for_longer")
 async def test_a_name_that_no_file_can_have_is_told_while_it_is_typed_and_not_taken(
     workspace: FakeWorkspace, name: str, said: str
 ) -> None:
-    async with console(workspace, LARGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        await open_export(app, pilot)
+    async with opened(workspace, LARGE) as (app, pilot, _):
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         app.screen.query_one(Input).value = name
@@ -86,10 +94,7 @@ async def test_a_name_that_no_file_can_have_is_told_while_it_is_typed_and_not_ta
 async def test_what_was_chosen_before_is_not_shown_as_what_is_being_laid_out(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with console(workspace, LARGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, LARGE) as (app, pilot, sheet):
 
         def new_file() -> bool:
             return "a new file" in " ".join(words(sheet.query_one("#choices")).split())
@@ -117,10 +122,7 @@ async def test_what_the_next_layouts_need_is_imported_once_the_first_one_is_show
 ) -> None:
     imported: list[str] = []
     monkeypatch.setattr(export_sheet, "import_module", imported.append)
-    async with console(workspace, LARGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        await open_export(app, pilot)
+    async with opened(workspace, LARGE) as (_, pilot, _):
         await until(pilot, lambda: "pandas" in imported)
 
 
@@ -164,10 +166,7 @@ async def test_what_is_shown_is_made_beside_the_event_loop_and_copied_whole(
 
     monkeypatch.setattr(export_sheet, "exported", lambda *_: long)
     monkeypatch.setattr(export_sheet, "file_text", watched)
-    async with console(workspace, LARGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, LARGE) as (app, pilot, sheet):
         await choose(sheet, pilot, "report", "md")
         await pilot.press("y")
         assert app.clipboard == long
@@ -431,10 +430,7 @@ async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_s
 async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(
     workspace: FakeWorkspace,
 ) -> None:
-    async with console(workspace, SMALL) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        await open_export(app, pilot)
+    async with opened(workspace, SMALL) as (app, pilot, _):
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         here = Path("a.csv").absolute()
@@ -449,10 +445,7 @@ async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(
 async def test_lines_that_go_on_are_marked_on_the_side_where_they_do(
     workspace: FakeWorkspace, size: tuple[int, int]
 ) -> None:
-    async with console(workspace, size) as (app, pilot):
-        begin(app, workspace, repeats=7)
-        await open_results(workspace, app, pilot, 3000)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, size, 3000, repeats=7) as (_, pilot, sheet):
         lines = sheet.query_one(TextLines)
         widest = max(line.cell_len for line in lines._lines)
         seen = set()
@@ -477,10 +470,7 @@ async def test_lines_that_go_on_are_marked_on_the_side_where_they_do(
 async def test_the_table_is_there_once_and_every_key_that_chooses_stands_before_its_choices(
     workspace: FakeWorkspace, size: tuple[int, int]
 ) -> None:
-    async with console(workspace, size) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        await open_export(app, pilot)
+    async with opened(workspace, size) as (app, pilot, _):
         shown = screen_text(app)
         assert shown.count("gpu num") == 1
         for line in ("v V   Layout   [speedup]", "f     Format   [table]", "L Language [en] zh"):
@@ -494,10 +484,7 @@ async def test_the_table_is_there_once_and_every_key_that_chooses_stands_before_
 async def test_a_line_names_no_key_that_is_refused_and_what_is_for_programs_says_so(
     workspace: FakeWorkspace,
 ) -> None:
-    async with console(workspace, SMALL) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, SMALL) as (app, pilot, sheet):
         for layout in sheet._layouts:
             for format in ("table", "csv", "json") if layout not in OWN else (OWN[layout],):
                 await choose(sheet, pilot, layout, format)
@@ -534,10 +521,7 @@ async def test_the_name_of_an_export_goes_by_what_is_in_it(
 async def test_json_has_every_run_whatever_the_layout_and_no_key_pretends_otherwise(
     workspace: FakeWorkspace,
 ) -> None:
-    async with console(workspace, HUGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, HUGE) as (app, pilot, sheet):
         for layout in ("speedup", "pivot"):
             await choose(sheet, pilot, layout, "json")
             choices = words(sheet.query_one("#choices"))
@@ -568,10 +552,7 @@ OWN = {"dlperf-json": "json", "report": "md"}
 async def test_what_a_layout_is_for_is_told_in_every_format(
     workspace: FakeWorkspace, layout: str
 ) -> None:
-    async with console(workspace, HUGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, HUGE) as (app, pilot, sheet):
         for format in ("table", "md", "csv", "json"):
             await choose(sheet, pilot, layout, format)
             about = LAYOUTS[layout].help if format != "json" else "every run and what the cases"
@@ -584,10 +565,7 @@ async def test_what_a_layout_is_for_is_told_in_every_format(
 async def test_the_frame_says_which_columns_are_in_sight_and_with_which_keys_the_others_come(
     workspace: FakeWorkspace, size: tuple[int, int]
 ) -> None:
-    async with console(workspace, size) as (app, pilot):
-        begin(app, workspace, repeats=7)
-        await open_results(workspace, app, pilot, 3000)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, size, 3000, repeats=7) as (_, pilot, sheet):
         lines = sheet.query_one(TextLines)
         for layout in sheet._layouts:
             await choose(sheet, pilot, layout, OWN.get(layout, "table"))
@@ -657,10 +635,7 @@ async def test_the_file_is_of_the_format_that_its_name_says_and_that_is_told_bef
     written = suffix.lower().removeprefix(".")
     written = written if written in begins else chosen
     target = tmp_path / f"out{suffix}"
-    async with console(workspace, LARGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        sheet = await open_export(app, pilot)
+    async with opened(workspace, LARGE) as (app, pilot, sheet):
         await pilot.press("s", "S")
         await choose(sheet, pilot, "speedup", chosen)
         await pilot.press("enter")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from textual.coordinate import Coordinate
 
-from backends.campaign.record.waiting_words import SETTLING
+from backends.engines.engine import WaitKind
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, screen_text, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
@@ -186,6 +186,6 @@ async def test_the_chart_stays_while_hosts_rest_between_two_runs(workspace: Fake
         names = {run.run_id: run.label for run in idle.runs}
         page.panels.show(idle, waits, names)
         assert page.panels.details.display
-        page.panels.show(idle, replace(waits, state_text=SETTLING), names)
+        page.panels.show(idle, replace(waits, waiting=WaitKind.SETTLING), names)
         assert page.panels.chart.display
         assert not page.panels.details.display

@@ -18,7 +18,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
-from backends.campaign.record.waiting_words import SETTLING
+from backends.engines.engine import WaitKind
 from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostFacts
 from profiles.errors import DlperfError
@@ -118,7 +118,7 @@ class RunPanels(Vertical):
         if viewed is not None and run is not None:
             self._follow_telemetry(viewed, run, called)
         # Hosts that settle do so for seconds: the chart stays.
-        rests = run is not None and run.state_text.startswith(SETTLING)
+        rests = run is not None and run.waiting is WaitKind.SETTLING
         self._arrange(run, idle=viewed is None or not (viewed.active or rests))
         if viewed is None or run is None:
             return

@@ -77,6 +77,7 @@ class RunView:
     skipped: bool = False  # it was cancelled before it had started
     over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that
     behind: str = ""  # the label of the run that keeps hosts from it
+    waiting: WaitKind | None = None  # why it waits, where state_text says that
 
 
 @dataclass(frozen=True)
@@ -436,7 +437,14 @@ def _view(
         skipped=run.skipped,
         over="" if not run.collecting else COLLECTING if watched else "ended",
         behind=waiting.behind if waiting is not None and run.state.waits else "",
+        waiting=waiting.kind if waiting is not None and _only_waits(run, now) else None,
     )
+
+
+def _only_waits(run: RunRecord, now: float) -> bool:
+    """It could go, if there were hosts for it."""
+    delayed = run.state is RunState.PLANNED and run.delay_s(now)
+    return run.state.waits and not run.paused and not delayed
 
 
 def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched: bool) -> str:
@@ -446,7 +454,7 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
         return paused_text(run, now)
     if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
         return f"retry in {format_duration(delay_s)}"
-    if run.state.waits and waiting is not None:
+    if waiting is not None and _only_waits(run, now):
         return waiting_text(waiting, now)
     if run.lost_hosts and run.state.active:
         host, (since, reason) = next(iter(run.lost_hosts.items()))

@@ -6,9 +6,6 @@ from backends.engines.engine import HELD_BY, Waiting, WaitKind
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 
-SETTLING = "settling"
-"""Of a run whose hosts rest between two runs."""
-
 
 def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
     """Why a run waits, in words: "waiting for node3: held by bob". ``brief``: without what is the
@@ -25,7 +22,7 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
             away = f" ({fold_nodeset(waiting.away)} out of reach)" if waiting.away else ""
             return f"waiting for {hosts}{'' if brief else away + _held(waiting)}"
         case WaitKind.SETTLING:
-            return f"{SETTLING}{'' if brief else _held(waiting)}"
+            return f"settling{'' if brief else _held(waiting)}"
         case WaitKind.BEHIND:
             return f"{_behind(waiting, hosts, brief=brief)}{'' if brief else _held(waiting)}"
         case WaitKind.QUEUED:

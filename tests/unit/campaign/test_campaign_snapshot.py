@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backends.campaign.plan.next_attempt import next_attempt
@@ -19,6 +19,7 @@ from backends.campaign.record.run_estimates import durations, expected_slots
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, apply, fold
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, RunView, take
+from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.transports.transport import Problem
 from tests.unit.campaign.strategies import RUN_IDS, events, planned
@@ -204,6 +205,22 @@ def test_what_is_kept_between_snapshots_changes_none(
         one = shown(state, now, waiting=why, kept=kept)
         anew = shown(state, now, waiting=why)
         assert replace(one, **NO_ETA) == replace(anew, **NO_ETA)
+
+
+@given(st.lists(steps, max_size=30))
+@example([(ev.RunPaused(t=0.0, run_id=A), 1.0, {A: Waiting(WaitKind.SETTLING)})])
+def test_a_view_has_the_kind_of_what_its_run_waits_for_where_it_says_that(
+    steps: list[tuple[ev.Event, float, dict[str, Waiting | None]]],
+) -> None:
+    """Not beside "paused" or "retry in 5 s", which keep it whatever hosts there are."""
+    state = fold([planned(A), planned(B)])
+    for event, now, waiting in steps:
+        state = apply(state, event)
+        why = {run_id: found for run_id, found in waiting.items() if found is not None}
+        for run in shown(state, now, waiting=why).runs:
+            own = why.get(run.run_id)
+            says_so = own is not None and run.state_text == waiting_text(own, now)
+            assert run.waiting == (own.kind if own is not None and says_so else None)
 
 
 def test_views_of_what_no_clock_changes_are_not_made_again() -> None:

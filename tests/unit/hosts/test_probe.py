@@ -341,7 +341,12 @@ def test_cpus_are_those_that_we_may_use(sections: bytes, cpus: int) -> None:
     reason="needs strace, and no GPUs",
 )
 def test_a_probe_starts_few_processes(tmp_path: Path) -> None:
-    """They are what it takes its time for, on the host and on a machine that stands for many."""
+    """They are what it takes its time for, on the host and on a machine that stands for many.
+
+    Its notes are its own: each that a killed run left in /tmp is read, with more.
+    """
+    script = PROBE_SCRIPT.replace(b"/tmp/dlperf-tui.", b"%s/dlperf-tui." % bytes(tmp_path))
+    assert script != PROBE_SCRIPT
     trace = tmp_path / "trace"
     command = ["strace", "-f", "-qq", "-e", "trace=execve", "-o", str(trace)]
     command += ["sh", "-s", "--", "~/work", "", "gpu"]
@@ -349,7 +354,7 @@ def test_a_probe_starts_few_processes(tmp_path: Path) -> None:
     def nobody_had_the_machine() -> bool:  # who has it is asked about with more
         done = subprocess.run(
             command,
-            input=PROBE_SCRIPT,
+            input=script,
             check=True,
             capture_output=True,
             env={"PATH": "/usr/bin:/bin"},

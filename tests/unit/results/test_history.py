@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from backends.hosts.machines import Machines
 from backends.results.change_points import change_points, last_against_level, tellable
-from backends.results.comparison import Verdict, compare
+from backends.results.comparison import Verdict, compare, judge
 from backends.results.comparison_report import comparison_table
 from backends.results.history import Campaign, CaseHistory, History, Why, history
 from backends.results.history_json import history_document
@@ -28,8 +28,9 @@ from backends.results.history_report import (
     what_changed,
 )
 from backends.results.numbers import percent
-from backends.results.ratios import welch
+from backends.results.ratios import Welch, welch
 from backends.results.recipes import Recipe
+from backends.results.repeats_needed import needed_words
 from backends.results.run_result import RunResult
 from backends.results.sparkline import sparkline
 from profiles.counted import first_of
@@ -126,6 +127,10 @@ def test_of_two_campaigns_it_says_what_compare_says(runs_of: Runs, sides, thresh
     seen = history([campaign(0, ours), campaign(1, theirs)], threshold)
     assert seen.cases[0].verdict is compared.cases[0].verdict
     assert bool(seen.fails) == bool(compared.fails())
+    if seen.cases[0].why is Why.LAST:
+        open_yet = compared.cases[0].verdict is Verdict.INCONCLUSIVE
+        needed = needed_words(compared.cases[0].repeats_needed)
+        assert (needed in rests_on(seen.cases[0])) == open_yet
     counts = f"a change counts beyond {threshold * 100:g}%"
     for table in (history_tables(seen)[0], comparison_table(compared)):
         assert counts in table.caption, "who pastes it has no command line beside it"
@@ -549,6 +554,27 @@ def test_what_changed_in_some_cases_alone_is_told_with_these(
         assert said[0].endswith(whose) == (not all(others))
 
 
+@given(st.lists(st.booleans(), min_size=1, max_size=7))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_other_hosts_are_told_with_the_cases_that_had_others_before(
+    runs_of: Runs, before: list[bool]
+) -> None:
+    def night(place: int, host: str, cases: list[int]) -> Campaign:
+        runs = [run for at in cases for run in runs_of(f"1n{1 << at}g", STEADY)]
+        return campaign(place, runs, machines=Machines(1, 8, 64, 500, uuids=frozenset({host})))
+
+    had = [at for at, known in enumerate(before) if known]
+    seen = history([night(0, "n1", had or [9]), night(1, "n2", list(range(len(before))))])
+    _, (told,) = what_changed(seen)
+    names = [case_name(case) for case in seen.cases if case.points[-1].hosts]
+    assert len(names) == len(had)
+    some = 0 < len(had) < len(before)
+    assert told.startswith("hosts: ")
+    more = f", +{len(names) - 3}" * (len(names) > 3)
+    assert told.endswith(f" ({', '.join(names[:3])}{more})" * some)
+    assert some or "1n1g" not in told
+
+
 @given(st.floats(0.0001, 0.01), st.floats(0.0001, 0.01))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_drop_that_would_be_seen_is_told_with_the_scatter_that_it_rests_on(
@@ -563,3 +589,19 @@ def test_a_drop_that_would_be_seen_is_told_with_the_scatter_that_it_rests_on(
         said = rests_on(seen)
         assert f"(campaigns before it scatter by {between}, their repeats by " in said
         assert ("not decided" in said) == ("(95%)" in said)
+        assert ("not decided" in said) == ("campaigns on either side would" in said)
+
+
+@pytest.mark.parametrize("last", [0.972, 0.975, 0.985, 0.99])
+def test_so_many_campaigns_as_it_says_decide(watched, last: float):
+    """By the test that a comparison of both levels is; the least that do, half or twice as many."""
+    before = [1 + 0.008 * sign for sign in (1, -1, 0.5, -0.5, 1, -1, 0)]
+    found = watched([*before, last])
+    assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, Why.LAST)
+    number = int(found.needed.removeprefix("about ").split()[0])
+    assert found.needed == f"about {number} campaigns on either side would decide"
+    scatter = statistics.stdev(map(math.log, before))
+    for enough, of in ((True, 2 * number), (False, number // 2)):
+        error = scatter * math.sqrt(2 / of)
+        so_many = Welch(math.log(last / statistics.geometric_mean(before)), error, 2 * (of - 1))
+        assert (judge(so_many, 0.02)[0] is not Verdict.INCONCLUSIVE) == enough
