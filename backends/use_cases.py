@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.imported import Imported
     from backends.campaign.folder.index import CampaignSummary
     from backends.campaign.folder.opened_bundles import OpenedBundles
-    from backends.campaign.folder.past_index import PastIndex
+    from backends.campaign.folder.past_index import Found, PastIndex
     from backends.campaign.folder.remove import Removable
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_request import Request
@@ -316,6 +316,17 @@ class Workspace:
         from backends.campaign.folder.past_index import PastIndex  # noqa: PLC0415 (as above)
 
         return PastIndex(self.campaigns_dir)
+
+    def as_measured(self, plan: Plan, found: Found) -> Plan:
+        """With what its cases took before, of what was ``found``, on such hosts as it has."""
+        from backends.campaign.measured_before import (  # noqa: PLC0415 (as above)
+            as_measured,
+            past_of_plan,
+        )
+
+        names = {host.name for host in plan.hosts}
+        hosts = [host for host in self.cluster.snapshots() if host.name in names]
+        return as_measured(plan, past_of_plan(plan, found, hosts, simulated=self.cluster.simulated))
 
     def runs(self, path: Path) -> tuple[RunResult, ...]:
         """A campaign's runs, as tables and statistics take them.

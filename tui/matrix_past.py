@@ -12,9 +12,6 @@ from rich.text import Text
 
 from backends.campaign.plan.cost_estimate import RunTime, device_seconds, run_time
 from backends.campaign.record.run_state import RunState
-from backends.hosts.environment import fingerprint
-from backends.hosts.fingerprint import devices_of
-from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.results.numbers import significant
 from backends.results.past_result import (
     Past,
@@ -65,7 +62,8 @@ def past_of_grid(
     *,
     simulated: bool,
 ) -> PastOfGrid:
-    """``found``: by profile and tag. ``devices``: see :func:`known_devices`."""
+    """``found``: by profile and tag. ``devices``: see
+    :func:`~backends.campaign.measured_before.known_devices`."""
     results: dict[str, PastOfCase] = {}
     times: dict[str, RunTime | None] = {}
     profile, settings = part.profile, part.settings
@@ -78,14 +76,6 @@ def past_of_grid(
         times[case.key] = run_time(profile, case, settings, of.run_s)
     figures = tuple(tuple(figure(results.get(c.case.key, _NOTHING)) for c in row) for row in cells)
     return PastOfGrid(results, times, figures if any(map(any, figures)) else ())
-
-
-def known_devices(hosts: Iterable[HostSnapshot], *, on_cpus: bool) -> frozenset[str]:
-    """What those compute on that have answered, as results name it; empty where none has.
-    ``on_cpus``: for a profile that leaves GPUs alone."""
-    told = [host.facts for host in hosts if host.state not in AWAY and host.facts is not None]
-    counted = (facts.without_gpus() if on_cpus else facts for facts in told)
-    return frozenset(devices_of(text) for text in map(fingerprint, counted) if text)
 
 
 def figure(past: PastOfCase) -> str:

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from backends.campaign.measured_before import as_measured, known_devices
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostSnapshot, HostState
@@ -31,7 +32,7 @@ from tui.matrix_marks import (
     on_any_cluster,
     without_batch,
 )
-from tui.matrix_past import PastOfGrid, holes, known_devices, past_of_grid
+from tui.matrix_past import PastOfGrid, holes, past_of_grid
 from tui.past_reading import PastReading
 from tui.plan_words import host_states, time_text
 from tui.session import Session
@@ -363,11 +364,7 @@ class Asked:
     def _as_measured(self, plan: Plan) -> Plan:
         """With what a run of each case took before."""
         pasts = {name: self.past(self._marks[name]) for name in plan.selection.profiles}
-        cases = (
-            replace(one, measured_s=pasts[one.profile.name].of(on_any_cluster(one.case)).run_s)
-            for one in plan.cases
-        )
-        return replace(plan, cases=tuple(cases))
+        return as_measured(plan, lambda one: pasts[one.profile.name].of(on_any_cluster(one.case)))
 
     def ready(self) -> Plan:
         """The plan of what is marked.

@@ -236,6 +236,19 @@ def test_plan_shows_exact_commands_and_starts_nothing(dlperf: CommandLine) -> No
     assert not (dlperf.home / ".local").exists()
 
 
+def test_plan_and_run_go_by_what_was_measured_before(dlperf: CommandLine) -> None:
+    begun = dlperf("run", "-p", "cpu-smoke", "-c", "1n1g")
+    assert ", ≈ 10s by the profile's estimate, about 10 device-seconds\n" in begun.stderr
+    both = ("-p", "cpu-smoke", "-c", "1n1g", "1n2g")
+    totals = dlperf.document("plan", *both)["totals"]
+    assert (totals["measured"], totals["expected_s"] < 20.0) == (1, True)
+    said = dlperf("plan", *both).stderr
+    assert "device-seconds, partly as measured\n" in said
+    assert "by the profile's estimate" not in said
+    again = dlperf("plan", "-p", "cpu-smoke", "-c", "1n1g").stderr
+    assert "device-seconds, as measured\n" in again
+
+
 def test_plan_shows_weak_and_strong_scaling_and_the_profiled_runs(dlperf: CommandLine) -> None:
     sizes = ("--set", "batch_size=32", "global_batch=128")
     plan = dlperf.document("plan", "-p", "cpu-smoke", "-c", "1n1g", *sizes, "--explain")
@@ -253,6 +266,7 @@ def test_plan_shows_weak_and_strong_scaling_and_the_profiled_runs(dlperf: Comman
         "device_hours": pytest.approx(4 * 10 / 3600),
         "cost": None,
         "at_least": False,
+        "measured": 0,
     }
     told = ["DLPERF_PROFILE=1 " in run["commands"][0] for run in plan["runs"]]
     assert told == [False, False, True, True]

@@ -72,6 +72,9 @@ def test_plan_foresees_what_run_stops_at_and_both_go_on_without_that_host(bench:
     assert used <= {"v100a", "h200a"}
     assert f"It began without v100b: {WORN}" in (campaign / "report.md").read_text()
 
+    code, out, _ = said(bench, "plan", *cases, "--leave-out", "--json")
+    assert (code, json.loads(out)["totals"]["measured"]) == (0, 2), "it took as long before"
+
 
 def test_what_cannot_go_on_without_it_is_one_line_and_nothing_begins(bench: Bench) -> None:
     for words, why in (

@@ -129,6 +129,7 @@ def _totals(made: Plan) -> dict[str, Any]:  # JSON
         "device_hours": None if price is None else price.device_hours,
         "cost": None if price is None or price.cost is None else list(price.cost),
         "at_least": made.selection.auto is not None,
+        "measured": sum(planned.measured_s is not None for planned in made.cases),
     }
 
 

@@ -20,29 +20,57 @@ CaseKey = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """Seconds that a run at work takes in all. ``usual``: as far as others tell. ``due``: after
+    that it is overdue; None where others alone tell, which is no reason for that."""
+
+    usual: float
+    due: float | None
+
+    def total(self, passed: float) -> float:
+        """After so many seconds. The usual ones, until they are nearly over; from there on steadily
+        towards those when it is due: the share that is done never falls, nor jumps the end."""
+        sure = SURE * self.usual
+        if self.due is None or self.due <= self.usual or passed <= sure:
+            return self.usual
+        return self.usual + (self.due - self.usual) * min(1.0, (passed - sure) / (self.due - sure))
+
+
+SURE = 0.9
+"""Up to that share of what other sizes of it took, nothing says that a run takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Durations:
     """Seconds that a run of each case takes, by the case's key; what nothing is known of is left
     out. ``slowness``: how many times as long it takes on a host that is not like most.
-    ``measured``: the cases of which a run has ended."""
+    ``measured``: the cases of which a run has ended; ``alike``: those of whose parameters one has,
+    on another number of hosts or devices."""
 
     by_case: Mapping[CaseKey, float] = field(default_factory=dict)
     slowness: Mapping[str, float] = field(default_factory=dict)
     measured: Collection[CaseKey] = frozenset()
+    alike: Collection[CaseKey] = frozenset()
 
     def of(self, run: RunRecord) -> float | None:
-        """On the hosts that it has, the slowest of which sets the pace. Of one at work whose case
-        was not measured, what was expected, however soon others were done: they may be faster."""
-        seconds = self.by_case.get(case_key(run))
+        """On the hosts that it has, the slowest of which sets the pace. Of one at work neither
+        whose case nor whose parameters were measured, what was expected, however soon others were
+        done: they may be faster."""
+        expected = self.expected(run)
+        return None if expected is None else expected.usual
+
+    def expected(self, run: RunRecord) -> Expected | None:
+        """As :meth:`of`, with when it is due: by its own case, or by its profile, where others did
+        not take longer. That they took less is no reason for that."""
+        key, pace = case_key(run), self.pace(run.hosts)
+        seconds = self.by_case.get(key)
         if seconds is None:
             return None
-        if run.state.active and case_key(run) not in self.measured:
-            seconds = max(seconds, run.expected_s)
-        return seconds * self.pace(run.hosts)
-
-    def due(self, run: RunRecord) -> float | None:
-        """As :meth:`of`, where its own case or its profile tells: after that it is overdue. What
-        other cases took is no reason for that."""
-        return self.of(run) if run.expected_s or case_key(run) in self.measured else None
+        if key in self.measured:
+            return Expected(seconds * pace, seconds * pace)
+        due = max(seconds, run.expected_s)
+        usual = due if run.state.active and key not in self.alike else seconds
+        return Expected(usual * pace, due * pace if run.expected_s else None)
 
     def pace(self, hosts: Iterable[str]) -> float:
         return max((self.slowness.get(name, 1.0) for name in hosts), default=1.0)
@@ -50,8 +78,8 @@ class Durations:
 
 def durations(runs: Collection[RunRecord]) -> Durations:
     """Of a case the median of its own runs that succeeded; else what was expected of it, times what
-    the profile's other cases took of an expectation of the same kind; without one the median of the
-    profile's runs.
+    other cases took of an expectation of the same kind: those of its parameters, else all of its
+    profile; without one the median of the profile's runs.
 
     Of a host the median of what its runs took of the median of their case, over cases of one host
     that several have run.
@@ -66,7 +94,7 @@ def durations(runs: Collection[RunRecord]) -> Durations:
     one: dict[CaseKey, RunRecord] = {}
     by_case: dict[CaseKey, list[float]] = defaultdict(list)
     by_profile: dict[str, list[float]] = defaultdict(list)
-    shares: dict[tuple[str, bool], list[float]] = defaultdict(list)
+    shares: dict[CaseKey, list[float]] = defaultdict(list)
     for run in runs:
         one.setdefault(case_key(run), run)
     for run in ended:
@@ -74,16 +102,19 @@ def durations(runs: Collection[RunRecord]) -> Durations:
         by_case[case_key(run)].append(seconds)
         by_profile[run.profile].append(seconds)
         if run.expected_s:
-            shares[run.profile, run.timed].append(seconds / run.expected_s)
+            for kind in ((run.profile, run.timed), _kind(run)):
+                shares[kind].append(seconds / run.expected_s)
     result: dict[CaseKey, float] = {}
     for key, run in one.items():
         if key in by_case:
             result[key] = median(by_case[key])
         elif run.expected_s:
-            result[key] = run.expected_s * median(shares.get((run.profile, run.timed), [1.0]))
+            others = shares.get(_kind(run)) or shares.get((run.profile, run.timed), [1.0])
+            result[key] = run.expected_s * median(others)
         elif run.profile in by_profile:
             result[key] = median(by_profile[run.profile])
-    return replace(known, by_case=result, measured=frozenset(by_case))
+    alike = frozenset(key for key, run in one.items() if _kind(run) in shares)
+    return replace(known, by_case=result, measured=frozenset(by_case), alike=alike)
 
 
 def _slowness(ended: Iterable[RunRecord], took: Mapping[str, float]) -> dict[str, float]:
@@ -106,6 +137,11 @@ def case_key(run: RunRecord) -> CaseKey:
     return (*size, *sorted(run.parameters.items()))
 
 
+def _kind(run: RunRecord) -> CaseKey:
+    """Of the same parameters, and expected by the same: cases of several sizes."""
+    return (run.profile, run.timed, run.profiled, *sorted(run.parameters.items()))
+
+
 class Estimates:
     """:func:`durations` of one campaign's runs, worked out anew only when one more has told."""
 
@@ -119,6 +155,10 @@ class Estimates:
         if known != self._known:
             self._known, self._found = known, durations(runs)
         return self._found
+
+
+STEPS = 20
+"""From what is usual to when a run is due: the schedule is not played for every second of it."""
 
 
 class Remaining:
@@ -152,6 +192,7 @@ class Remaining:
             tuple((run.run_id, run.state, run.started_at, run.collecting) for run in active),
             tuple((run.run_id, run.not_before) for run in left if run.not_before),
             tuple(sorted(unusable)),
+            tuple(_steps(run, expected, now) for run in active),
         )
         if of != self._of:
             self._of, self._played_at = of, now
@@ -164,7 +205,8 @@ class Remaining:
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None
         if active:
-            return max(0.0, self._ends_at - now)
+            end = max(self._ends_at, *(_end(run, expected, now) for run in active))
+            return max(0.0, end - now)
         delay_s = _until_given(left, waiting, now)
         since = max(self._played_at, min(now, self._due_at))
         return None if delay_s is None else delay_s + self._ends_at - since
@@ -247,18 +289,33 @@ def _ahead(
     ends: dict[str, float] = {}
     wanted = []
     for run in left:
-        seconds = expected.of(run) or math.inf
         if not run.state.active:
-            wanted.append(_wanted(run, seconds, now, pack))
+            wanted.append(_wanted(run, expected.of(run) or math.inf, now, pack))
         elif run.started_at is not None:
-            over = run.over_at if run.collecting else None
-            ends[run.run_id] = max(now, run.started_at + seconds) if over is None else over
+            end = _end(run, expected, now)
+            ends[run.run_id] = end if run.collecting else max(now, end)
     return ends, wanted
 
 
 def _outlived(run: RunRecord, expected: Durations, now: float) -> bool:
-    end = (run.started_at or now) + (expected.of(run) or 0.0)
-    return end <= now and not (run.collecting or run.state is RunState.CANCELLING)
+    at_work = not (run.collecting or run.state is RunState.CANCELLING)
+    return at_work and _end(run, expected, now) <= now
+
+
+def _end(run: RunRecord, expected: Durations, now: float) -> float:
+    """When one at work has ended, as far as is known ``now``; infinite where nothing is."""
+    if run.collecting and run.over_at is not None:
+        return run.over_at
+    began, takes = run.started_at or now, expected.expected(run)
+    return math.inf if takes is None else began + takes.total(now - began)
+
+
+def _steps(run: RunRecord, expected: Durations, now: float) -> int:
+    """How often what a run at work takes has changed so much that others are told anew."""
+    takes, passed = expected.expected(run), now - (run.started_at or now)
+    if takes is None or takes.due is None or takes.due <= takes.usual:
+        return 0
+    return int(STEPS * (takes.total(passed) - takes.usual) / (takes.due - takes.usual))
 
 
 def _wanted(run: RunRecord, expected_s: float, now: float, pack: int) -> Wanted:

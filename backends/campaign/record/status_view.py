@@ -17,7 +17,7 @@ from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
-from backends.campaign.record.run_estimates import Estimates, Remaining
+from backends.campaign.record.run_estimates import Estimates, Expected, Remaining
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
@@ -238,7 +238,7 @@ def take(
         what_for = _with_label(waiting.get(run.run_id), state)
         view = kept.view(run, what_for)
         if view is None:
-            expected = durations.due(run) if run.state.active else None
+            expected = durations.expected(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
             view = _view(run, path, now, expected, what_for, start, watched=watched)
             view = view if estimated else replace(view, eta_s=None)
@@ -362,15 +362,15 @@ def _view(
     run: RunRecord,
     path: Path,
     now: float,
-    expected: float | None,
+    takes: Expected | None,
     waiting: Waiting | None,
     start: str,
     *,
     watched: bool,
 ) -> RunView:
     elapsed = None
-    if not watched:
-        expected = None  # whether it still runs nobody knows
+    # Without watching nobody knows whether it still runs.
+    expected = takes.due if takes is not None and watched else None
     if run.started_at is not None:
         ends = (end for end in (run.ended_at, run.over_at) if end is not None)
         until = next(ends, now if watched else _last_seen(run))
@@ -388,13 +388,14 @@ def _view(
         pass  # it is over as soon as its hosts say so
     elif run.state in (RunState.PLANNED, RunState.STARTING):
         progress = 0.0  # a start may wait for a lease, and be taken back
-    elif run.state.active and expected and elapsed is not None:
+    elif run.state.active and takes is not None and expected and elapsed is not None:
         if run.last_reading_at is not None:
-            progress = min(1.0, (_last_seen(run) - (run.started_at or 0.0)) / expected)
+            passed = _last_seen(run) - (run.started_at or 0.0)
+            progress = min(1.0, passed / takes.total(passed))
         elif elapsed < expected:
-            progress = elapsed / expected
+            progress = elapsed / takes.total(elapsed)
         if elapsed < expected and quiet_s is None:
-            eta = expected - elapsed
+            eta = takes.total(elapsed) - elapsed
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:

@@ -501,12 +501,13 @@ def test_no_attempt_that_failed_or_was_cancelled_tells_how_long_a_run_takes(
 def test_what_other_cases_took_makes_no_first_run_of_a_case_overdue(
     others: list[float], expected_s: float, timed: bool, passed: float
 ) -> None:
-    """``others``: seconds that runs of another case of the profile took. 0 expected: not known."""
+    """``others``: seconds that runs of another precision took. 0 expected: not known."""
     first = replace(planned(A, expected_s=expected_s), timed=timed)
+    elsewise = {**first.parameters, "precision": "fp32"}
     journal: list[ev.Event] = [first]
     for number, took in enumerate(others, 10):
         run_id = f"r-{number:04}-a1"
-        other = replace(first, run_id=run_id, repeat=number, nodes=1)
+        other = replace(first, run_id=run_id, repeat=number, parameters=elsewise)
         begun = [replace(assigned(run_id), t=1.0), ev.RunLaunched(t=1.0, run_id=run_id)]
         journal += [other, *begun, replace(succeeded(run_id), t=1.0 + took)]
     began = 500.0

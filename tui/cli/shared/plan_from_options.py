@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Sequence
 
+from backends.campaign.measured_before import PastBeside
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS
@@ -23,12 +25,14 @@ from tui.plan_words import plan_totals, unjudged_gpus
 async def make_plan(
     arguments: argparse.Namespace, *, must_run: bool = True
 ) -> tuple[Workspace, Plan]:
-    """The workspace, for the caller to close, and the plan.
+    """The workspace, for the caller to close, and the plan, by what was measured before as far as
+    that is read in time.
 
     ``must_run``: a case that was named and cannot run is an error.
     """
     selection, request = asked(arguments)
     workspace = open_workspace(arguments, request.profile_dirs if request else ())
+    past = PastBeside(lambda: workspace.past)  # while hosts are asked
     try:
         if request is not None and request.queue is not None:
             workspace.cluster.use_queue(request.queue)
@@ -46,7 +50,9 @@ async def make_plan(
         made = workspace.plan(selection)
         if selection.cases and must_run:
             _refuse_named(made)
+        made = workspace.as_measured(made, await asyncio.to_thread(past.found))
     except BaseException:
+        past.stop()
         await workspace.close()
         raise
     return workspace, made
@@ -115,7 +121,7 @@ def leave_out(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> 
             where="" if stop is None else stop.host,
             remedy="give other hosts, or mend these",
         )
-    return without
+    return made if without is made else workspace.as_measured(without, workspace.past.found)
 
 
 def ways_on(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> str:
