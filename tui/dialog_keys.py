@@ -213,7 +213,8 @@ DIALOGS: Mapping[str, Panel] = {
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
         "that of the medians, which has one of its own from six repeats on. Curves of speedup and "
         "efficiency are over the smallest case that all of them have a figure of, which their "
-        "title names.",
+        "title names.\n"
+        "◉ in a curve: the case under the cursor.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
             Key(
