@@ -387,8 +387,8 @@ class DlperfApp(App[str]):
         from tui.refused_keys import where_else, why_refused  # noqa: PLC0415 - seldom needed
         from tui.widgets.keybar import panel_of  # noqa: PLC0415
 
-        here = self.screen.is_modal or self.session.readonly
-        elsewhere = "" if here else where_else(pressed, panel_of(self.screen))
+        page = next(one for one in reversed(self.screen_stack) if not one.is_modal)
+        elsewhere = "" if self.session.readonly else where_else(pressed, panel_of(page))
         return why_refused(self.screen, pressed) or elsewhere
 
     def flash(self, words: str, pressed: str = "") -> None:

@@ -38,7 +38,7 @@ DIALOGS: Mapping[str, Panel] = {
         "",
         (
             Key("enter", "choose", "Choose", "take the answer under the cursor", footer=1),
-            Key("escape", "leave", "Back", "change nothing", footer=2, said="Esc"),
+            Key("escape,q", "leave", "Back", "change nothing", footer=2, said="Esc q"),
             Key("down,j", "down", "Down", "next answer", said="↓ j"),
             Key("up,k", "up", "Up", "answer before", said="↑ k"),
             PALETTE,
@@ -62,7 +62,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key("n", "none", "None", "take all marks away", footer=3),
             Key("i", "write", "Type", "type instead of marking", footer=4),
             Key("enter", "accept", "Accept", "take the marks", footer=5),
-            Key("escape", "leave", "Cancel", "change nothing", footer=6, said="Esc"),
+            Key("escape,q", "leave", "Cancel", "change nothing", footer=6, said="Esc q"),
             PALETTE,
             HELP,
         ),
@@ -73,7 +73,7 @@ DIALOGS: Mapping[str, Panel] = {
         (
             Key("enter", "edit", "Change", "write another value", footer=1),
             Key("x", "reset", "Default", "back to the profile's default", footer=2),
-            Key("escape", "leave", "Done", "back to the matrix", footer=3, said="Esc"),
+            Key("escape,q", "leave", "Done", "back to the matrix", footer=3, said="Esc q"),
             PALETTE,
             HELP,
         ),
@@ -213,7 +213,8 @@ DIALOGS: Mapping[str, Panel] = {
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
         "that of the medians, which has one of its own from six repeats on. Curves of speedup and "
         "efficiency are over the smallest case that all of them have a figure of, which their "
-        "title names.",
+        "title names.\n"
+        "◉ in a curve: the case under the cursor.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
             Key(

@@ -482,7 +482,12 @@ _SAID = {"enter": "⏎", "escape": "Esc", "space": "space", "ctrl+p": "^p", "shi
 
 def key_name(key: Key) -> str:
     """How the help and the footer write a key."""
-    return key.said or _SAID.get(key.keys, key.keys)
+    return key.said or sign_of(key.keys)
+
+
+def sign_of(pressed: str) -> str:
+    """How they write a key that was pressed, by its name in Textual."""
+    return _SAID.get(pressed, pressed)
 
 
 def hints(keys: Sequence[Key], room: int) -> str:

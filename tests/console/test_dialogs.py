@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from rich.text import Text
+from textual.widgets import Input
 
 from tests.console.conftest import console, screen_text, settled, until
 from tests.console.fakes import FakeFinding, FakeWorkspace
@@ -129,3 +130,34 @@ async def test_a_dialog_that_is_closed_while_it_scrolls_takes_nothing_with_it(
             pages.scroll_y = 1  # as the animation of the scroll does once more
             await settled(app)
             assert app.is_running
+
+
+@pytest.mark.parametrize("opener", ["p", "s", "o", "b", "d", "enter", "O"])
+async def test_q_closes_what_lies_over_the_page_and_is_a_letter_where_text_is_typed(
+    workspace: FakeWorkspace, opener: str
+) -> None:
+    async with console(workspace, (120, 40)) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press(opener)
+        await until(pilot, lambda: app.screen is not page)
+        await settled(app)
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is page)
+        if opener in "po":
+            await pilot.press(opener, "i", "q")
+            await settled(app)
+            assert app.screen.query_one(Input).value == "q"
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["an answer", "none"])
+async def test_q_leaves_a_question_unless_it_is_one_of_its_answers(
+    workspace: FakeWorkspace, own: bool
+) -> None:
+    told: list[str | None] = []
+    async with console(workspace) as (app, pilot):
+        answers = [Answer("y", "yes", "yes"), *[Answer("q", "quit", "quit")] * own]
+        app.push_screen(Choice("Title", "Text", answers), told.append)
+        await settled(app)
+        await pilot.press("q")
+        await until(pilot, lambda: bool(told))
+    assert told == ["quit" if own else None]

@@ -518,6 +518,20 @@ async def test_the_name_of_an_export_goes_by_what_is_in_it(
         assert len(texts) == len(set(texts))  # nothing is proposed under two names
 
 
+async def test_a_language_is_offered_where_the_text_depends_on_it(workspace: FakeWorkspace) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        await choose(sheet, pilot, "speedup", "csv")
+        await pilot.press("L")
+        await until(pilot, partial(shows, app, "this csv is the same in every language"))
+        assert "Language none" in " ".join(screen_text(app).split())
+        await choose(sheet, pilot, "pivot", "csv")
+        await pilot.press("L")
+        await until(pilot, lambda: "/pivot.zh.csv" in "".join(screen_text(app).split()))
+
+
 async def test_json_has_every_run_whatever_the_layout_and_no_key_pretends_otherwise(
     workspace: FakeWorkspace,
 ) -> None:
@@ -534,7 +548,7 @@ async def test_json_has_every_run_whatever_the_layout_and_no_key_pretends_otherw
             await pilot.press("v")
             await until(pilot, partial(shows, app, "json is the same of every layout"))
             await pilot.press("L")
-            await until(pilot, partial(shows, app, "json is the same in every language"))
+            await until(pilot, partial(shows, app, "this json is the same in every language"))
             assert sheet._wanted == before
             await pilot.press("f")
         seen = {sheet._shown}

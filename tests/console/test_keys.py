@@ -21,10 +21,12 @@ from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.refused_keys import behind, enabled, idle, never
+from tui.refused_keys import around, behind, enabled, idle, never
 from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
 from tui.screens.help import all_notes, help_text, notes_text
+from tui.widgets.chart import CURSOR
+from tui.widgets.keybar import panel_of
 from tui.widgets.keyed_table import Column
 
 pytestmark = pytest.mark.usefixtures("said_for_longer")
@@ -255,9 +257,35 @@ async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
             [said] = [one.message for one in app._notifications]
             assert said.endswith(behind(app.screen_stack[0]))
         app.clear_notifications()
-        for key in ("5", "x", "down", "left"):
+        for key in ("5", "down", "left"):
             await pilot.press(key)
         assert not list(app._notifications)
+
+
+@pytest.mark.parametrize("over", ["O", "question_mark", "N"])
+async def test_a_dialog_lets_no_key_of_any_page_pass_without_a_word(
+    workspace: FakeWorkspace, over: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        for number in range(1, len(PAGES) + 1):
+            await pilot.press(str(number), over)
+            dialog = app.screen
+            own = {
+                name
+                for node in around(dialog)
+                for key in getattr(PANELS.get(panel_of(node)), "keys", ())
+                for name in key.keys.split(",")
+            }
+            for page in PAGES:
+                for key in PANELS[page].keys:
+                    pressed = key.keys.split(",")[0]
+                    if pressed in {*own, *app.active_bindings} or key.action in ("back", "leave"):
+                        continue
+                    app.clear_notifications()
+                    await pilot.press(pressed)
+                    assert app.screen is dialog
+                    assert len(app._notifications) == 1, (number, page, key)
+            await pilot.press("escape")
 
 
 async def test_a_key_of_other_pages_says_whose_it_is_and_one_of_other_programs_why_not(
@@ -327,6 +355,11 @@ async def test_a_key_of_this_page_that_has_nothing_to_do_points_to_no_page(
             await pilot.press(*keys)
             said = [one.message for one in app._notifications]
             assert not [words for words in said if " on Hosts" in words], keys
+
+
+@pytest.mark.parametrize("panel", ["results", "compare"])
+def test_the_help_explains_the_sign_of_the_cursor_where_there_are_curves(panel: str) -> None:
+    assert f"{CURSOR} in a curve: the case under the cursor." in PANELS[panel].about
 
 
 @pytest.mark.parametrize(

@@ -977,7 +977,7 @@ async def test_a_question_whether_to_end_what_has_ended_goes_and_leaves_its_keys
         await until(pilot, partial(shows, app, "; nothing was changed"))
         before = app.focused
         await pilot.press(key)
-        await until(pilot, partial(shows, app, f"{key}: "))
+        await until(pilot, partial(shows, app, f"▌ {'⏎' if key == 'enter' else key}: "))
         assert (app.clipboard, app.focused) == ("", before)
         tick(app)
         await pilot.press(opener, "y")  # refused, so that there is no question

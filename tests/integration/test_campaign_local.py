@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
 import os
 import threading
@@ -166,7 +167,18 @@ async def test_one_run_is_cancelled_and_the_others_go_on(bench: Bench) -> None:
         RunState.SUCCEEDED,
     ]
     assert state.runs[running].cleanup.verified
+    assert state.runs[running].reason == f"cancelled by {getpass.getuser()}"
     bench.nothing_is_left()
+
+
+async def test_who_asked_a_keeper_for_the_end_of_a_run_is_who_cancelled_it(bench: Bench) -> None:
+    controller = await bench.start(lines=1000)
+    await until_running(controller)
+    run_id = only_run(controller.state).run_id
+    wish = ev.RequestTaken(t=1.0, request="q", verb="cancel", by="ann", run_ids=(run_id,))
+    controller.note(wish)
+    controller.cancel_run(run_id)
+    assert only_run(await finish(controller)).reason == "cancelled by ann"
 
 
 async def test_all_are_cancelled_at_any_moment_of_starting(bench: Bench) -> None:

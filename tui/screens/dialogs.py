@@ -21,7 +21,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
-from tui.key_bindings import bindings, hints
+from tui.key_bindings import bindings, hints, sign_of
 from tui.messages import Said
 from tui.refused_keys import UNSEEN
 from tui.screens.front_screen import REFRESH_S, FrontScreen
@@ -267,7 +267,7 @@ class Choice(Dialog[str]):
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self._answer("Enter", event.option.id)
+        self._answer(sign_of("enter"), event.option.id)
 
     def _answer(self, key: str, value: str | None) -> None:
         """Unless nothing of the question is in sight: of four rows the frame takes all."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual.app import App
 
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from tui.key_bindings import sign_of
 from tui.messages import Said
 from tui.screens.dialogs import Choice
 from tui.screens.possible_changes import kept_words, past_asking
@@ -76,7 +77,7 @@ class EndQuestion:
     def too_late(self, key: str) -> str:
         """A key that was pressed on the page; what to say of it where it answers what is not asked
         any more."""
-        said = f"{key}: {self._past}; nothing was changed" if key in self._unasked else ""
+        said = f"{sign_of(key)}: {self._past}; nothing was changed" if key in self._unasked else ""
         self._unasked = _ANSWERS if key in _ASKS else frozenset()
         self._past = "nothing was asked"
         return said

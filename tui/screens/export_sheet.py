@@ -272,7 +272,7 @@ class ExportSheet(Dialog[None]):
         why = {
             "format": f"this is written as {self._formats[0]} only",
             "layout": "json is the same of every layout; f goes on to another format",
-            "language": "json is the same in every language",
+            "language": f"this {self._wanted.format} is the same in every language",
         }
         if action in why:
             return why[action]

@@ -277,10 +277,13 @@ class ContactChanged(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCancelling(Event):
     """The run is to be ended. It stays so until that is verified on each of its hosts, or until
-    one has been away for too long: a console that comes later goes on with it."""
+    one has been away for too long: a console that comes later goes on with it.
+
+    ``by``: the user who asked, as of :class:`RunPaused`; older journals have
+    "operator", whoever that was."""
 
     run_id: Text
-    by: Text = "operator"
+    by: Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

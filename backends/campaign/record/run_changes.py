@@ -185,7 +185,8 @@ def _contact(run: RunRecord, event: ev.ContactChanged) -> RunRecord:
 def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
     if run.state not in (RunState.STARTING, RunState.RUNNING):
         return run
-    return replace(run, state=RunState.CANCELLING, reason=f"cancelled by {event.by}")
+    by = f" by {event.by}" if event.by else ""
+    return replace(run, state=RunState.CANCELLING, reason=f"cancelled{by}")
 
 
 def _end_of(run: RunRecord, event: ev.RunOver | ev.RunSucceeded | ev.RunFailed) -> float:

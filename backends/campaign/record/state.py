@@ -19,7 +19,7 @@ word arrived).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from typing import Any
@@ -202,9 +202,16 @@ class CampaignState:
     @property
     def cancel_wished(self) -> frozenset[str]:
         """Runs whose end somebody asked for and was not refused, whatever became of them."""
+        return frozenset(run_id for wish in self._wishes_to_cancel for run_id in wish.run_ids)
+
+    def end_wished_by(self, run_id: str) -> str:
+        """The user who first asked a keeper for the end of a run; "": nobody."""
+        return next((w.by for w in self._wishes_to_cancel if run_id in w.run_ids), "")
+
+    @property
+    def _wishes_to_cancel(self) -> Iterator[Wish]:
         every = self.wishes.values()
-        wishes = (wish for wish in every if wish.verb == "cancel" and wish.done is not False)
-        return frozenset(run_id for wish in wishes for run_id in wish.run_ids)
+        return (wish for wish in every if wish.verb == "cancel" and wish.done is not False)
 
     def run(self, run_id: str) -> RunRecord:
         """The run of that id; raises SelectionError where there is none."""

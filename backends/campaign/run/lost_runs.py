@@ -11,6 +11,7 @@ from pathlib import Path
 
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.folder.paths import run_log_path
+from backends.campaign.pausing import operator
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
@@ -90,7 +91,7 @@ def _nowhere(
     maybe = ev.RunAssigned(t=now, run_id=run_id, hosts=tuple(away), commands=(), port=0, log=log)
     there: list[ev.Event] = [maybe] if away else []
     if away and order is not None and (order.run_ids is None or run_id in order.run_ids):
-        return [*there, ev.RunCancelling(t=now, run_id=run_id)]
+        return [*there, ev.RunCancelling(t=now, run_id=run_id, by=operator())]
     return [*there, _lost(run_id, away, now)] if has_run else []
 
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from backends.campaign.pausing import operator
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
@@ -251,7 +252,9 @@ class RunSupervisor:
 
     async def _cancelled(self, work: asyncio.Task[Ended]) -> Ended:
         if self.run.state is not RunState.CANCELLING:
-            await self._recorder.record(ev.RunCancelling(t=self._clock(), run_id=self.run.run_id))
+            by = self._recorder.state.end_wished_by(self.run.run_id) or operator()
+            event = ev.RunCancelling(t=self._clock(), run_id=self.run.run_id, by=by)
+            await self._recorder.record(event)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_SETTLES_S):
                 await self._start_over.wait()

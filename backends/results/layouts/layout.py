@@ -46,6 +46,10 @@ Writer = Callable[[Results, LayoutOptions], str]
 Tables = Callable[[Sequence[Group], LayoutOptions], tuple[Table, ...]]
 
 
+def _never(_options: LayoutOptions) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """``writers``: by format, the one that is taken when none is asked for first.
@@ -53,6 +57,7 @@ class Layout:
     A writer returns text that ends with a line break, and raises SelectionError for a column that
     does not exist. ``fits``: whether there is anything of what it lays out; ``lacks``: what is said
     where there is not, and how to mend it. ``tables``: None of one that is no tables.
+    ``named_rows``: whether CSV with these options is for programs, whose names are of no language.
     """
 
     name: str
@@ -61,10 +66,15 @@ class Layout:
     fits: Callable[[Sequence[Group]], bool] = bool
     lacks: tuple[str, str] = NO_RUNS
     tables: Tables | None = None
+    named_rows: Callable[[LayoutOptions], bool] = _never
 
     @property
     def formats(self) -> tuple[Format, ...]:
         return tuple(self.writers)
+
+    def translates(self, format: str, options: LayoutOptions) -> bool:
+        """Whether the text depends on the language of ``options``."""
+        return format != "json" and not (format == "csv" and self.named_rows(options))
 
     def writes_document(self, format: str) -> bool:
         """In that format it is the document of results.json, whichever layout it is."""
@@ -79,14 +89,19 @@ def layout_of_tables(
     csv: Writer | None = None,
     json: Writer | None = None,
     rows: Rows | None = None,
+    named_rows: Callable[[LayoutOptions], bool] | None = None,
     fits: Callable[[Sequence[Group]], bool] = bool,
     lacks: tuple[str, str] = NO_RUNS,
 ) -> Layout:
     """Tables as markdown and as CSV; as JSON the document of results.json.
 
     ``csv``, ``json``: what is written instead of these. ``rows``: what CSV has of a case that the
-    tables have, unless another order or decimals were chosen.
+    tables have, unless another order or decimals were chosen. ``named_rows``: of ``csv``, as
+    :class:`Layout` has it.
     """
+
+    def as_rows(options: LayoutOptions) -> bool:
+        return rows is not None and options == LayoutOptions(lang=options.lang)
 
     def shown(groups: Sequence[Group], options: LayoutOptions) -> tuple[Table, ...]:
         return arranged(tables(groups, options), options.arrangement)
@@ -97,7 +112,7 @@ def layout_of_tables(
         return f"{text}\n{md_text(below)}\n" if below else text
 
     def tables_csv(results: Results, options: LayoutOptions) -> str:
-        if rows is not None and options == LayoutOptions(lang=options.lang):
+        if rows is not None and as_rows(options):
             return case_rows_csv([group for group in results.groups if fits([group])], rows)
         told = tables(results.groups, replace(options, exact=True))
         marked = [with_shared(table, options.lang) for table in told]
@@ -108,7 +123,7 @@ def layout_of_tables(
         "csv": csv or tables_csv,
         "json": json or write_document,
     }
-    return Layout(name, help, writers, fits, lacks, shown)
+    return Layout(name, help, writers, fits, lacks, shown, named_rows or as_rows)
 
 
 def footer(

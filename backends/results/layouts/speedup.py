@@ -188,11 +188,15 @@ _FIGURES: Mapping[str, Callable[[CaseResult], float | None]] = {
 def _csv(results: Results, options: LayoutOptions) -> str:
     """The long table of results.csv, unless columns, a style or decimals were chosen."""
     how = options.arrangement
-    if options == LayoutOptions(lang=options.lang, arrangement=how):
+    if _long(options):
         written = results_csv([_in_order(group, options) for group in results.groups])
         return transposed_csv(written) if how.transposed else written
     tables = [with_shared(t, options.lang) for t in speedup_tables(results.groups, options)]
     return render_csv(arranged(tables, how))
+
+
+def _long(options: LayoutOptions) -> bool:
+    return options == LayoutOptions(lang=options.lang, arrangement=options.arrangement)
 
 
 def _in_order(group: Group, options: LayoutOptions) -> Group:
@@ -212,4 +216,5 @@ LAYOUT = layout_of_tables(
     "a table per profile and set of parameters, as DLPerf prints it",
     speedup_tables,
     csv=_csv,
+    named_rows=_long,
 )

@@ -58,8 +58,10 @@ def test_a_cancel_that_was_refused_is_done_by_nobody(campaign: Path) -> None:
     begun(campaign, taken)
     assert Spool(campaign).take() is not None
     assert read_campaign(campaign).cancel_wished == {run_id(1)}
+    assert read_campaign(campaign).end_wished_by(run_id(1)) == "ann"
     assert changed(campaign) == ["RequestAnswered"]
     assert read_campaign(campaign).cancel_wished == set()
+    assert read_campaign(campaign).end_wished_by(run_id(1)) == ""
     work = Work((campaign / FILE_NAME).read_bytes().splitlines())
     serve(campaign, work)
     assert not work.state.runs[run_id(1)].state.ended

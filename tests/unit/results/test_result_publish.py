@@ -15,14 +15,15 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from backends.results.layouts.arrange import Arrangement
+from backends.campaign.folder.export_report import Export
+from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Layout
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.publish import LAYOUTS, publish
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
-from backends.results.translations import EN
+from backends.results.translations import EN, LANGUAGES
 from profiles.errors import SelectionError
 from tui.cli import main
 
@@ -263,6 +264,28 @@ def test_options_are_followed_or_refused(runs_of, layout, format):
     ):
         with suppress(SelectionError):
             assert publish("c", runs, layout=layout, format=format, options=changed) != written
+
+
+@pytest.mark.parametrize(
+    "arrangement", [Arrangement(), Arrangement(0), Arrangement(transposed=True)]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_name_of_an_export_differs_between_languages_where_its_text_does(
+    runs_of, layout, arrangement
+):
+    unit = {"llm": "tokens/s", "collectives": "GB/s"}.get(layout, "samples/s")
+    parameters = {"system": "s", "benchmark": "b"} if layout == "mlperf" else {"batch_size": 64}
+    metrics = {"time_to_train_s": 1234.5678}
+    told = {"unit": unit, "parameters": parameters, "metrics": metrics}
+    runs = [*runs_of("1n1g", [100.0] * 3, **told), *runs_of("1n2g", [190.0] * 3, **told)]
+    for format in LAYOUTS[layout].formats:
+        how = AS_IT_IS if format == "json" else arrangement
+        exports = [Export(layout, format, LayoutOptions(one, arrangement=how)) for one in LANGUAGES]
+        texts = {
+            publish("c", runs, layout=layout, format=format, options=one.options) for one in exports
+        }
+        assert len({one.file_name for one in exports}) == len(texts), format
+        assert {one.translated for one in exports} == {len(texts) > 1}, format
 
 
 @pytest.mark.parametrize(
