@@ -86,7 +86,7 @@ _EVERYWHERE = (
         "q",
         "quit",
         "Quit",
-        "leave; a keeper can go on with the campaign",
+        "leave; asks first where a campaign of its own is at work",
         footer=LAST - 1,
     ),
 )

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -21,6 +22,8 @@ from backends.campaign.folder.index import CampaignSummary, list_campaigns
 from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About, read_about, write_about
 from backends.campaign.record import events as ev
+from backends.results.findings import Grade
+from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
@@ -28,8 +31,9 @@ from tests.console.fakes import START, FakeSummary, FakeWorkspace
 from tests.unit.cli.conftest import FINISHED, append, assigned, hold, planned, succeeded
 from tui.app import DlperfApp
 from tui.cli import main
+from tui.past_reading import PastReading
 from tui.screens.campaign_list import CampaignList, Unfinished
-from tui.screens.campaign_text import SORTS
+from tui.screens.campaign_text import SORTS, Listed, fastest_of
 from tui.screens.dialogs import Choice, Prompt, Reading
 from tui.text import both_ends, cell, without_middle
 from tui.widgets.keyed_table import KeyedTable
@@ -412,9 +416,38 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
         )
         for number in range(40)
     ]
-    every = {str(one.path): one for one in workspace.summaries}
+    results = {
+        one.path: (
+            PastResult(
+                profile="p",
+                tag="1n1g",
+                parameters={},
+                settings=None,
+                devices=f"GPU {number % 2}" * (number % 5 > 0),
+                campaign=one.name,
+                path=one.path,
+                at=START,
+                simulated=False,
+                imported=False,
+                throughput=1.0 + number,
+                unit="images/s",
+                repeats=3,
+                half_width=None,
+                grade=(None, *Grade)[number % 5],
+                run_s=None,
+                speedup=None if number % 3 else 1.0 + number % 7,
+            ),
+        )
+        for number, one in enumerate(workspace.summaries)
+        if number % 4
+    }
+    every = {str(one.path): Listed(one, fastest_of(one, results)) for one in workspace.summaries}
     async with console(workspace, SMALL) as (app, pilot):
         table = await open_list(app, pilot, 40)
+        assert isinstance(app.screen, CampaignList)
+        read = SimpleNamespace(index=SimpleNamespace(by_campaign=results), stop=lambda: None)
+        app.screen._past = cast("PastReading", read)
+        app.screen._show_results()
         await pilot.press("j", "j")
         cursor = table.current_key
         as_before = screen_text(app).splitlines()[:4]
@@ -424,9 +457,9 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
             await pilot.press("s")
             assert table.current_key == cursor
             assert cursor is not None
-            assert every[cursor].name in screen_text(app)
+            assert every[cursor].summary.name in screen_text(app)
             orders[name] = shown_as(table, every, SORTS[name])
-            most_first = name in ("runs", "failed")
+            most_first = name in ("runs", "failed", "speedup")
             first, other = "▾▴" if most_first else "▴▾"
             if name != "age":
                 assert f"· by {name} {first} ─" in screen_text(app)
@@ -445,8 +478,8 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
 
 def shown_as(
     table: KeyedTable,
-    every: dict[str, FakeSummary],
-    value: Callable[[FakeSummary], object],
+    every: dict[str, Listed],
+    value: Callable[[Listed], object],
 ) -> list[object]:
     return [value(every[key]) for key in table.shown_keys]
 

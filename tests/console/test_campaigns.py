@@ -34,7 +34,7 @@ from tui.app import DlperfApp
 from tui.cli.program import main
 from tui.key_bindings import key_name
 from tui.screens.campaign_list import CampaignList, Unfinished
-from tui.screens.campaign_text import BY_AGE, campaign_rows, summary_words
+from tui.screens.campaign_text import BY_AGE, Listed, campaign_rows, summary_words
 from tui.screens.dialogs import Choice
 from tui.screens.help import help_of
 from tui.theme import BAD, GOOD, WARN
@@ -589,5 +589,6 @@ def test_by_state_campaigns_with_the_same_trouble_stand_together(tmp_path: Path)
     by_state = BY_AGE
     while by_state.by != "state":
         by_state = by_state.next
-    troubles = [(bool(one.failed), bool(one.cancelled)) for one in by_state.of(found)]
+    in_order = [one.summary for one in by_state.of(map(Listed, found))]
+    troubles = [(bool(one.failed), bool(one.cancelled)) for one in in_order]
     assert [trouble for trouble, _ in groupby(troubles)] == sorted(set(troubles), reverse=True)

@@ -64,6 +64,18 @@ async def replay(
         await workspace.close()
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_its_list_has_the_keys_from_the_first_moment_on(size: tuple[int, int]) -> None:
+    async with replay(size) as (app, pilot, _):
+        await until(pilot, lambda: "2n" in screen_text(app) or "1n" in screen_text(app))
+        table = app.screen.query_one(KeyedTable)
+        await until(pilot, lambda: table.display and table.has_focus)
+        assert "Back" not in {key.label for key in offered(app.screen)}
+        before = table.cursor_row
+        await pilot.press("j")
+        await until(pilot, lambda: table.cursor_row == before + 1)
+
+
 async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
     async with replay() as (app, pilot, watch):
         await until(pilot, lambda: "REPLAY ▶ ×10 0s of" in screen_text(app))

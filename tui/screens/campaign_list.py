@@ -23,9 +23,11 @@ from tui.screens.campaign_text import (
     BY_AGE,
     COLUMNS,
     NO_RESULTS,
+    Listed,
     Results,
     called,
     campaign_rows,
+    fastest_of,
     not_removable,
     remove_question,
     summary_words,
@@ -171,7 +173,8 @@ class CampaignList(Dialog[str]):
 
     def _fill(self) -> None:
         panel = self._panel
-        listed = self._order.of(self._summaries or ())
+        every = (Listed(one, fastest_of(one, self._results)) for one in self._summaries or ())
+        listed = [one.summary for one in self._order.of(every)]
         panel.table.refill(campaign_rows(listed, self._now, self._marked, self._results))
         marks = f" · {len(self._marked)} marked" if self._marked else ""
         order = "" if self._order == BY_AGE else f" · {self._order.words}"
@@ -297,7 +300,7 @@ class CampaignList(Dialog[str]):
     def action_reverse(self) -> None:
         self._reorder(self._order.reversed)
 
-    def _reorder(self, order: RowOrder[CampaignSummary]) -> None:
+    def _reorder(self, order: RowOrder[Listed]) -> None:
         self._order = order
         if self.here:
             self._fill()

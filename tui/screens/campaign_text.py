@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
 from backends.campaign.record.lock import CampaignLockedError, Role
+from backends.hosts.fingerprint import short_devices
 from backends.results.numbers import bytes_text, readable
 from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
@@ -55,15 +56,25 @@ def _by_state(summary: CampaignSummary) -> tuple[int, ...] | None:
     return (_ORDER.index(summary.state), *(-bool(many) for many in lost))
 
 
-SORTS: Mapping[str, Callable[[CampaignSummary], Any]] = {  # Any: what can be put in order
-    "age": lambda one: None if one.created_at is None else -one.created_at,
-    "name": lambda one: one.name,
-    "state": _by_state,
-    "runs": lambda one: one.total,
-    "failed": lambda one: one.failed,
-    "measures": lambda one: one.measures,
+class Listed(NamedTuple):
+    """A campaign and the fastest that it measured, if it did."""
+
+    summary: CampaignSummary
+    best: PastResult | None = None
+
+
+SORTS: Mapping[str, Callable[[Listed], Any]] = {  # Any: what can be put in order
+    "age": lambda one: None if (at := one.summary.created_at) is None else -at,
+    "name": lambda one: one.summary.name,
+    "state": lambda one: _by_state(one.summary),
+    "runs": lambda one: one.summary.total,
+    "failed": lambda one: one.summary.failed,
+    "speedup": lambda one: one.best and one.best.speedup,
+    "grade": lambda one: one.best and one.best.grade,
+    "device": lambda one: one.best and (short_devices(one.best.devices) or None),
+    "measures": lambda one: one.summary.measures,
 }
-BY_AGE: RowOrder[CampaignSummary] = RowOrder(SORTS, "age", figures=frozenset({"runs", "failed"}))
+BY_AGE = RowOrder(SORTS, "age", figures=frozenset({"runs", "failed", "speedup"}))
 
 _STATES = {
     "live": ("▶", ACCENT),

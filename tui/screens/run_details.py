@@ -66,6 +66,7 @@ def details_text(
     run: RunView,
     state: CampaignState,
     *,
+    called: str = "",
     read_only: bool = False,
     way_on: str = "",
     hosts: Mapping[str, HostFacts] | None = None,
@@ -77,6 +78,7 @@ def details_text(
 ) -> Text:
     """State, reason, what to do next, and the evidence; then figures, devices, commands.
 
+    ``called``: its name in the list, without what all runs share.
     ``way_on``: how it is done again where no key does it.
     ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment,
     which is called ``at``. ``asks``: the hosts of a run that does not move can be asked from here.
@@ -107,7 +109,9 @@ def details_text(
     text.append("\n")
     result = run_result(record, state)
     current = [(at, now)] if now and run.state.active else []
+    shared = [("run", run.label)] if called not in ("", run.label) else []
     facts = (
+        *shared,
         *_facts(run, record, log or str(run.log or "")),
         *_attempts(record, state),
         *_sharing(record, state),

@@ -131,7 +131,7 @@ class RunPanels(Vertical):
             self._show_chart(viewed, run, names)
         self.meters.asked = self.told_in_sight
         if self.told_in_sight:
-            self._show_details(viewed, run)
+            self._show_details(viewed, run, called)
         if self.schedule.display:
             self._show_schedule(viewed, run, names)
         if self.log_panel.display:
@@ -328,7 +328,7 @@ class RunPanels(Vertical):
             )
             self.schedule.show("Schedule · hosts over time", text)
 
-    def _show_details(self, viewed: CampaignSnapshot, run: RunView) -> None:
+    def _show_details(self, viewed: CampaignSnapshot, run: RunView, called: str) -> None:
         fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
         clock = int(run.elapsed_s or 0)
         self._read_hosts_of(viewed)
@@ -343,6 +343,7 @@ class RunPanels(Vertical):
             text = details_text(
                 run,
                 viewed.state,
+                called=called,
                 read_only=fixed,
                 way_on=way_on(viewed, run),
                 hosts=self._hosts,
@@ -352,7 +353,7 @@ class RunPanels(Vertical):
                 log=self._session.told_log(run),
                 folder="" if self._session.playing else f"{viewed.path}/",
             )
-            panel.show(plain(run.label), text)
+            panel.show(called, text)
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
         if self._hosts_of != viewed.path:

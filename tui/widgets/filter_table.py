@@ -116,7 +116,10 @@ class TablePanel(Vertical):
         if empty:
             self._empty.show(Text("\n".join(map(plain, words.split("\n"))), MUTED))
         self._empty.display = empty
+        appears = not self.table.display
         self.table.display = not empty or bool(self.filter_text)  # which has the keys
+        if appears and self.table.display and self.screen.focused is None:
+            self.table.focus()  # the screen looked for it while it was not there
         self.set_class(empty, "-empty")
 
     @property

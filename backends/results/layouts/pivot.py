@@ -107,7 +107,7 @@ def _links(own: Sequence[Group], labels: Sequence[str], w: Words) -> list[Link]:
     for column, (group, label) in enumerate(zip(own, labels, strict=True)):
         for case in group.cases:
             name = w.log_link.format(gpus=card_name(case.gpus, w), column=label)
-            logs = [(run.repeat, run.log) for run in case.measured_runs if run.log]
+            logs = sorted((run.repeat, run.log) for run in case.measured_runs if run.log)
             for repeat, log in logs:
                 text = f"{name} #{repeat}" if len(logs) > 1 else name
                 links.append((case.gpus, case.nodes, column, Link(text, log)))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.hosts.fingerprint import has_gpus, joined
 from backends.results import publish
@@ -126,3 +128,26 @@ def test_beside_groups_on_gpus_those_on_cpus_make_devices_of_all_and_are_none_wh
     cpus, gpus = groups(runs_of, CPU), groups(runs_of, GPU)
     assert devices_text([*gpus]) == "GPUs"
     assert devices_text([*cpus]) == devices_text([*gpus, *cpus]) == "devices"
+
+
+@given(st.permutations([1, 2, 3, 4]))
+def test_logs_of_a_pivot_follow_the_repeats_whatever_was_run_first(order: list[int]) -> None:
+    case = RunResult(
+        run_id="",
+        case_tag="1n1g",
+        nodes=1,
+        gpus_per_node=1,
+        repeat=0,
+        state="succeeded",
+        throughput=1.0,
+        profile="p",
+        framework="f",
+        model="m",
+        parameters={},
+        unit="images/s",
+        window="w",
+        statistic="mean",
+    )
+    runs = [replace(case, run_id=f"r{n}", repeat=n, log=f"logs/{n}.log") for n in order]
+    (table,) = pivot_tables(summarise(runs))
+    assert [link.path for link in table.links] == [f"logs/{n}.log" for n in (1, 2, 3, 4)]
