@@ -35,7 +35,7 @@ async def leave_as(
         stay(None)
     elif answer == "detach":
         words = detached_words(live)
-        await leave(f"{words}\n{_files(live)}" if live.simulated else words)
+        await leave(f"{words}\nIts files: {plain(live.path)}" if live.simulated else words)
     elif answer == "keep":
         try:
             begun = await session.leave_to_keeper()
@@ -59,12 +59,8 @@ def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console, or one that it followed, is over."""
     report = f"{called_as()} report {shlex.quote(str(live.path))}"
     again = called_again(simulated=live.simulated)
-    look = f"Look at it with: {plain(again)}, then O; or {plain(report)}"
-    return f"{plain(titled(live))}. {_files(live)}. {look}"
-
-
-def _files(live: CampaignSnapshot) -> str:
-    return f"Its files: {plain(live.path)}"
+    look = f"Look at it with: {plain(again)}, then O; or where its files are: {plain(report)}"
+    return f"{plain(titled(live))}. {look}"
 
 
 async def leave_unseen(session: Session, leave: Leave) -> None:

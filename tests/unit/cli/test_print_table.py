@@ -133,6 +133,19 @@ def test_reasons_stand_below_their_row_before_anything_is_left_out_or_squeezed(
     assert bool(left_out) == (width < 40)
 
 
+@given(st.lists(st.sampled_from(["cpu-smoke", "torch-gpt"]), min_size=1, max_size=6))
+def test_what_goes_below_rows_and_is_the_same_in_each_is_said_once(profiles: list[str]) -> None:
+    out = StringIO()
+    columns = (Column("run", "left", whole=True), Column("profile", "left", rank=3, below=True))
+    rows = Rows(columns, [(f"r{n} of a long name", one) for n, one in enumerate(profiles)])
+    print_on(Console(file=out, width=24, highlight=False), rows)
+    shown = out.getvalue()
+    once = len(profiles) > 1 and len({*profiles}) == 1
+    assert shown.count("profile of each: ") == once
+    for one in {*profiles}:
+        assert shown.count(one) == (1 if once else profiles.count(one))
+
+
 PARTS = st.lists(st.text("abc", min_size=1, max_size=12), min_size=1, max_size=12)
 
 
@@ -173,7 +186,7 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
             assert word in words, one.shown
         assert max(map(len, lines)) <= 80, one.shown
     assert b"no room for" not in listed.shown
-    for needed in (b"size: ", b"begun: ", b"measures: cpu-smoke 1n1g"):
+    for needed in (b"size", b"begun", b"measures of each: cpu-smoke 1n1g"):
         assert needed in listed.shown
     assert b"#before-the-upgrade" in listed.shown
 

@@ -107,9 +107,9 @@ def print_on(console: Console, rows: Rows) -> None:
     """What the terminal has room for: some columns go below their rows; others that can be left
     out are, and are named; cells go on in the next line between words. Where that is not enough the
     terminal's own lines go on."""
-    shown, left_out = _with_room(rows, console.width)
+    shown, notes = _with_room(rows, console.width)
     console.width = max(_least_width(shown), console.width)
-    console.print(*_fitted(shown, left_out, console.width), sep="\n")
+    console.print(*_fitted(shown, notes, console.width), sep="\n")
 
 
 def fitted(rows: Rows, width: int) -> list[Table | Padding | Text]:
@@ -117,16 +117,15 @@ def fitted(rows: Rows, width: int) -> list[Table | Padding | Text]:
     return _fitted(*_with_room(rows, width), width)
 
 
-def _fitted(shown: Rows, left_out: Sequence[str], width: int) -> list[Table | Padding | Text]:
+def _fitted(shown: Rows, notes: Sequence[str], width: int) -> list[Table | Padding | Text]:
     from rich.padding import Padding  # noqa: PLC0415 (as above)
     from rich.text import Text  # noqa: PLC0415
 
-    words = f"no room for {', '.join(left_out)}: a wider terminal or a pipe has it all"
     parts: list[Table | Padding | Text] = []
     for table, under in zip(_terminal_tables(shown, width), shown.under or [()], strict=True):
         below = [Text(_below(said, width - BETWEEN), str(said.tone)) for said in under]
         parts += [table, *(Padding(text, (0, 0, 0, BETWEEN)) for text in below)]
-    return [*parts, *([Text(words, str(Tone.QUIET))] if left_out else [])]
+    return [*parts, *(Text(note, str(Tone.QUIET)) for note in notes)]
 
 
 def _below(said: Said, width: int) -> str:
@@ -134,7 +133,8 @@ def _below(said: Said, width: int) -> str:
 
 
 def _with_room(rows: Rows, width: int) -> tuple[Rows, list[str]]:
-    """What is left of them, and the headings of what is not: first what tells nothing."""
+    """What is left of them, and what is said below all of them: what is the same in each and has no
+    column, and the headings of what is left out, first what tells nothing."""
     kept, below = list(range(len(rows.columns))), list[int]()
     ends: list[list[Said]] = [[] for _ in rows.rows]
     if _least_width(rows, WIDEST) > width:
@@ -149,12 +149,16 @@ def _with_room(rows: Rows, width: int) -> tuple[Rows, list[str]]:
         gone = max(ranked, key=lambda n: (_is_empty(rows, n), rows.columns[n].rank, n))
         kept.remove(gone)
         below += [gone] * rows.columns[gone].below
-    shown = {*kept, *below}
+    alike = [n for n in below if rows.columns[n].rank and _is_same(rows, n)]
+    notes = [f"{rows.columns[n].heading} of each: {_said(rows.rows[0][n]).text}" for n in alike]
+    below = [n for n in below if n not in alike]
+    shown = {*kept, *below, *alike}
     told = [n for n in range(len(rows.columns)) if n not in shown and not _is_empty(rows, n)]
     under = [[*end, *_paragraphs(rows, number, sorted(below))] for number, end in enumerate(ends)]
     left = _only(rows, kept)
-    left_out = list(dict.fromkeys(rows.columns[n].heading for n in told))
-    return Rows(left.columns, left.rows, under if any(under) else ()), left_out
+    if left_out := ", ".join(dict.fromkeys(rows.columns[n].heading for n in told)):
+        notes.append(f"no room for {left_out}: a wider terminal or a pipe has it all")
+    return Rows(left.columns, left.rows, under if any(under) else ()), notes
 
 
 def _begin(cell: Said) -> Said:
@@ -179,6 +183,10 @@ def _only(rows: Rows, kept: Sequence[int]) -> Rows:
         [[row[n] for n in kept] for row in rows.rows],
         rows.under,
     )
+
+
+def _is_same(rows: Rows, number: int) -> bool:
+    return len(rows.rows) > 1 and len({_said(row[number]).text for row in rows.rows}) == 1
 
 
 def _is_empty(rows: Rows, number: int) -> bool:
