@@ -109,7 +109,7 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield from _of_the_environment(case, base)
     if any(map(unwatched, case.measured_runs)):
         yield _usual(Concern.UNOBSERVED)
-    if any(run.log_changed for run in case.runs):
+    if any(run.log_changed or run.log_differs for run in case.runs):
         yield _usual(Concern.LOG_CHANGED)
     for concern in OF_THE_LOGS:
         if doubted := [run for run in case.measured_runs if concern in run.doubts]:

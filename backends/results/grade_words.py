@@ -127,7 +127,16 @@ def _forced(case: CaseResult, lang: Lang) -> list[str]:
 
 def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
     """One sentence per log: who can write to it can have written what its figure is."""
-    return [
+    since = [
+        pick(
+            lang,
+            f"repeat {run.repeat}: its log does not give its figure any more: {run.log_differs}",
+            f"第 {run.repeat} 次重复：其日志已不再给出该数值：{run.log_differs}",
+        )
+        for run in case.runs
+        if run.log_differs
+    ]
+    return since + [
         pick(
             lang,
             f"repeat {run.repeat}: its log was cut, edited or replaced while it ran: {text}",

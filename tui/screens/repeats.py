@@ -114,6 +114,7 @@ def _note(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> s
         f"attempt {run.attempt}" if run.attempt > 1 else "",
         "replaced by a later attempt" if run in case.superseded else "",
         f"packed beside {len(run.shared_with)}" if run.shared_with else "",
+        f"its log: {plain(run.log_differs)}" * bool(run.log_differs),
         plain(run.reason) or ", ".join(plain(w) for w in run.warnings),
     )
     return " · ".join(filter(None, parts))

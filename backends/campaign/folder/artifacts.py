@@ -13,6 +13,7 @@ from typing import Any
 from backends import version
 from backends.campaign.folder import frozen
 from backends.campaign.folder.paths import run_logs
+from backends.campaign.folder.raw_logs import lines_of
 from backends.campaign.folder.tags_and_note import read_about
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
@@ -119,6 +120,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
             )
             executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
     notes = [state.damage] if state.damage else []
+    notes += [f"{line}." for line in lines_of(state)]
     if state.forced:
         concerns = forced_cases(summarise(run_results(state)))
         concerns += _on_some_gpus(state)
