@@ -402,10 +402,12 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 continue
             lines.append(
                 "- "
-                + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.wanted)
+                + w.failed_line.format(
+                    case=name,
+                    succeeded=case.succeeded,
+                    repeats=case.wanted - len(case.skipped_runs),
+                )
             )
-            if skipped := len(case.skipped_runs):
-                lines[-1] += w.of_which_skipped.format(skipped=skipped)
             for run in failed:
                 lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
             for run in replaced:

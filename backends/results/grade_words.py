@@ -393,14 +393,7 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
     if concern is Concern.SIMULATED:
         return "SIMULATED: no hardware was measured", "模拟数据(SIMULATED)：并非真实硬件测得"
     if concern is Concern.FAILED_RUNS:
-        failed, n = len(case.failed_runs), case.wanted
-        begun = case.skipped_runs != case.failed_runs
-        never = "was never started" if failed == 1 else "were never started"
-        what, what_zh = ("did not succeed", "未成功") if begun else (never, "从未启动")
-        return (
-            f"{failed} of {n} repeats {what}; they count for nothing",
-            f"{n} 次重复中有 {failed} 次{what_zh}，不计入统计",
-        )
+        return _unsuccessful_line(case)
     if concern is Concern.UNKNOWN_ENVIRONMENT:
         runs = case.measured_runs
         n, unknown = len(runs), sum(map(unrecorded, runs))
@@ -419,6 +412,25 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
             f"各次重复来自不同的环境（{differs}）",
         )
     return _scaling_line(concern, case, group)
+
+
+def _unsuccessful_line(case: CaseResult) -> tuple[str, str]:
+    """What became of each repeat that has no figure, a word for each kind."""
+    never = len(case.skipped_runs)
+    cancelled = sum(run.state == "cancelled" for run in case.failed_runs) - never
+    kinds = [
+        (len(case.failed_runs) - never - cancelled, "did not succeed", "did not succeed", "未成功"),
+        (cancelled, "was cancelled", "were cancelled", "已取消"),
+        (never, "was never started", "were never started", "从未启动"),
+    ]
+    told = [kind for kind in kinds if kind[0]]
+    said = [f"{k} {one if k == 1 else more}" for k, one, more, _ in told]
+    first = f"{told[0][0]} of {case.wanted} repeats {said[0].partition(' ')[2]}"
+    said_zh = "、".join(f"{k} 次{zh}" for k, _, _, zh in told)
+    return (
+        f"{', '.join([first, *said[1:]])}; they count for nothing",
+        f"{case.wanted} 次重复中有 {said_zh}，不计入统计",
+    )
 
 
 def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, str]:

@@ -24,12 +24,18 @@ from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade, grade_of
 from backends.results.flag_lines import reasons_elsewhere
 from backends.results.grade import CEILINGS
-from backends.results.grade_words import finding_lines, grade_reasons, rules_text, worst_case
+from backends.results.grade_words import (
+    finding_lines,
+    found_lines,
+    grade_reasons,
+    rules_text,
+    worst_case,
+)
 from backends.results.provenance import provenance
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
-from backends.results.short_flags import SHORT
+from backends.results.short_flags import SHORT, short_of
 from backends.results.statistics import (
     coefficient_of_variation,
     dependence,
@@ -552,3 +558,26 @@ def test_reasons_elsewhere_have_the_names_of_their_cases_folded(runs_of, kinds: 
         ]
         assert listed == of[:3]
         assert (f"+{len(of) - 3}" in names) is (len(of) > 3)
+
+
+@pytest.mark.parametrize(("never", "cancelled"), [(1, 0), (2, 0), (9, 0), (0, 1), (2, 1), (9, 1)])
+def test_what_was_never_started_is_no_failure(runs_of, never: int, cancelled: int):
+    whole = runs_of("1n1g", steady())
+    more = runs_of("1n1g", [*steady(), *[None] * (never + cancelled)])[len(whole) :]
+    more = [
+        replace(run, state="cancelled", reason="", started_at=1.0 if n < cancelled else None)
+        for n, run in enumerate(more)
+    ]
+    [[before]], [[case]] = (
+        [group.cases for group in summarise(runs)] for runs in (whole, [*whole, *more])
+    )
+    [group] = summarise([*whole, *more])
+    [line] = [line for found, line in found_lines(case, group) if found.concern == "failed_runs"]
+    assert ("never started" in line) is bool(never)
+    assert ("cancelled" in line) is bool(cancelled)
+    assert "did not succeed" not in line
+    assert short_of(Concern.FAILED_RUNS, case) == (
+        "cancelled runs" if cancelled else "repeats missing"
+    )
+    if not cancelled:
+        assert case.grade == before.grade
