@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
-from backends.results.grade_words import found_lines, worst_case
+from backends.results.grade_words import found_lines, lettered, worst_case
 from backends.results.short_flags import short_of
 from backends.results.summary import Group, parameters_text
 from backends.results.told_of import Name, few_of, told_of, told_once
@@ -14,9 +14,9 @@ from backends.results.translations import Lang
 
 
 def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
-    """Whose it is and what, the gravest first."""
+    """Whose it is and what, behind the grade that it allows: the gravest first."""
     told = (
-        (found.rank, line, case_parts(case, groups))
+        (found.rank, lettered(found, line), case_parts(case, groups))
         for group in groups
         for case in group.cases
         for found, line in found_lines(case, group, lang)

@@ -37,6 +37,7 @@ from backends.results.telemetry_figures import (
 )
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
+from backends.results.unsuccessful_words import unsuccessful_line
 from profiles.counted import counted
 
 
@@ -54,6 +55,11 @@ def grade_reasons(case: CaseResult, group: Group, lang: Lang = "en") -> list[str
     """The sentences of what lowers the grade, what sets it first; none for an A."""
     told = found_lines(case, group, lang)
     return [line for found, line in told if found.ceiling > Grade.A]
+
+
+def lettered(found: Finding, line: str) -> str:
+    """``C: …``, by the grade that the finding allows; what lowers none has no letter."""
+    return f"{found.ceiling}: {line}" if found.ceiling > Grade.A else line
 
 
 def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
@@ -393,7 +399,7 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
     if concern is Concern.SIMULATED:
         return "SIMULATED: no hardware was measured", "模拟数据(SIMULATED)：并非真实硬件测得"
     if concern is Concern.FAILED_RUNS:
-        return _unsuccessful_line(case)
+        return unsuccessful_line(case)
     if concern is Concern.UNKNOWN_ENVIRONMENT:
         runs = case.measured_runs
         n, unknown = len(runs), sum(map(unrecorded, runs))
@@ -412,25 +418,6 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
             f"各次重复来自不同的环境（{differs}）",
         )
     return _scaling_line(concern, case, group)
-
-
-def _unsuccessful_line(case: CaseResult) -> tuple[str, str]:
-    """What became of each repeat that has no figure, a word for each kind."""
-    never = len(case.skipped_runs)
-    cancelled = sum(run.state == "cancelled" for run in case.failed_runs) - never
-    kinds = [
-        (len(case.failed_runs) - never - cancelled, "did not succeed", "did not succeed", "未成功"),
-        (cancelled, "was cancelled", "were cancelled", "已取消"),
-        (never, "was never started", "were never started", "从未启动"),
-    ]
-    told = [kind for kind in kinds if kind[0]]
-    said = [f"{k} {one if k == 1 else more}" for k, one, more, _ in told]
-    first = f"{told[0][0]} of {case.wanted} repeats {said[0].partition(' ')[2]}"
-    said_zh = "、".join(f"{k} 次{zh}" for k, _, _, zh in told)
-    return (
-        f"{', '.join([first, *said[1:]])}; they count for nothing",
-        f"{case.wanted} 次重复中有 {said_zh}，不计入统计",
-    )
 
 
 def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, str]:

@@ -144,6 +144,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),
         other_logs=_other_logs(state, path),
         scopes=_scopes(path, state.frozen),
+        explains=_explains(path, state.frozen),
     )
 
 
@@ -157,6 +158,12 @@ def _scopes(path: Path, digest: str) -> Mapping[str, str]:
         if len(kinds) == 1 and (kind := kinds.pop())[0] == "throughput":
             found[profile.name] = kind[1]
     return found
+
+
+@lru_cache(maxsize=8)  # as above
+def _explains(path: Path, digest: str) -> frozenset[str]:
+    profiles = frozen.profiles_of(path, digest).values() if digest else ()
+    return frozenset(one.name for one in profiles if one.explain is not None)
 
 
 def _other_logs(state: CampaignState, path: Path) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -356,8 +356,8 @@ def test_report_begins_with_the_worst_grade_and_why(runs_of):
     text = render_report(ReportContext("c"), runs, summarise(runs))
     third = text.splitlines()[2]
     assert third == (
-        "> **Grade D, the worst of 1 × A, 1 × D.** 1n2g: one repeat: nothing says how far another "
-        "would be off."
+        "> **Grade D, the worst of 1 × A, 1 × D.** 1n2g: D: one repeat: nothing says how far "
+        "another would be off."
     )
     assert "Nothing to distrust" not in text
     good = runs_of("1n1g", steady(), fingerprint="a")
@@ -372,7 +372,7 @@ def test_report_names_the_other_reasons_for_the_same_grade_and_their_cases(runs_
     wide = runs_of("1n4g", [390.0, 300.0, 420.0], fingerprint="a")
     runs = [*few, *forced, *wide]
     third = render_report(ReportContext("c"), runs, summarise(runs)).splitlines()[2]
-    assert third.startswith("> **Grade D, the worst of 3 × D.** 1n1g: one repeat: ")
+    assert third.startswith("> **Grade D, the worst of 3 × D.** 1n1g: D: one repeat: ")
     assert third.endswith(" More reasons for D in other cases: wide interval (1n4g).")
     alike = few + runs_of("1n2g", [198.0], fingerprint="a")
     assert "More reasons" not in render_report(ReportContext("c"), alike, summarise(alike))
@@ -581,3 +581,16 @@ def test_what_was_never_started_is_no_failure(runs_of, never: int, cancelled: in
     )
     if not cancelled:
         assert case.grade == before.grade
+
+
+def test_a_report_has_the_letter_of_each_reason(runs_of):
+    runs = [replace(run, forced=True) for run in runs_of("1n1g", [100.0, 100.1, 100.2])]
+    groups = summarise(runs)
+    text = render_report(ReportContext("c"), runs, groups)
+    [group] = groups
+    flagged = text.partition("## Flags and warnings")[2].partition("## ")[0]
+    for found, line in found_lines(group.cases[0], group):
+        letter = f"{found.ceiling}: " * (found.ceiling > Grade.A)
+        assert f"- 1n1g: {letter}{line}" in flagged
+        assert (f"{letter}{line}" in text.splitlines()[2]) is bool(letter)
+    assert {found.ceiling for found in group.cases[0].findings} >= {Grade.B, Grade.C}
