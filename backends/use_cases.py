@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.index import CampaignSummary
     from backends.campaign.folder.opened_bundles import OpenedBundles
     from backends.campaign.folder.past_index import Found, PastIndex
+    from backends.campaign.folder.raw_logs import LogChecks, LogDoubt
     from backends.campaign.folder.remove import Removable
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_request import Request
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from backends.simulated.simulated_cluster import SimulatedCluster
     from backends.transports.transport import Prompter
     from profiles.format.catalog import Catalog
+    from profiles.format.profile import Profile
 
 
 def default_campaigns_dir() -> Path:
@@ -280,7 +282,28 @@ class Workspace:
         from backends.campaign.folder.campaign_views import CampaignViews  # noqa: PLC0415 (late)
         from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (late)
 
-        return CampaignViews(self.clock, measured_again, self.writer)
+        return CampaignViews(self.clock, measured_again, self.writer, self._log_checks)
+
+    @cached_property
+    def _log_checks(self) -> LogChecks:
+        from backends.campaign.folder.raw_logs import LogChecks  # noqa: PLC0415 (late)
+
+        def today(name: str) -> Profile | None:
+            return self.catalog.get(name) if name in self.catalog.names else None
+
+        return LogChecks(today)
+
+    def log_doubts(self, path: Path, *, whole: bool = False) -> tuple[LogDoubt, ...]:
+        """Which logs of a campaign are missing or do not give its figures any more; ``whole``: by
+        reading all. Raises as :meth:`state` does. Blocking."""
+        return self._log_checks.doubts(self.state(path), path, whole=whole)
+
+    def checked(self, path: Path, *, whole: bool = False) -> CampaignState:
+        """As :meth:`state`, with :meth:`log_doubts` at the runs that they are of."""
+        from backends.campaign.folder.raw_logs import with_doubts  # noqa: PLC0415 (late)
+
+        state = self.state(path)
+        return with_doubts(state, self._log_checks.doubts(state, path, whole=whole))
 
     def state(self, path: Path) -> CampaignState:
         """Any campaign's state from its journal; raises JournalError where there is none.
@@ -337,7 +360,7 @@ class Workspace:
         """
         from backends.campaign.record.run_results import run_results  # noqa: PLC0415 (as above)
 
-        runs = run_results(self.state(path))
+        runs = run_results(self.checked(path))
         if not runs:
             raise SelectionError("the campaign has no runs", where=str(path))
         return runs
@@ -367,7 +390,7 @@ class Workspace:
         """How the cases of these campaigns went over time; raises like :meth:`compare`."""
         from backends.campaign.folder.history_of import history_of  # noqa: PLC0415 (as above)
 
-        return history_of(paths, self.state, lambda: self.catalog, threshold, self.shown)
+        return history_of(paths, self.checked, lambda: self.catalog, threshold, self.shown)
 
     def runs_together(
         self, paths: Sequence[Path]

@@ -15,9 +15,10 @@ from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
 from backends.results.flag_lines import case_parts, flag_lines, reasons_elsewhere
 from backends.results.grade_words import (
+    found_lines,
     grade_counts,
-    grade_reasons,
     half_text,
+    lettered,
     within,
     worst_case,
 )
@@ -37,6 +38,7 @@ from backends.results.repeat_hosts import (
     repeat_hosts_lines,
 )
 from backends.results.run_result import RunResult
+from backends.results.scaling_loss import explain
 from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
@@ -72,6 +74,7 @@ class ReportContext:
     tags, said: what people say of the campaign.
     precheck: of the hosts before it, as a section in markdown.
     scopes: by profile what a speed in a log is of: ``global``, ``per_device`` or ``per_node``.
+    explains: the profiles that can tell where the time of a step goes.
     other_logs: by run id the further hosts whose raw logs lie beside rank 0's, and their files.
     """
 
@@ -85,6 +88,7 @@ class ReportContext:
     said: str = ""
     precheck: str = ""
     scopes: Mapping[str, str] = field(default_factory=dict)
+    explains: frozenset[str] = frozenset()
     other_logs: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
 
@@ -159,7 +163,9 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
         return [f"> **{w.grade_a}**"]
     counts = grade_counts(case for group in groups for case in group.cases)
     said = w.worst_grade.format(grade=case.grade, counts=counts)
-    why = "; ".join(md_text(reason) for reason in grade_reasons(case, group, lang))
+    told = found_lines(case, group, lang)
+    costly = [lettered(found, line) for found, line in told if found.ceiling > Grade.A]
+    why = "; ".join(map(md_text, costly))
     more = reasons_elsewhere(groups)
     further = w.more_reasons.format(grade=case.grade, which=md_text(more)) if more else ""
     return [f"> **{said}** {_case_name(case, groups)}: {why}.{further}"]
@@ -232,7 +238,7 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
         *blocks,
         *_slow_ranks(groups, w),
         *_held(groups, lang, w),
-        *_explained(groups, lang, w),
+        *_explained(context, groups, lang, w),
     ]
 
 
@@ -302,7 +308,7 @@ def _held_line(held: Held, lang: Lang, w: Words) -> str:
     return f"{line}; {w.held_source}: {md_text(source)}"
 
 
-def _explained(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+def _explained(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     """What every device does at each scale, and where the rest of the ideal goes."""
     blocks = []
     for group in groups:
@@ -316,7 +322,13 @@ def _explained(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     if not blocks:
         return []
     told = any(case.profiled_runs for group in groups for case in group.cases)
-    return [f"### {w.explained}", *blocks, *([] if told else [w.explain_how])]
+    can = any(
+        explain(case, group.base_case) is not None
+        for group in groups
+        if group.profile in context.explains
+        for case in group.measured_cases
+    )
+    return [f"### {w.explained}", *blocks, *([w.explain_how] if can and not told else [])]
 
 
 def _stopped(case: CaseResult, groups: Sequence[Group], lang: Lang, w: Words) -> str:
@@ -402,10 +414,12 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 continue
             lines.append(
                 "- "
-                + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.wanted)
+                + w.failed_line.format(
+                    case=name,
+                    succeeded=case.succeeded,
+                    repeats=case.wanted - len(case.skipped_runs),
+                )
             )
-            if skipped := len(case.skipped_runs):
-                lines[-1] += w.of_which_skipped.format(skipped=skipped)
             for run in failed:
                 lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
             for run in replaced:

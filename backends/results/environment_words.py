@@ -63,8 +63,7 @@ def topology_text(host: Json) -> str:
 def _host_lines(hosts: Sequence[Json], w: Words) -> list[str]:
     lines = []
     for text, names in _alike((_describe(host), host) for host in hosts):
-        count = names.count(", ") + 1
-        line = w.host_line.format(count=count, names=md_text(names))
+        line = w.host_line.format(names=md_text(names)) if ", " in names else md_text(names)
         lines.append(f"{line}: {md_text(text)}" if text else line)
     return lines
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
-from backends.results.grade_words import found_lines, worst_case
-from backends.results.short_flags import SHORT
+from backends.results.grade_words import found_lines, lettered, worst_case
+from backends.results.short_flags import short_of
 from backends.results.summary import Group, parameters_text
 from backends.results.told_of import Name, told_of, told_once
 from backends.results.translations import Lang
@@ -15,9 +15,9 @@ from profiles.counted import first_of
 
 
 def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
-    """Whose it is and what, the gravest first."""
+    """Whose it is and what, behind the grade that it allows: the gravest first."""
     told = (
-        (found.rank, line, case_parts(case, groups))
+        (found.rank, lettered(found, line), case_parts(case, groups))
         for group in groups
         for case in group.cases
         for found, line in found_lines(case, group, lang)
@@ -30,15 +30,22 @@ def reasons_elsewhere(groups: Sequence[Group]) -> str:
     in other cases, and is none of that one's; a base's grade is no reason of its own."""
     if (worst := worst_case(groups)) is None:
         return ""
-    told: dict[Concern, list[str]] = {}
+    told: dict[tuple[Concern, str], list[str]] = {}
     for case in (case for group in groups for case in group.cases if case.grade is not None):
         for found in case.findings:
             if found.ceiling is worst[0].grade:
                 name = " ".join(filter(None, case_parts(case, groups)))
-                told.setdefault(found.concern, []).append(name)
+                called = found.concern, short_of(found.concern, case)
+                told.setdefault(called, []).append(name)
+    order = {concern: place for place, concern in enumerate(Concern)}
     known = {Concern.WEAK_BASE, *worst[0].concerns}
-    concerns = [c for c in Concern if c in told.keys() - known]
-    return first_of([f"{SHORT[c]} ({first_of(told[c])})" for c in concerns])
+    return first_of(
+        [
+            f"{words} ({first_of(names)})"
+            for (concern, words), names in sorted(told.items(), key=lambda one: order[one[0][0]])
+            if concern not in known
+        ]
+    )
 
 
 def case_parts(case: CaseResult, groups: Sequence[Group]) -> Name:

@@ -31,7 +31,7 @@ FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 WIDEST_INTERVAL: Mapping[Grade, float] = {Grade.A: 0.01, Grade.B: 0.025, Grade.C: 0.05}
 """Half of the 95% interval over its middle."""
 MOST_FAILED: Mapping[Grade, float] = {Grade.A: 0.0, Grade.B: 0.25, Grade.C: 0.5}
-"""Share of the repeats that did not succeed."""
+"""Share of the repeats that were started and did not succeed."""
 MOST_DISTURBED: Mapping[Grade, float] = {Grade.B: 0.02, Grade.C: math.inf}
 """By how much what was not steady in a run moves its figure; the worst of the repeats."""
 MOST_THROTTLED: Mapping[Grade, float] = {Grade.A: THROTTLED, Grade.B: 0.1, Grade.C: math.inf}
@@ -109,7 +109,7 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield from _of_the_environment(case, base)
     if any(map(unwatched, case.measured_runs)):
         yield _usual(Concern.UNOBSERVED)
-    if any(run.log_changed for run in case.runs):
+    if any(run.log_changed or run.log_differs for run in case.runs):
         yield _usual(Concern.LOG_CHANGED)
     for concern in OF_THE_LOGS:
         if doubted := [run for run in case.measured_runs if concern in run.doubts]:
@@ -121,7 +121,9 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
 
 def _of_the_attempts(case: CaseResult) -> Iterator[Finding]:
     if failed := len(case.failed_runs):
-        yield Finding(Concern.FAILED_RUNS, _at_most(failed / case.repeats, MOST_FAILED))
+        never = len(case.skipped_runs)  # which tells nothing of those that were
+        share = (failed - never) / max(1, case.repeats - never)
+        yield Finding(Concern.FAILED_RUNS, _at_most(share, MOST_FAILED))
     if case.retried_runs:
         yield _usual(Concern.RETRIED)
 

@@ -37,6 +37,7 @@ from backends.results.telemetry_figures import (
 )
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
+from backends.results.unsuccessful_words import unsuccessful_line
 from profiles.counted import counted
 
 
@@ -54,6 +55,11 @@ def grade_reasons(case: CaseResult, group: Group, lang: Lang = "en") -> list[str
     """The sentences of what lowers the grade, what sets it first; none for an A."""
     told = found_lines(case, group, lang)
     return [line for found, line in told if found.ceiling > Grade.A]
+
+
+def lettered(found: Finding, line: str) -> str:
+    """``C: …``, by the grade that the finding allows; what lowers none has no letter."""
+    return f"{found.ceiling}: {line}" if found.ceiling > Grade.A else line
 
 
 def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
@@ -127,7 +133,16 @@ def _forced(case: CaseResult, lang: Lang) -> list[str]:
 
 def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
     """One sentence per log: who can write to it can have written what its figure is."""
-    return [
+    since = [
+        pick(
+            lang,
+            f"repeat {run.repeat}: its log does not give its figure any more: {run.log_differs}",
+            f"第 {run.repeat} 次重复：其日志已不再给出该数值：{run.log_differs}",
+        )
+        for run in case.runs
+        if run.log_differs
+    ]
+    return since + [
         pick(
             lang,
             f"repeat {run.repeat}: its log was cut, edited or replaced while it ran: {text}",
@@ -384,14 +399,7 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
     if concern is Concern.SIMULATED:
         return "SIMULATED: no hardware was measured", "模拟数据(SIMULATED)：并非真实硬件测得"
     if concern is Concern.FAILED_RUNS:
-        failed, n = len(case.failed_runs), case.wanted
-        begun = case.skipped_runs != case.failed_runs
-        never = "was never started" if failed == 1 else "were never started"
-        what, what_zh = ("did not succeed", "未成功") if begun else (never, "从未启动")
-        return (
-            f"{failed} of {n} repeats {what}; they count for nothing",
-            f"{n} 次重复中有 {failed} 次{what_zh}，不计入统计",
-        )
+        return unsuccessful_line(case)
     if concern is Concern.UNKNOWN_ENVIRONMENT:
         runs = case.measured_runs
         n, unknown = len(runs), sum(map(unrecorded, runs))

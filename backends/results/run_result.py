@@ -85,6 +85,8 @@ class RunResult:
     workload, arithmetic: what published figures call what was run, and its precision
         (:mod:`profiles.format.workload_section`); empty where that is not known.
     log_changed: those of the warnings that tell of a log which was cut, edited or replaced.
+    log_differs: why its log does not give its figure today, as that was edited or removed after it
+        ran; empty where it does, or nobody looked.
     doubts: those of the warnings after which the figure may be far off, by what they are about
         (:class:`profiles.throughput.doubts.Doubt`).
     paused_by, paused_at: who has it left out, since when in seconds since the epoch; None: nobody.
@@ -129,6 +131,7 @@ class RunResult:
     speeds: Sequence[float] = ()
     warnings: tuple[str, ...] = ()
     log_changed: tuple[str, ...] = ()
+    log_differs: str = ""
     doubts: Doubts = field(default_factory=_no_doubts)
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None

@@ -45,6 +45,17 @@ SHORT = {
     Concern.RETRIED: "tried again",
 }
 
+
+def short_of(concern: Concern, case: CaseResult) -> str:
+    """As :data:`SHORT`; what nobody started, or somebody cancelled, has not failed."""
+    if concern is Concern.FAILED_RUNS and case.failed_runs:
+        if case.skipped_runs == case.failed_runs:
+            return "repeats missing"
+        if all(run.state == "cancelled" for run in case.failed_runs):
+            return "cancelled runs"
+    return SHORT[concern]
+
+
 _OF_A_MIXTURE = (
     Concern.OTHER_ENVIRONMENT,
     Concern.WIDE_INTERVAL,
@@ -57,9 +68,10 @@ def set_by(cases: Iterable[CaseResult], grade: Grade) -> list[str]:
     """What leaves cases of ``grade`` no better one, the gravest first, and a mixture where that
     follows from it; their base's grade only where nothing else does, for that is a case of its
     own."""
+    of = [*cases]
     found = gravest_first(
         Finding(finding.concern, grade)
-        for case in cases
+        for case in of
         if case.grade is grade
         for finding in case.findings
         if finding.ceiling is grade
@@ -68,7 +80,13 @@ def set_by(cases: Iterable[CaseResult], grade: Grade) -> list[str]:
     concerns = dict.fromkeys(finding.concern for finding in found)
     if len(concerns) > 1:
         concerns.pop(Concern.WEAK_BASE, None)
-    return [SHORT[concern] for concern in concerns]
+    return [_short_together(concern, of) for concern in concerns]
+
+
+def _short_together(concern: Concern, cases: Iterable[CaseResult]) -> str:
+    having = (case for case in cases if concern in case.concerns)
+    words = dict.fromkeys(short_of(concern, case) for case in having)
+    return next(iter(words)) if len(words) == 1 else SHORT[concern]
 
 
 def _follows_from_mixture(case: CaseResult) -> bool:

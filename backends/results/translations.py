@@ -124,7 +124,7 @@ class Words:
     # the report
     gap = Both(" ", "")  # between sentences
     environment = Both("Environment", "环境介绍")
-    host_line = "{count} × {names}"
+    host_line = Both("{names}, each", "{names}，每台")
     topology = Both(
         "GPU topology (`nvidia-smi topo -m`) of {hosts}",
         "{hosts} 的GPU拓扑（`nvidia-smi topo -m`）",
@@ -164,8 +164,8 @@ class Words:
     statistics = Both("Statistics over the repeats", "重复测试的统计")
     explained = Both("Scaling, and what it is lost to", "扩展效率及其损失")
     explain_how = Both(
-        "`run … --explain` tells apart what is unexplained, of profiles with `[explain]`.",
-        "若profile有 `[explain]`，`run … --explain` 可区分其余损失的原因。",
+        "`run … --explain` tells apart what is unexplained.",
+        "`run … --explain` 可区分其余损失的原因。",
     )
     profiled = Both("profiled", "剖析")
     stopped = Both(
@@ -211,7 +211,6 @@ class Words:
         "{case}: {succeeded} of {repeats} repeats succeeded",
         "{case}：{repeats} 次重复中成功 {succeeded} 次",
     )
-    of_which_skipped = Both(", {skipped} skipped", "，跳过 {skipped} 次")
     retried = Both("retried after: {reason}", "此前失败并已重试：{reason}")
     evidence = Both("as the hosts told it", "主机原始记录")
     slow_ranks = Both("Ranks that the others waited for", "拖慢其他进程的 rank")

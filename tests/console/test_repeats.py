@@ -9,8 +9,10 @@ from textual.app import App, ComposeResult
 
 from backends.results.layouts.cells import count_cell
 from backends.results.run_result import RunResult
+from backends.results.steady_words import disturbance_text
 from backends.results.summary import summarise
 from profiles.gpu_models import short_model
+from profiles.throughput.steady import Disturbance, Shape
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -117,3 +119,15 @@ class Shown(App[None]):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).refill(self._rows)
+
+
+async def test_what_was_not_steady_is_a_sentence_below_the_repeats(
+    workspace: FakeWorkspace,
+) -> None:
+    found = Disturbance(Shape.STEP, -0.25, 0.1, 1347)
+    one = RunResult("r", "p", "F", "M", "1n8g", 1, 8, {}, 1, throughput=14409.6, steady=(found,))
+    (group,) = summarise([one, replace(one, run_id="s", repeat=2)])
+    async with console(workspace, LARGE) as (app, pilot):
+        app.push_screen(Repeats(group.cases[0]))
+        await pilot.pause()
+        await until(pilot, lambda: disturbance_text(found) in screen_text(app))

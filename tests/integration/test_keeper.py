@@ -18,6 +18,7 @@ import pytest
 from backends.campaign.folder.campaign_views import CampaignViews
 from backends.campaign.folder.moment import MOMENT
 from backends.campaign.folder.paths import TAKEN
+from backends.campaign.folder.raw_logs import LogChecks
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.lock import CampaignLock, Holder, Role
 from backends.campaign.record.state import CampaignState, RunState
@@ -27,6 +28,8 @@ from tests.support.processes import alive, kill
 from tests.support.program import run_program
 from tests.support.sshd import SshHosts
 from tests.support.waiting import wait_until
+
+NO_CHECKS = LogChecks(lambda _: None)
 
 
 @pytest.fixture
@@ -93,7 +96,7 @@ def test_who_follows_a_keeper_is_told_what_runs_wait_for_until_nobody_is_at_work
     command(bench, "run", *words, "--repeats", "2", "--detach")
     path = bench.campaign
     keeper = keeper_of(path)
-    views = CampaignViews(time.time, lambda state, *_: state, lambda _: keeper)
+    views = CampaignViews(time.time, lambda state, *_: state, lambda _: keeper, NO_CHECKS)
     wait_until(
         lambda: views.load(path).runs[1].state_text.startswith("waiting for"),
         what="why the second run waits",

@@ -15,7 +15,7 @@ from backends.results.comparison_report import (
     comparison_words,
 )
 from backends.results.escaping import md_text
-from tui.cli.shared.campaign_remarks import say_remarks
+from tui.cli.shared.campaign_remarks import say_log_doubts, say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say
@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         candidate = workspace.find_to_read(arguments.candidate)
     for path in filter(None, (baseline, candidate)):
         say_remarks(workspace, path)
+        say_log_doubts(workspace, path)
     result = workspace.compare(baseline, candidate, threshold, tuple(arguments.across))
     if arguments.json:
         print_json(comparison_document(result))

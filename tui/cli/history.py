@@ -10,7 +10,7 @@ from backends.results.history_json import history_document
 from backends.results.history_report import MARKS, history_tables, history_words
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
-from tui.cli.shared.campaign_remarks import say_remarks
+from tui.cli.shared.campaign_remarks import say_log_doubts, say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say_folded
@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         paths = tuple(_named(workspace, name) for name in arguments.campaigns_named)
     for path in paths:
         say_remarks(workspace, path)
+        say_log_doubts(workspace, path)
     found = workspace.history(paths, threshold)
     if arguments.json:
         print_json(history_document(found))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.campaign.folder.artifacts import precheck_document, report_context
-from backends.campaign.folder.bundle import SUFFIX
+from backends.campaign.folder.bundle import SUFFIX, Bundle
 from backends.campaign.folder.compare_campaigns import recorded_each
-from backends.campaign.folder.raw_logs import differing_logs, missing_logs
+from backends.campaign.folder.raw_logs import doubt_lines, with_doubts
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.results.campaign_junit import campaign_junit
@@ -23,9 +23,8 @@ from backends.results.side_by_side import logs_from
 from backends.results.summary import Group, parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError, SelectionError
-from profiles.format.profile import Profile
-from tui.cli.shared.campaign_remarks import say_remarks
-from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.campaign_remarks import say_log_doubts, say_remarks
+from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.output_file import add_force, refuse_to_lose, told, write_output
@@ -145,9 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         say_findings(groups, arguments.lang)
     for path in paths:
         if (bundle := workspace.bundles.of(path)) is not None:
-            from backends.campaign.folder.whole_report import cite_of  # noqa: PLC0415 (only here)
-
-            say(f"cite: {cite_of(workspace.state(path), bundle)}")
+            say(_cite(workspace.checked(path), bundle))
     for figure in figures:
         say(f"written: {figure}")
     return OK
@@ -206,19 +203,22 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
     from backends.campaign.folder.read_bundle import campaign_in  # noqa: PLC0415 (only here)
     from backends.campaign.folder.whole_report import (  # noqa: PLC0415 (only here)
         bundle_of,
-        cite_of,
         html_of,
+        unfit_words,
     )
     from backends.campaign.folder.write_bundle import directory_in_bundle  # noqa: PLC0415
 
     _refuse_with_whole(arguments)
     path = workspace.find_to_read(arguments.campaigns_named[0])
     say_remarks(workspace, path)
-    state = workspace.state(path)
+    found = workspace.log_doubts(path, whole=arguments.bundle is not None)
+    for line in doubt_lines(found):
+        say(f"warning: {line}")
+    state = with_doubts(workspace.state(path), found)
+    # What is known to be of the logs is among the report's own notes.
+    doubts = doubt_lines([doubt for doubt in found if not doubt.grave])
     bundle = workspace.bundles.of(path)
-    doubts: tuple[str, ...] = ()
     if arguments.bundle is not None:
-        doubts = _differing_logs(workspace, state, path)
         name = directory_in_bundle(state.campaign or path.name)
         refuse_to_lose(
             arguments.bundle,
@@ -237,25 +237,20 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
         notes = (*report_context(state, path).notes, *doubts)
         _give(campaign_junit(state.campaign, run_results(state), notes), arguments.output)
     if bundle is not None:
-        cite = f"cite: {cite_of(state, bundle)}"
-        if arguments.format is None:
-            print(cite)
+        unfit = unfit_words(state)
+        if arguments.format is None and not unfit:
+            print(_cite(state, bundle))
         else:
-            say(cite)
+            say(_cite(state, bundle))
+        return FAILED if unfit and arguments.bundle is not None else OK
     return OK
 
 
-def _differing_logs(workspace: Workspace, state: CampaignState, path: Path) -> tuple[str, ...]:
-    """Which raw logs are not those that the figures came from; it is said, and goes along."""
+def _cite(state: CampaignState, bundle: Bundle) -> str:
+    """What to write where it is quoted, or why it is not to be."""
+    from backends.campaign.folder.whole_report import cite_of, unfit_words  # noqa: PLC0415 (late)
 
-    def today(name: str) -> Profile | None:
-        known = workspace.catalog
-        return known.get(name) if name in known.names else None
-
-    doubts = differing_logs(state, path, today)
-    for doubt in doubts:
-        say(f"warning: {doubt}")
-    return doubts
+    return unfit_words(state) or f"cite: {cite_of(state, bundle)}"
 
 
 def _say_without_figures() -> None:
@@ -307,8 +302,7 @@ def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult,
     for path in paths:
         say_remarks(workspace, path)
         state = workspace.state(path)
-        if missing := missing_logs(state, path):
-            say(f"warning: {path.name}: {missing}")
+        say_log_doubts(workspace, path)
         for _, _, text in state.notes_of_begin:
             say_folded(f"note: {path.name}: {text}")
         if unfinished := state.unfinished:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -17,12 +17,13 @@ from backends.inventory.nodesets import ranked_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import SUCCEEDED, RunResult
-from backends.results.steady_words import disturbance_brief
+from backends.results.steady_words import disturbance_brief, disturbance_text
 from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
 from backends.results.telemetry_words import watched_brief
 from profiles.counted import counted
 from profiles.gpu_models import short_model
+from profiles.throughput.steady import Disturbance
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDEST, Dialog
 from tui.text import cell, number, plain, run_state
@@ -104,16 +105,22 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...], model
     )
 
 
-def _note(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> str:
-    """What is odd about it, and why it failed."""
+def _note(
+    run: RunResult,
+    case: CaseResult,
+    strange: tuple[RunResult, ...],
+    unsteady: Callable[[Disturbance], str] = disturbance_brief,
+) -> str:
+    """What is odd about it, and why it failed; ``unsteady``: in which words."""
     parts = (
-        *map(disturbance_brief, run.steady or ()),
+        *map(unsteady, run.steady or ()),
         *_throttled_words(run),
         watched_brief(run),
         "outlier; it counts" if run in strange else "",
         f"attempt {run.attempt}" if run.attempt > 1 else "",
         "replaced by a later attempt" if run in case.superseded else "",
         f"packed beside {len(run.shared_with)}" if run.shared_with else "",
+        f"its log: {plain(run.log_differs)}" * bool(run.log_differs),
         plain(run.reason) or ", ".join(plain(w) for w in run.warnings),
     )
     return " · ".join(filter(None, parts))
@@ -235,5 +242,6 @@ class Repeats(Dialog[str]):
         """All of it, below: its column may have no room for the end."""
         runs = {run.run_id: run for run in _in_order(self._case)}
         run = runs.get(current_key(self) or "")
-        words = _note(run, self._case, outliers(self._case)) if run is not None else ""
+        strange = outliers(self._case)
+        words = _note(run, self._case, strange, disturbance_text) if run is not None else ""
         self.query_one("#note", Static).update(Text(words))

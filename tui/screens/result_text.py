@@ -28,7 +28,7 @@ from backends.results.numbers import NOTHING, fixed, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
-from backends.results.short_flags import SHORT
+from backends.results.short_flags import SHORT, short_of
 from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, on_cpus
@@ -254,11 +254,13 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
 
 def _in_short(concern: Concern, case: CaseResult) -> str:
     if concern is Concern.FAILED_RUNS and all(r.state == "cancelled" for r in case.failed_runs):
-        return "skipped" if _all_skipped(case) else "cancelled"
+        if not case.succeeded:
+            return "skipped" if _all_skipped(case) else "cancelled"
+        return short_of(concern, case)
     if concern is Concern.FAILED_RUNS and case.failed:
         return "failed"
     count = f"{len(case.retried_runs)} " if concern is Concern.RETRIED else ""
-    return count + SHORT.get(concern, str(concern))
+    return count + short_of(concern, case)
 
 
 def _how_far(case: CaseResult) -> str:

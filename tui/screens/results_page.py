@@ -152,7 +152,8 @@ class ResultsPage(Page):
         ended = None
         if viewed is not None:
             states = tuple((run.run_id, run.state, run.paused) for run in viewed.runs)
-            ended = (viewed.path, states)
+            logs = tuple(run.log_differs for run in viewed.state.runs.values())
+            ended = (viewed.path, states, logs)
         if ended != self._summarised:
             self._summarised = ended
             self._groups = summarise(run_results(viewed.state)) if viewed else ()

@@ -13,6 +13,7 @@ from typing import Any
 from backends import version
 from backends.campaign.folder import frozen
 from backends.campaign.folder.paths import run_logs
+from backends.campaign.folder.raw_logs import lines_of
 from backends.campaign.folder.tags_and_note import read_about
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
@@ -119,6 +120,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
             )
             executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
     notes = [state.damage] if state.damage else []
+    notes += [f"{line}." for line in lines_of(state)]
     if state.forced:
         concerns = forced_cases(summarise(run_results(state)))
         concerns += _on_some_gpus(state)
@@ -142,6 +144,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),
         other_logs=_other_logs(state, path),
         scopes=_scopes(path, state.frozen),
+        explains=_explains(path, state.frozen),
     )
 
 
@@ -155,6 +158,12 @@ def _scopes(path: Path, digest: str) -> Mapping[str, str]:
         if len(kinds) == 1 and (kind := kinds.pop())[0] == "throughput":
             found[profile.name] = kind[1]
     return found
+
+
+@lru_cache(maxsize=8)  # as above
+def _explains(path: Path, digest: str) -> frozenset[str]:
+    profiles = frozen.profiles_of(path, digest).values() if digest else ()
+    return frozenset(one.name for one in profiles if one.explain is not None)
 
 
 def _other_logs(state: CampaignState, path: Path) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.moment import NOTHING, MomentReader
+from backends.campaign.folder.raw_logs import LogChecks, LogDoubt, doubt_lines, with_doubts
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record.lock import Holder
 from backends.campaign.record.state import CampaignState
@@ -21,6 +22,7 @@ class CampaignViews:
     clock: seconds since the epoch.
     complete: with what the journal has lost, at a moment; it may read whole logs.
     writer: who is at work on a campaign, if anybody.
+    checks: whether logs of what has ended still give its figures.
     """
 
     def __init__(
@@ -28,11 +30,14 @@ class CampaignViews:
         clock: Callable[[], float],
         complete: Callable[[CampaignState, Path, float], CampaignState],
         writer: Callable[[Path], Holder | None],
+        checks: LogChecks,
     ) -> None:
         self._clock = clock
         self._complete = complete
         self._writer = writer
+        self._checks = checks
         self._completed: dict[Path, tuple[CampaignState, CampaignState]] = {}
+        self._judged: dict[Path, tuple[CampaignState, tuple[LogDoubt, ...], CampaignState]] = {}
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[Path, Kept] = {}
         self._seen: dict[Path, tuple[CampaignState, int]] = {}
@@ -43,26 +48,40 @@ class CampaignViews:
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault(path, Kept())
+        doubts: tuple[LogDoubt, ...] = ()
+        if state.finished:
+            doubts = self._checks.doubts(state, path, unstamped=False)
+        judged = self._with_doubts(path, state, doubts)
         writer = None if state.finished else self._writer(path)
         moment = NOTHING
         if writer is not None:
             moment = self._moments.setdefault(path, MomentReader(path)).read()
         shown = take(
-            state,
+            judged,
             path,
             now=max(self._clock(), _reached(state)),
             waiting=moment.waiting,
             starting=moment.starting,
             read_only=True,
             kept_by=writer,
-            revision=self._revision(path, state),
+            revision=self._revision(path, judged),
             kept=kept,
         )
         known = {"", *(text for _, _, text in state.notes)}
         for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
             if remark not in known:
                 shown = shown.with_note(state.created_at or 0.0, remark, "warn")
+        for line in doubt_lines(doubts):
+            shown = shown.with_note(state.created_at or 0.0, line, "warn")
         return shown
+
+    def _with_doubts(
+        self, path: Path, state: CampaignState, doubts: tuple[LogDoubt, ...]
+    ) -> CampaignState:
+        known = self._judged.get(path)
+        if known is None or known[0] is not state or known[1] != doubts:  # else the same object
+            known = self._judged[path] = state, doubts, with_doubts(state, doubts)
+        return known[2]
 
     def _revision(self, path: Path, state: CampaignState) -> int:
         """Grows when something has happened since the last look."""

@@ -9,8 +9,10 @@ from pathlib import Path
 from backends import version
 from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.folder.bundle import is_bundle
+from backends.campaign.folder.log_stamps import stamps_of
 from backends.campaign.folder.opened_bundles import import_bundle, refuse_existing
 from backends.campaign.folder.paths import check_shows
+from backends.campaign.folder.raw_logs import logs_beside
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
@@ -88,7 +90,7 @@ def _unbundled(source: Path, output: Path, share: Share) -> Imported:
 
 def _write_journal(directory: Path, runs: Sequence[RunResult], now: float) -> CampaignState:
     """It comes last to be visible: a directory without one is no campaign. Raises OSError."""
-    events = tuple(_events(directory.name, runs, now))
+    events = tuple(_events(directory, runs, now))
     draft = directory / f".{FILE_NAME}"
     make_file(draft)
     draft.write_bytes(b"".join(encode(event) for event in events))
@@ -96,10 +98,10 @@ def _write_journal(directory: Path, runs: Sequence[RunResult], now: float) -> Ca
     return fold(events)
 
 
-def _events(name: str, runs: Sequence[RunResult], now: float) -> Iterator[ev.Event]:
+def _events(directory: Path, runs: Sequence[RunResult], now: float) -> Iterator[ev.Event]:
     simulated = any(run.simulated for run in runs)
     yield ev.CampaignCreated(
-        t=now, campaign=name, version=version(), simulated=simulated, imported=True
+        t=now, campaign=directory.name, version=version(), simulated=simulated, imported=True
     )
     for run in runs:
         yield ev.RunPlanned(
@@ -118,13 +120,13 @@ def _events(name: str, runs: Sequence[RunResult], now: float) -> Iterator[ev.Eve
             arithmetic=run.arithmetic,
         )
     for run in runs:
-        event = _end(run, now)
+        event = _end(run, directory, now)
         if event is not None:
             yield event
     yield ev.CampaignFinished(t=now)
 
 
-def _end(run: RunResult, now: float) -> ev.Event | None:
+def _end(run: RunResult, directory: Path, now: float) -> ev.Event | None:
     """None for a figure that was left open: its case shows as not measured."""
     if run.state == "failed":
         return ev.RunFailed(
@@ -136,6 +138,7 @@ def _end(run: RunResult, now: float) -> ev.Event | None:
         )
     if not run.succeeded:
         return None
+    log = directory / run.log if run.log else None
     return ev.RunSucceeded(
         t=now,
         run_id=run.run_id,
@@ -151,4 +154,5 @@ def _end(run: RunResult, now: float) -> ev.Event | None:
         fingerprint=run.fingerprint,
         steady=run.steady,
         log=run.log or "",
+        log_stamps=stamps_of([log, *logs_beside(log)]) if log is not None else (),
     )

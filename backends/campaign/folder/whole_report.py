@@ -40,7 +40,7 @@ def html_of(
     shown = tuple((one.title, f"figures/{one.name}") for one in drawings)
     context = _noted(replace(report_context(state, path), figures=shown), notes)
     figures = {f"figures/{one.name}": one.svg for one in drawings}
-    footer = (f"{cite_of(state, bundle)}",) if bundle is not None else ()
+    footer = (unfit_words(state) or cite_of(state, bundle),) if bundle is not None else ()
     return html_report(
         context.campaign, render_report(context, runs, groups, lang), figures, footer=footer,
         lang=lang,
@@ -59,7 +59,7 @@ def bundle_of(
     if unfinished := state.unfinished:
         say(f"note: {unfinished}; it is bundled as it is now")
     report = ""
-    if notes:
+    if notes or unfit_words(state):
         runs = run_results(state)
         report = render_report(_noted(report_context(state, path), notes), runs, summarise(runs))
     return write_bundle(path, state.campaign or path.name, target, report)
@@ -67,6 +67,12 @@ def bundle_of(
 
 def _noted(context: ReportContext, notes: tuple[str, ...]) -> ReportContext:
     return replace(context, notes=(*context.notes, *notes))
+
+
+def unfit_words(state: CampaignState) -> str:
+    """Why a bundle of it is not to be cited; empty where it may be."""
+    unfit = sum(bool(run.log_differs) for run in state.runs.values())
+    return f"not to be cited: its logs do not give {counted(unfit, 'figure')}" if unfit else ""
 
 
 def cite_of(state: CampaignState, bundle: Bundle) -> str:

@@ -119,7 +119,7 @@ def _remark(repeats: int, cases: Sequence[PlannedCase], plan: Plan) -> str:
     if repeats == 1:
         said = "it cannot tell how far repeats scatter, or whether a difference is one"
     else:
-        said = "they give no interval, so that no difference can be told from noise"
+        said = "they give a ratio no interval, so that no difference can be told from noise"
     return (
         f"{counted(repeats, 'repeat')} per case{whose}{why}: {said}; {FEWEST_FOR_A_RATIO} repeats "
         f"can, and {LOOKS[0]} give an interval of the median"

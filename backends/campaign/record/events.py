@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Count,
         Devices,
         Diagnosed,
+        Digest,
         Disturbances,
         JournaledReadings,
         LookedAfter,
@@ -293,6 +294,8 @@ class RunSucceeded(Event):
     ``ran_s``: how long it ran by its hosts' clocks, whenever that was learnt; 0: nobody knows.
     ``first``: number of the first reading in the window, also where the figure is that of a summary
     line and none is ``used``; None: nobody said.
+    ``log_stamps``: of every raw log of it, rank 0's first: bytes, when it was written by its file
+    system in seconds since the epoch, SHA-256; none in older journals.
     """
 
     run_id: Text
@@ -314,6 +317,7 @@ class RunSucceeded(Event):
     log: RelativePath = ""
     hosts: Texts = ()
     ran_s: Time = 0.0
+    log_stamps: tuple[tuple[Count, Measured, Digest], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

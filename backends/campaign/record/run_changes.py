@@ -237,6 +237,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         telemetry=event.telemetry,
         cleanup=event.cleanup,
         log=event.log or run.log,
+        log_stamps=event.log_stamps,
         hosts=run.hosts or event.hosts,
         reason="",
     )

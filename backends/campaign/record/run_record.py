@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from backends.hosts.telemetry_summary import Telemetry
 
 SERIES_POINTS = 512
+LogStamp = tuple[int, float, str]
+"""Of a raw log: bytes, when it was written by its file system, SHA-256."""
 TOLD_LATE_S = 1.0
 """Within this what was told of a run as it came agrees with how long it ran on its hosts."""
 
@@ -128,6 +130,8 @@ class RunRecord:
     gpu_memory_mib: int | None = None
     warnings: tuple[str, ...] = ()
     log_changed: tuple[str, ...] = ()  # those of them that tell of a log which was not the host's
+    log_stamps: tuple[LogStamp, ...] = ()  # rank 0's first; none in older journals
+    log_differs: str = ""  # why its log does not give its figure today, after a look at it
     doubts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None

@@ -72,6 +72,7 @@ def run_result(
         speeds=speeds,
         warnings=run.warnings,
         log_changed=run.log_changed,
+        log_differs=run.log_differs,
         doubts=run.doubts,
         fingerprint=run.fingerprint,
         steady=run.steady,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
+from backends.campaign.record.run_record import LogStamp
 from backends.campaign.record.state import RunRecord, next_attempt_id
 from backends.campaign.run.end_reason import Ended, judge_allocation_end
 from backends.engines.engine import AllocationEnd
@@ -54,6 +55,7 @@ def succeeded(
     fingerprint: str = "",
     cleanup: Cleanup = UNKNOWN,
     ran_s: float = 0.0,
+    log_stamps: tuple[LogStamp, ...] = (),
 ) -> ev.RunSucceeded:
     """Of a run that could be measured."""
     return ev.RunSucceeded(
@@ -77,6 +79,7 @@ def succeeded(
         log=run.log,
         hosts=run.hosts,
         ran_s=max(0.0, ran_s),
+        log_stamps=log_stamps,
     )
 
 

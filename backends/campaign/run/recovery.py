@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any  # JSON
 
+from backends.campaign.folder.log_stamps import stamps_of
 from backends.campaign.folder.paths import run_logs
 from backends.campaign.folder.read_results_json import told_results
 from backends.campaign.record import events as ev
@@ -94,6 +95,7 @@ def _measured(
         min(now, info.st_mtime),
         gpu_memory_mib=memory_of(measured),
         warnings=(*measured.warnings, MEASURED_AGAIN),
+        log_stamps=stamps_of(run_logs(directory, run)),
     )
 
 

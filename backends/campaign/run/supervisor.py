@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from backends.campaign.folder.log_stamps import stamps_of
 from backends.campaign.pausing import operator
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
@@ -413,7 +414,8 @@ class RunSupervisor:
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()
-        measured = await asyncio.to_thread(self.feed.measured, [m.log.path for m in self.members])
+        logs = [m.log.path for m in self.members]
+        measured = await asyncio.to_thread(self.feed.measured, logs)
         if measured.reason:
             nothing = unmeasured(measured, await self.members[0].log.last_lines())
             failed = replace(nothing.explained(self._failures()), cleanup=ended.cleanup)
@@ -432,5 +434,6 @@ class RunSupervisor:
                 fingerprint=self._fingerprint,
                 cleanup=ended.cleanup,
                 ran_s=ran_s(self._ends),
+                log_stamps=await asyncio.to_thread(stamps_of, logs),
             )
         )

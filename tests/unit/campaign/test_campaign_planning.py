@@ -423,7 +423,7 @@ def test_a_case_that_was_named_and_that_the_profile_excludes_is_told(tmp_path: P
     ("repeats", "says"),
     [
         (1, "1 repeat per case: it cannot tell how far repeats scatter"),
-        (2, "2 repeats per case: they give no interval"),
+        (2, "2 repeats per case: they give a ratio no interval"),
         (3, None),
         (None, None),
     ],

@@ -20,6 +20,7 @@ from backends.campaign.folder.moment import (
     forget_moment,
     write_moment,
 )
+from backends.campaign.folder.raw_logs import LogChecks
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now
 from backends.campaign.record.lock import Holder, Role
@@ -30,6 +31,7 @@ from profiles.cleantext import LINE_CAP, clean_text
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned
 
+NO_CHECKS = LogChecks(lambda _: None)
 KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
 A, B = "r-0001-a1", "r-0002-a1"
 WAITS = st.builds(
@@ -103,7 +105,7 @@ def test_whatever_a_moment_says_is_shown_on_lines_that_are_safe(
     waiting = Waiting(kind, tuple(hosts), detail, expected_at=at, away=tuple(hosts))
     waiting = replace(waiting, unusable=tuple((host, detail) for host in hosts))
     write_moment(campaign, Moment({B: waiting}, {A: words}))
-    views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: KEEPER)
+    views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: KEEPER, NO_CHECKS)
     for run in views.load(campaign).runs:
         assert clean_text(run.state_text) == run.state_text
         assert len(run.state_text) < 5 * LINE_CAP
@@ -135,7 +137,7 @@ def test_who_follows_a_keeper_is_told_the_same_as_the_keeper(tmp_path: Path) -> 
     write_moment(tmp_path, moment)
     own = take(fold(events), tmp_path, now=5.0, waiting=moment.waiting, starting=moment.starting)
     at_work: list[Holder | None] = [KEEPER]
-    views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: at_work[0])
+    views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: at_work[0], NO_CHECKS)
     followed = views.load(tmp_path)
     assert [run.state_text for run in followed.runs] == [run.state_text for run in own.runs]
     assert [run.state_text for run in own.runs] == [
@@ -163,7 +165,7 @@ def test_who_looks_on_by_a_clock_that_is_behind_sees_how_far_it_has_come(
 
     def seen(now: float) -> tuple[float | None, float | None]:
         [run] = (
-            CampaignViews(lambda: now, lambda state, *_: state, lambda _: KEEPER)
+            CampaignViews(lambda: now, lambda state, *_: state, lambda _: KEEPER, NO_CHECKS)
             .load(campaign)
             .runs
         )

@@ -335,8 +335,8 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tm
     """What a command says beside its output."""
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    def said(*words: str | Path) -> str:
-        assert main([*map(str, words)]) == 0
+    def said(*words: str | Path, code: int = 0) -> str:
+        assert main([*map(str, words)]) == code
         return capsys.readouterr().err
 
     return said
@@ -359,19 +359,22 @@ def test_a_log_that_was_edited_or_deleted_is_told_with_the_bundle_and_in_it(said
     log.write_text(re.sub(r"(?m)^(.*samples/s: )(\d)", r"\g<1>9\2", log.read_text()))
     (campaign / gone.log).unlink()
     file = tmp_path / "a.tar.zst"
-    told = said("report", campaign, "--bundle", file)
+    told = said("report", campaign, "--bundle", file, code=1)
+    assert "cite:" not in told
+    assert "not to be cited: its logs do not give 2 figures" in told
     for one, why in ((edited, " gives "), (gone, ": missing; ")):
         assert f"warning: {one.log}{'' if one is gone else ':'}{why}" in told
         assert f"the campaign has {one.throughput:.2f}" in told
     assert told.count("warning:") == 2
     said("import", file, "-o", tmp_path / "copy")
     report = (tmp_path / "copy" / "report.md").read_text()
-    assert report.count("the campaign has ") == 2
-    assert "missing" in said("report", campaign, "--bundle", tmp_path / "b.tar.zst")
+    notes = report.partition("## ")[0]
+    assert notes.count("the campaign has ") == 3  # each log, and why the first case has its grade
+    assert "missing" in said("report", campaign, "--bundle", tmp_path / "b.tar.zst", code=1)
     assert (tmp_path / "b.tar.zst").read_bytes() == file.read_bytes()
-    cheap = said("report", campaign)
-    assert cheap.count("1 log of its figures missing") == 1
-    assert edited.log not in cheap
+    again = said("report", file)
+    assert "cite:" not in again
+    assert again.count("warning: ") == 2
 
 
 def test_logs_of_an_import_are_measured_by_the_profile_of_today(said, tmp_path: Path):
@@ -384,5 +387,5 @@ def test_logs_of_an_import_are_measured_by_the_profile_of_today(said, tmp_path: 
     assert "warning" not in said("report", campaign, "--bundle", tmp_path / "a.tar.zst")
     (copy,) = (campaign / "logs").rglob("*.log")
     copy.write_text(copy.read_text().replace("samples/s: 38", "samples/s: 48"))
-    told = said("report", campaign, "--bundle", tmp_path / "b.tar.zst")
+    told = said("report", campaign, "--bundle", tmp_path / "b.tar.zst", code=1)
     assert "by the profile's rule of today" in told

@@ -24,12 +24,18 @@ from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade, grade_of
 from backends.results.flag_lines import reasons_elsewhere
 from backends.results.grade import CEILINGS
-from backends.results.grade_words import finding_lines, grade_reasons, rules_text, worst_case
+from backends.results.grade_words import (
+    finding_lines,
+    found_lines,
+    grade_reasons,
+    rules_text,
+    worst_case,
+)
 from backends.results.provenance import provenance
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
-from backends.results.short_flags import SHORT
+from backends.results.short_flags import SHORT, short_of
 from backends.results.statistics import (
     coefficient_of_variation,
     dependence,
@@ -350,8 +356,8 @@ def test_report_begins_with_the_worst_grade_and_why(runs_of):
     text = render_report(ReportContext("c"), runs, summarise(runs))
     third = text.splitlines()[2]
     assert third == (
-        "> **Grade D, the worst of 1 × A, 1 × D.** 1n2g: one repeat: nothing says how far another "
-        "would be off."
+        "> **Grade D, the worst of 1 × A, 1 × D.** 1n2g: D: one repeat: nothing says how far "
+        "another would be off."
     )
     assert "Nothing to distrust" not in text
     good = runs_of("1n1g", steady(), fingerprint="a")
@@ -366,7 +372,7 @@ def test_report_names_the_other_reasons_for_the_same_grade_and_their_cases(runs_
     wide = runs_of("1n4g", [390.0, 300.0, 420.0], fingerprint="a")
     runs = [*few, *forced, *wide]
     third = render_report(ReportContext("c"), runs, summarise(runs)).splitlines()[2]
-    assert third.startswith("> **Grade D, the worst of 3 × D.** 1n1g: one repeat: ")
+    assert third.startswith("> **Grade D, the worst of 3 × D.** 1n1g: D: one repeat: ")
     assert third.endswith(" More reasons for D in other cases: wide interval (1n4g).")
     alike = few + runs_of("1n2g", [198.0], fingerprint="a")
     assert "More reasons" not in render_report(ReportContext("c"), alike, summarise(alike))
@@ -552,3 +558,39 @@ def test_reasons_elsewhere_have_the_names_of_their_cases_folded(runs_of, kinds: 
         ]
         assert listed == of[:3]
         assert (f"+{len(of) - 3}" in names) is (len(of) > 3)
+
+
+@pytest.mark.parametrize(("never", "cancelled"), [(1, 0), (2, 0), (9, 0), (0, 1), (2, 1), (9, 1)])
+def test_what_was_never_started_is_no_failure(runs_of, never: int, cancelled: int):
+    whole = runs_of("1n1g", steady())
+    more = runs_of("1n1g", [*steady(), *[None] * (never + cancelled)])[len(whole) :]
+    more = [
+        replace(run, state="cancelled", reason="", started_at=1.0 if n < cancelled else None)
+        for n, run in enumerate(more)
+    ]
+    [[before]], [[case]] = (
+        [group.cases for group in summarise(runs)] for runs in (whole, [*whole, *more])
+    )
+    [group] = summarise([*whole, *more])
+    [line] = [line for found, line in found_lines(case, group) if found.concern == "failed_runs"]
+    assert ("never started" in line) is bool(never)
+    assert ("cancelled" in line) is bool(cancelled)
+    assert "did not succeed" not in line
+    assert short_of(Concern.FAILED_RUNS, case) == (
+        "cancelled runs" if cancelled else "repeats missing"
+    )
+    if not cancelled:
+        assert case.grade == before.grade
+
+
+def test_a_report_has_the_letter_of_each_reason(runs_of):
+    runs = [replace(run, forced=True) for run in runs_of("1n1g", [100.0, 100.1, 100.2])]
+    groups = summarise(runs)
+    text = render_report(ReportContext("c"), runs, groups)
+    [group] = groups
+    flagged = text.partition("## Flags and warnings")[2].partition("## ")[0]
+    for found, line in found_lines(group.cases[0], group):
+        letter = f"{found.ceiling}: " * (found.ceiling > Grade.A)
+        assert f"- 1n1g: {letter}{line}" in flagged
+        assert (f"{letter}{line}" in text.splitlines()[2]) is bool(letter)
+    assert {found.ceiling for found in group.cases[0].findings} >= {Grade.B, Grade.C}

@@ -36,7 +36,7 @@ def test_what_was_skipped_has_no_log_and_is_said_to_have_never_started(runs_of):
     skipped = [replace(run, started_at=None) for run in cancelled]
     for runs, words, way_on in (
         (skipped, "2 of 2 repeats were never started", "3, and t there starts it"),
-        (cancelled, "2 of 2 repeats did not succeed", "3 has its log, and t there tries it again"),
+        (cancelled, "2 of 2 repeats were cancelled", "3 has its log, and t there tries it again"),
     ):
         [group] = summarise(runs)
         lines = finding_lines(group.cases[0], group)

@@ -355,3 +355,12 @@ def test_words_of_hosts_say_what_the_sets_are(ours: frozenset[str], theirs: froz
         assert said.startswith("on some of the base's hosts") == bool(theirs - ours)
         assert said.endswith((" and more", " and others")) == bool(ours - theirs)
     assert ("部分" in explained_lines(group, "zh")[1]) == bool(ours & theirs and theirs - ours)
+
+
+@pytest.mark.parametrize("explains", [True, False])
+@pytest.mark.parametrize("ideal", [True, False])
+def test_how_to_tell_more_is_said_only_where_that_would_tell_something(ideal, explains):
+    runs = [run("1n1g", 100.0), run("2n1g", 200.0 if ideal else 160.0)]
+    context = ReportContext("c", explains=frozenset({runs[0].profile} if explains else ()))
+    text = render_report(context, runs, summarise(runs))
+    assert ("--explain" in text) is (explains and not ideal)

@@ -8,13 +8,23 @@ from typing import Any  # JSON
 from backends.campaign.folder.index import CampaignSummary
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
-from tui.cli.shared.output import say_folded
+from tui.cli.shared.output import say, say_folded
 
 
 def say_remarks(workspace: Workspace, path: Path) -> None:
     """What a reader of its figures must know."""
     for remark in workspace.remarks(path):
         say_folded(f"note: {path.name}: {remark}")
+
+
+def say_log_doubts(workspace: Workspace, path: Path, *, whole: bool = False) -> tuple[str, ...]:
+    """Which of its logs do not give its figures any more; returns that, too."""
+    from backends.campaign.folder.raw_logs import doubt_lines  # noqa: PLC0415 (late)
+
+    lines = doubt_lines(workspace.log_doubts(path, whole=whole))
+    for line in lines:
+        say(f"warning: {path.name}: {line}")
+    return lines
 
 
 def fastest_document(fastest: PastResult) -> dict[str, Any]:

@@ -4,7 +4,7 @@ OK = 0
 """All good."""
 
 FAILED = 1
-"""Some run failed, something is left, or a regression."""
+"""Some run failed, something is left, a regression, or a bundle whose logs do not carry it."""
 
 WRONG = 2
 """The request was wrong, and nothing was started."""

@@ -1,0 +1,171 @@
+"""A log that is changed after its run has ended is told wherever its figure is."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.campaign.folder import raw_logs
+from backends.campaign.folder.log_stamps import stamps_of
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.codec import decode, encode
+from backends.campaign.record.events import RunSucceeded
+from backends.use_cases import Workspace
+from tui.cli import main
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "h200-x2-auto"
+LINE = re.compile(rb"(?m)^(.*samples/s: )(\d)")
+
+
+def appended(log: Path) -> None:
+    """What the window takes in: as many readings again, at ten times the speed."""
+    data = log.read_bytes()
+    log.write_bytes(data + LINE.sub(rb"\g<1>9\2", data))
+
+
+def cut(log: Path) -> None:
+    log.write_bytes(log.read_bytes()[:200])
+
+
+def faster(log: Path) -> None:
+    log.write_bytes(LINE.sub(rb"\g<1>9\2", log.read_bytes()))
+
+
+def as_long(log: Path) -> None:
+    """Byte for byte as long as it was."""
+    log.write_bytes(LINE.sub(rb"\g<1>9", log.read_bytes()))
+
+
+def touched(log: Path) -> None:
+    os.utime(log, (1, 1))
+
+
+def copied(log: Path) -> None:
+    data = log.read_bytes()
+    log.unlink()
+    log.write_bytes(data)
+
+
+def commented(log: Path) -> None:
+    log.write_bytes(log.read_bytes() + b"a line that no pattern knows\n")
+
+
+def untouched(_log: Path) -> None:
+    pass
+
+
+FALSE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "appended to": (appended, "gives "),
+    "cut": (cut, "gives nothing"),
+    "changed": (faster, "gives "),
+    "changed, as long as before": (as_long, "gives "),
+    "removed": (Path.unlink, "missing; "),
+}
+TRUE = {"touched": touched, "copied": copied, "commented": commented, "untouched": untouched}
+
+
+@contextlib.contextmanager
+def campaign(*, stamped: bool) -> Iterator[Path]:
+    """One whose logs are older than its runs' ends, as they are where they were measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c"
+        shutil.copytree(EXAMPLE, path)
+        ended = {run.log: run.ended_at or 0.0 for run in read_campaign(path).runs.values()}
+        for log, end in ended.items():
+            if (path / log).is_file():
+                os.utime(path / log, (end - 1, end - 1))
+        journal = path / "events.jsonl"
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(_stamped(line, path) if stamped else line for line in lines))
+        yield path
+
+
+def _stamped(line: bytes, path: Path) -> bytes:
+    event = decode(line)
+    if not isinstance(event, RunSucceeded):
+        return line
+    return encode(replace(event, log_stamps=stamps_of([path / event.log])))
+
+
+def said(*words: str | Path, code: int = 0) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        assert main([*map(str, words)]) == code
+    return out.getvalue(), err.getvalue()
+
+
+@settings(max_examples=12, deadline=None)
+@given(data=st.data(), stamped=st.booleans())
+def test_each_log_that_does_not_give_its_figure_is_named_and_no_other(data, stamped: bool):
+    with campaign(stamped=stamped) as path:
+        runs = [run for run in read_campaign(path).runs.values() if run.throughput]
+        deeds = data.draw(
+            st.lists(
+                st.sampled_from([*FALSE, *TRUE]), min_size=len(runs[:3]), max_size=len(runs[:3])
+            )
+        )
+        for run, deed in zip(runs, deeds, strict=False):
+            (TRUE[deed] if deed in TRUE else FALSE[deed][0])(path / run.log)
+        out, err = said("report", path, "--format", "json")
+        warned = [line for line in err.splitlines() if line.startswith("warning: ")]
+        false = [(run, deed) for run, deed in zip(runs, deeds, strict=False) if deed in FALSE]
+        assert len(warned) == len(false)
+        for run, deed in false:
+            [line] = [line for line in warned if run.log in line]
+            assert f"{run.log}: {FALSE[deed][1]}" in line
+            assert f"the campaign has {run.throughput:.2f} images/s" in line
+        flagged = {
+            case["case"] for case in json.loads(out)["results"] if "log_changed" in case["flags"]
+        }
+        assert flagged == {run.case.tag for run, _ in false}
+        snapshot = Workspace.open().load(path)
+        told = " ".join(text for _, _, text in snapshot.notes)
+        for run, deed in zip(runs, deeds, strict=False):
+            assert (run.log in told) is (stamped and deed in FALSE)
+
+
+@pytest.mark.parametrize("deed", FALSE)
+def test_a_figure_that_its_log_does_not_give_is_no_better_than_c(deed: str):
+    with campaign(stamped=True) as path:
+        run = next(run for run in read_campaign(path).runs.values() if run.throughput)
+        FALSE[deed][0](path / run.log)
+        document = json.loads(said("report", path, "--format", "json")[0])
+        [case] = [case for case in document["results"] if case["case"] == run.case.tag]
+        assert case["grade"] in "CD"
+        html = path.parent / "r.html"
+        said("report", path, "--format", "html", "-o", html)
+        assert "the campaign has" in html.read_text()
+        assert run.log in said("compare", path, path)[1]
+        _, told = said("report", path, "--bundle", path.parent / "b.tar.zst", code=1)
+        assert "cite:" not in told
+        assert "not to be cited: its logs do not give 1 figure" in told
+
+
+def test_many_that_are_missing_are_one_line():
+    with campaign(stamped=True) as path:
+        shutil.rmtree(path / "logs")
+        _, told = said("report", path)
+        assert told.count("logs of its figures missing: ") == told.count("warning: ") == 1
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_a_log_that_is_as_it_was_is_not_read(monkeypatch: pytest.MonkeyPatch, stamped: bool):
+    def read(*_: object) -> str:
+        raise AssertionError("it was read")
+
+    with campaign(stamped=stamped) as path:
+        monkeypatch.setattr(raw_logs, "_why_not", read)
+        monkeypatch.setattr("backends.campaign.folder.log_stamps._stamp", read)
+        said("report", path)
