@@ -28,9 +28,9 @@ def state_words(summary: CampaignSummary) -> str:
     return ", ".join([summary.state, *lost_words(summary)])
 
 
-def ended(summary: CampaignSummary) -> int:
-    """How many runs have ended: what was skipped is told apart."""
-    return summary.done - summary.skipped
+def succeeded(summary: CampaignSummary) -> int:
+    """How many runs: with those of :func:`lost_words` they are all that have ended."""
+    return summary.done - summary.failed - summary.cancelled
 
 
 def lost_words(summary: CampaignSummary) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from backends.hosts.fingerprint import fields_apart
@@ -254,9 +255,10 @@ def _unseen(unseen: Sequence[RunResult], of: int, lang: Lang) -> str:
 
 def _retried(case: CaseResult, lang: Lang) -> list[str]:
     runs = case.retried_runs
-    each = [f" ({run.reason})" * bool(run.reason) for run in runs]
-    which = (f"repeat {run.repeat}{why}" for run, why in zip(runs, each, strict=True))
-    which_zh = (f"第 {run.repeat} 次重复{why}" for run, why in zip(runs, each, strict=True))
+    alike = Counter((run.repeat, f" ({run.reason})" * bool(run.reason)) for run in runs)
+    times = {1: "", 2: " twice"}
+    which = (f"repeat {n}{times.get(k, f' {k} times')}{why}" for (n, why), k in alike.items())
+    which_zh = (f"第 {n} 次重复{f' {k} 次' * (k > 1)}{why}" for (n, why), k in alike.items())
     was = "was" if len(runs) == 1 else "were"
     return [
         pick(

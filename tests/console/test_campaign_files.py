@@ -107,7 +107,7 @@ async def test_a_campaign_is_removed_after_a_question_that_says_what_is_lost(
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Choice))
         words = " ".join(cast(Choice, app.screen).text.plain.split())
-        assert words.startswith("Remove done, 3.0 MiB, with its logs? 1 of 1 run ended.")
+        assert words.startswith("Remove done, 3.0 MiB, with its logs? 1 of 1 run succeeded.")
         assert words.endswith("for good, and speedup.csv with it.")
         await pilot.press("enter")  # the answer that it begins with removes nothing
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
@@ -191,7 +191,7 @@ async def test_the_question_is_about_the_campaign_as_it_is_now(on_disk: OnDisk) 
         append(path, assigned("a"), succeeded("a"), assigned("b"), succeeded("b"), FINISHED)
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Choice))
-        assert "2 of 2 runs ended" in asked_in(app)
+        assert "2 of 2 runs succeeded" in asked_in(app)
 
 
 @pytest.mark.parametrize("changed", ["longer", "another"])
@@ -206,7 +206,7 @@ async def test_what_has_changed_since_it_was_asked_about_is_kept_and_listed_as_i
         await open_list(app, pilot, 1)
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Choice))
-        assert "0 of 2 runs ended" in asked_in(app)
+        assert "0 of 2 runs succeeded" in asked_in(app)
         if changed == "longer":
             append(path, assigned("a"), succeeded("a"), assigned("b"), succeeded("b"), FINISHED)
         else:  # as long

@@ -225,7 +225,7 @@ async def test_campaigns_of_one_day_are_told_apart(
         assert shows(app, "3h ago")
         assert shows(app, "cpu-smoke 1n1g")
         await pilot.press("j")
-        await until(pilot, partial(shows, app, "cpu-smoke 1n2g · 2 of 2 runs ended · begun 20"))
+        await until(pilot, partial(shows, app, "cpu-smoke 1n2g · 2 of 2 runs succeeded · begun 20"))
 
 
 @pytest.mark.parametrize("state", ["unfinished", "live"])

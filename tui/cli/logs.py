@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen, state = _chosen(reader, path, arguments)
     name = _log_name(chosen, arguments.host, path)
     if arguments.run is None:
-        _say_which(chosen, state)
+        _say_which(chosen, state, path)
     if arguments.follow:
         if not (state.finished or chosen.state.ended):
             _note_if_nobody_works(path, workspace.clock)
@@ -75,6 +75,13 @@ def run(arguments: argparse.Namespace) -> int:
             return _follow_others(reader, path, ended, arguments.host)
         ended = _follow_retries(reader, path, ended, arguments.host)
         return FAILED if ended.state is RunState.FAILED else OK
+    if not (path / name).exists():
+        raise SelectionError(
+            f"the log of run {chosen.run_id} is not on this disk"
+            f"{' any more' if chosen.state.ended else ' yet'}",
+            where=str(path / name),
+            remedy="" if chosen.state.ended else "-f waits for it",
+        )
     with _shown(GrowingLog(path, name), arguments.lines) as (log, out):
         for data in log.read():
             out.write(data)
@@ -108,13 +115,13 @@ def _chosen(
         time.sleep(next(waits))
 
 
-def _say_which(run: RunRecord, state: CampaignState) -> None:
+def _say_which(run: RunRecord, state: CampaignState, path: Path) -> None:
     others = sum(one.state.active and one is not run for one in state.runs.values())
     more = f"; {others} more at work" if others else ""
-    logs = sum(bool(one.log) for one in state.runs.values()) - 1
-    if state.finished and logs:
-        has = "has a log" if logs == 1 else "have logs"
-        more = f"; {logs} more {has}: name one by the number in its id: 0001"
+    logged = [one.run_id for one in state.runs.values() if one.log and one is not run]
+    if state.finished and logged:
+        has = "has a log" if len(logged) == 1 else "have logs"
+        more = f"; {len(logged)} more {has}: dlperf-tui logs {path.name} {logged[0]}"
     say(f"run {run.run_id}, {run.profile} {run.case.label}{more}")
 
 
@@ -203,7 +210,7 @@ def _follow_others(reader: CampaignReader, path: Path, last: RunRecord, host: st
         state = reader.state()
         found = _next(state, last, seen, host)
         if found is not None:
-            _say_which(found, state)
+            _say_which(found, state, path)
             last = _follow(reader, found, GrowingLog(path, _log_name(found, host, path)))
             seen.add(last.run_id)
             told, waits = False, _waits()

@@ -16,7 +16,7 @@ from backends.results.past_result import Past, PastResult, fastest
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
-from tui.campaign_words import MARKS, begun_words, ended, figure_words, lost_words, state_words
+from tui.campaign_words import MARKS, begun_words, figure_words, lost_words, state_words, succeeded
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
@@ -116,7 +116,7 @@ def campaign_rows(
                     cell("[x]" if summary.path in marked else "", ACCENT),
                     cell(f"{symbol} {state_words(summary)}", colour),
                     cell(name, "bold"),
-                    cell(f"{ended(summary)}/{summary.total}", right=True),
+                    cell(f"{succeeded(summary)}/{summary.total}", right=True),
                     cell(figure),
                     cell(speedup, right=True),
                     cell(grade),
@@ -163,7 +163,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
         parts += [device] if best.devices else []
     parts += [summary.about.note] if summary.about.note else []
     parts += [summary.measures or "no run is known"]
-    parts += [f"{ended(summary)} of {summary.total} runs ended"]
+    parts += [f"{succeeded(summary)} of {summary.total} runs succeeded"]
     parts += [f"{summary.tried_again} tried again"] if summary.tried_again else []
     parts += lost_words(summary)
     parts += begun_words(summary)
@@ -182,7 +182,8 @@ def none_shown(nothing: str, session: Session) -> str:
     if (last := session.last) is None:
         return f"{nothing} {start}, or press O to look at a campaign of before."
     age = _age(last, session.now)
-    parts = [last.measures or "no run is known", f"{ended(last)} of {last.total} runs ended"]
+    runs = f"{succeeded(last)} of {last.total} runs succeeded"
+    parts = [last.measures or "no run is known", runs]
     said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
     words = f"No campaign is open. O, then Enter, opens the last: {plain(last.name)} ({said})."
     return f"{words} {start} for a new one."
@@ -219,7 +220,7 @@ def not_removable(error: DlperfError) -> DlperfError:
 def remove_question(asked: Removable) -> Choice:
     """The answer is "yes" or "no"."""
     summary = asked.summary
-    runs = f"{ended(summary)} of {counted(summary.total, 'run')} ended"
+    runs = f"{succeeded(summary)} of {counted(summary.total, 'run')} succeeded"
     words = (
         f"Remove {called(summary)}, {bytes_text(asked.size)}, with its logs? {runs}. All that was "
         "measured, its reports, tags and note are gone from this disk for good"

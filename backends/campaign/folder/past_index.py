@@ -120,7 +120,8 @@ def _results(directory: Path) -> tuple[Past, ...]:
     alone."""
     with contextlib.suppress(DlperfError, OSError, ArithmeticError):
         refuse_strange(directory)
-        state = fold(journal.read_events(directory / journal.FILE_NAME, readings=False))
+        # With the readings: whether GPUs were watched, and so a grade, depends on when they came.
+        state = fold(journal.read_events(directory / journal.FILE_NAME))
         settings = _settings(directory, state)
         groups = summarise(run_results(state))
         return tuple(

@@ -164,8 +164,9 @@ class CampaignSnapshot:
 
     @property
     def summary(self) -> str:
-        """For the header: "9/24 runs · ETA 41m"."""
-        parts = [f"{self.ended}/{self.total} runs"]
+        """For the header: "9/24 runs · ETA 41m", "8/24 succeeded · 1 failed · ETA 41m"."""
+        well = self.done - self.failed - self.cancelled
+        parts = [f"{well}/{self.total} {'runs' if well == self.done else 'succeeded'}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.cancelled > self.skipped:

@@ -677,7 +677,7 @@ def test_the_header_counts_repeats_and_not_attempts() -> None:
     first, second = RUN_IDS[1:]
     failed = ev.RunFailed(t=3.0, run_id=first, reason="x", retry="now")
     state = fold([planned(A), assigned(A), succeeded(A), planned(first), failed])
-    assert shown(state, 3.0).summary == "2/2 runs · 1 failed"
+    assert shown(state, 3.0).summary == "1/2 succeeded · 1 failed"
     state = fold([planned(second)], state)
     assert shown(state, 3.0).summary == "1/2 runs · ETA 8s"
     assert view(shown(state, 3.0), second).label.endswith("#2 attempt 2")
@@ -690,9 +690,9 @@ def test_a_problem_that_no_journal_can_hold_is_shown_all_the_same() -> None:
 
 def test_runs_that_were_cancelled_are_counted_apart_from_those_that_are_done() -> None:
     state = fold([planned(A), planned(B), ev.RunCancelled(t=1.0, run_id=B)])
-    assert shown(state, 2.0).summary.startswith("0/2 runs · 1 skipped")
+    assert shown(state, 2.0).summary.startswith("0/2 succeeded · 1 skipped")
     begun = [planned(A), planned(B), assigned(B), ev.RunCancelled(t=1.0, run_id=B)]
-    assert shown(fold(begun), 2.0).summary.startswith("1/2 runs · 1 cancelled")
+    assert shown(fold(begun), 2.0).summary.startswith("0/2 succeeded · 1 cancelled")
     assert "cancelled" not in shown(fold([planned(A)]), 2.0).summary
 
 

@@ -145,7 +145,7 @@ def test_without_a_name_it_is_the_run_at_work_else_the_last_one(
     append(path, succeeded("b"))
     assert cli("logs", "open").out == "of a"
     append(path, succeeded("a"), ev.RunCancelled(t=BEGUN, run_id="c"), FINISHED)
-    more = "; 1 more has a log: name one by the number in its id: 0001"
+    more = "; 1 more has a log: dlperf-tui logs open b"
     assert more in cli("logs", "open").err
     assert cli("logs", "open", "b").err == ""
 
@@ -178,6 +178,15 @@ def test_what_is_wrong_is_one_line(
     runs = (planned("a"), planned("b", 2), planned("c", 3), assigned("a"))
     campaign("open", *runs, ev.RunCancelled(t=BEGUN, run_id="c"))
     assert says.rstrip(";") in cli.complaint("logs", *words)
+
+
+@pytest.mark.parametrize("lines", [(), ("-n", "3")])
+def test_a_log_that_was_removed_from_disk_is_one_line_and_no_success(
+    cli: Cli, campaign: Campaign, lines: tuple[str, ...]
+) -> None:
+    campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    said = cli.complaint("logs", "done", "a", *lines)
+    assert "the log of run a is not on this disk any more" in said
 
 
 def test_a_log_is_followed_as_it_grows_until_its_run_has_ended(

@@ -96,7 +96,7 @@ def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the
     answer = cli("status", "mixed", code=1)
     deserted = "  nobody goes on with this campaign\n"
     assert answer.out.startswith(
-        f"mixed: 2/4 runs · 1 failed\n{deserted}\n| run | profile | case |"
+        f"mixed: 1/4 succeeded · 1 failed\n{deserted}\n| run | profile | case |"
     )
     rows = [[re.sub(r"seen .* ago$", "seen … ago", c) for c in row] for row in answer.rows]
     assert [[row[0], *row[3:]] for row in rows] == [
@@ -114,12 +114,17 @@ def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     ends = [ev.RunCancelled(t=BEGUN, run_id="a"), assigned("b"), succeeded("b"), FINISHED]
     campaign("part", *runs, *ends, age_s=20)
     assert [[*row[:3], row[5]] for row in cli("status").rows] == [
-        ["open", "unfinished, 1 failed", "1/1", ""],
+        ["open", "unfinished, 1 failed", "0/1", ""],
         ["done", "finished", "1/1", ""],
         ["part", "finished, 1 skipped", "1/2", ""],
     ]
     document = json.loads(cli("status", "--json").out)
     assert [one["cancelled"] for one in document] == [0, 0, 1]
+    assert [one["skipped"] for one in document] == [0, 0, 1]
+    well = [one["done"] - one["failed"] - one["cancelled"] for one in document]
+    assert [f"{number}/{one['total']}" for number, one in zip(well, document, strict=True)] == [
+        row[2] for row in cli("status").rows
+    ], "text and JSON agree"
 
 
 def test_text_of_others_cannot_act_on_a_terminal(
@@ -222,7 +227,7 @@ def test_on_a_terminal_a_watch_is_redrawn_in_place_and_leaves_the_last_state(
     append(path, *(ev.RunCancelled(t=BEGUN + 4, run_id=f"r{n}") for n in range(1, 59)), FINISHED)
     assert watching.end() == 0
     assert b"\x1b[1A" in watching.shown, "it went up to draw over what it had drawn"
-    assert "1/59 runs · 58 skipped".encode() in watching.shown
+    assert "1/59 succeeded · 58 skipped".encode() in watching.shown
     assert watching.shown.count(b"\x1b[?25l") == watching.shown.count(b"\x1b[?25h") == 1
 
 
@@ -403,7 +408,7 @@ def test_a_run_that_was_skipped_is_told_as_that_in_words_and_its_later_start_is_
     path = campaign("part", planned("a"), planned("b", 2), *skipped, again, assigned("a2"))
     append(path, succeeded("a2"), FINISHED)
     answer = cli("status", "part")
-    assert answer.out.startswith("part: 1/2 runs · 1 skipped · finished\n")
+    assert answer.out.startswith("part: 1/2 succeeded · 1 skipped · finished\n")
     assert [(row[3], row[6]) for row in answer.rows] == [
         ("skipped", "never started"),
         ("skipped", "never started"),

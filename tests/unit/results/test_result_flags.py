@@ -71,3 +71,18 @@ def test_a_failed_attempt_that_was_tried_again_is_noted_and_costs_nothing(
     assert said in case_text(case, group).plain
     assert said in campaign_junit("c", [*lost, *runs])
     assert said in render_report(ReportContext("c"), [*lost, *runs], [group])
+
+
+@pytest.mark.parametrize(("times", "said"), [(1, ""), (2, " twice"), (3, " 3 times")])
+def test_attempts_at_one_repeat_that_failed_alike_are_told_once(
+    runs_of, times: int, said: str
+) -> None:
+    runs = runs_of("1n1g", STEADY, fingerprint="a")
+    runs[3] = replace(runs[3], attempt=times + 1)
+    lost = [
+        replace(runs[3], run_id=f"f{n}", attempt=n, state="failed", throughput=None, reason="OOM")
+        for n in range(1, times + 1)
+    ]
+    [group] = summarise([*lost, *runs])
+    (line,) = finding_lines(group.cases[0], group)
+    assert line.endswith(f"tried again: repeat 4{said} (OOM)")

@@ -52,6 +52,7 @@ def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
         "done": campaign.done,
         "failed": campaign.failed,
         "cancelled": campaign.cancelled,
+        "skipped": campaign.skipped,
         "total": campaign.total,
         "reason": campaign.problem,
         "tags": list(campaign.about.tags),

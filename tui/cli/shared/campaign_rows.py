@@ -12,7 +12,7 @@ from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import PastResult
 from backends.results.render import Column
-from tui.campaign_words import FIGURES, begun_words, ended, figure_words, state_words
+from tui.campaign_words import FIGURES, begun_words, figure_words, state_words, succeeded
 from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -67,7 +67,7 @@ def campaign_rows(
         row: list[str | Said] = [
             Said(campaign.called, Tone.NAME, below=_directory(campaign)),
             Said(state_words(campaign), _campaign_tone(campaign)),
-            f"{ended(campaign)}/{campaign.total}",
+            f"{succeeded(campaign)}/{campaign.total}",
             *(() if figures is None else figure_words(figures[number])),
             _begun(campaign),
             campaign.measures,

@@ -164,7 +164,7 @@ def bar_text(now: CampaignSnapshot, width: int) -> str:
     eta = f" · {now.eta_text}" if now.eta_text else ""
     paused = f" · {now.paused} paused" if now.paused else ""
     mark = "SIMULATED " * now.simulated
-    lines = [f"{mark}{bar} {now.ended}/{now.total} runs{paused}{eta}"]
+    lines = [f"{mark}{bar} {now.ended}/{now.total} runs ended{paused}{eta}"]
     for view in now.runs:
         if view.state.active:
             figure = ""

@@ -14,7 +14,7 @@ from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
-from tui.campaign_words import ended, lost_words
+from tui.campaign_words import lost_words, succeeded
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.print_table import Rows, fitted
@@ -60,7 +60,7 @@ def watch_all(workspace: Workspace) -> int:
 
     def tell(campaigns: tuple[CampaignSummary, ...], out: Callable[[str], None]) -> None:
         for campaign in campaigns:
-            line = f"{campaign.path.name} {campaign.state} {ended(campaign)}/{campaign.total}"
+            line = f"{campaign.path.name} {campaign.state} {succeeded(campaign)}/{campaign.total}"
             line = f"SIMULATED {line}" if campaign.simulated else line
             line = clean_text(" ".join([line, *lost_words(campaign), campaign.problem]).rstrip())
             if known.get(campaign.path) != line:
