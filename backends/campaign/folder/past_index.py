@@ -29,7 +29,7 @@ from profiles.errors import DlperfError
 
 MOST_CAMPAIGNS = 2000
 """Of a directory the ones written last; what is older is not looked for."""
-MOST_JOURNAL_BYTES = 256 << 20
+MOST_JOURNAL_BYTES = 64 << 20
 """A longer one is left out: reading it would hold up all others."""
 FIRST = 16
 """So many campaigns, then twice as many, and so on: each time what they say can be seen."""
