@@ -20,7 +20,13 @@ from profiles.format.rule_for_case import rule_for
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Able, Asked, lacking_settings
-from tui.plan_words import device_word, hosts_text, not_counted, price_text
+from tui.plan_words import (
+    device_word,
+    hosts_text,
+    not_counted,
+    price_text,
+    usable_text,
+)
 from tui.rule_words import measure_words
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
@@ -59,7 +65,7 @@ def cell_text(
     if asked.plan is not None and asked.plan.cases:
         text.append(f"in all {price_text(asked.plan)}")
         if away := not_counted(asked.states_for(asked.plan)):
-            text.append(f"; {away}", WARN)
+            text.append(f"; {away}{asked.as_of(asked.plan)}", WARN)
         text.append("\n")
         if waiting := asked.waiting:
             left = counted(waiting, "marked case")
@@ -215,6 +221,8 @@ def plan_footer(
     if takes:
         parts.append(takes)
     parts.append(hosts_text(states))
+    if (usable := usable_text(states)) and cell_len(" · ".join([*parts[:-1], usable])) <= room:
+        parts[-1] = usable
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()
     return join([(part, TEXT) for part in parts], " · ")
