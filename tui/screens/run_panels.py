@@ -353,6 +353,8 @@ class RunPanels(Vertical):
                 folder="" if self._session.playing else f"{viewed.path}/",
             )
             panel.show(plain(run.label), text)
+        else:
+            panel.show_whole()
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
         if self._hosts_of != viewed.path:
