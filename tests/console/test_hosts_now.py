@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.remote.lease import Lease
 from tests.console.conftest import HUGE, LARGE, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
@@ -126,3 +126,31 @@ def test_how_many_hosts_can_be_used_now_is_said_where_not_all_can(states: list[s
     if said:
         count = hosts_text(told) if usable else "no host"
         assert said == f"{count} can be used now"
+
+
+async def test_of_a_held_host_that_is_degraded_both_are_said_and_counted(
+    workspace: FakeWorkspace,
+) -> None:
+    first, *others = v100_hosts()
+    worn = facts()
+    worn = replace(worn, gpus=(replace(worn.gpus[0], ecc_uncorrected=2), *worn.gpus[1:]))
+    lease = Lease("root@vm, campaign 20261128-194100-cpu-smoke, since 19:41")
+    held = known_host("node1", first.address, replace(worn, lease=lease))
+    assert held.state is HostState.DEGRADED
+    workspace.answer(held, *others)
+    async with console(workspace, (160, 44)) as (app, pilot):
+        both = ("root@vm", held.concerns[0].what)
+        assert any(all(w in line for w in both) for line in screen_text(app).splitlines())
+        assert "1 degraded, in use" in screen_text(app)
+        await open_matrix(app, pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, HostPicker))
+        assert str(lease) in screen_text(app)
+
+
+async def test_a_key_of_another_page_says_that_nothing_came_of_it_here(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("y")
+        await until(pilot, lambda: shows(app, "y: not here; it is Copy on Runs"))

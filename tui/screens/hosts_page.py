@@ -92,14 +92,17 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
     if host.state is HostState.UNREACHABLE:
         return cell(host.reason or "no answer", BAD)
     parts: list[Text | str | tuple[str, str]] = []
+    grave = [concern for concern in host.concerns if concern.degrades]
     if host.lease is not None:
         label = own.get(host.lease.run_id)
         ours = (f"our run {plain(label)}", ACCENT) if label is not None else None
-        parts.append(ours or (plain(str(host.lease)), WARN))
+        holder = plain(str(host.lease))
+        # Beside a problem its name is enough: the details have the campaign and since when.
+        parts.append(ours or (holder.partition(",")[0] if grave else holder, WARN))
     if host.facts is not None:
         parts += list(_gpu_users(host.facts, own, host.lease.run_id if host.lease else ""))
     used = bool(parts)
-    if grave := [concern for concern in host.concerns if concern.degrades]:
+    if grave:
         parts.append((f"▲ {_all_of(grave, 'problem')}", BAD))
     elif not parts and host.reason:
         parts.append((plain(host.reason), MUTED))
@@ -190,11 +193,16 @@ def _memory(facts: HostFacts | None) -> str:
 
 
 def summary(hosts: Sequence[HostSnapshot]) -> str:
-    """ "2 ready · 1 in use · 1 unreachable": for the frame, in the order of the states."""
+    """ "2 ready · 1 in use · 1 degraded, in use": for the frame, in the order of the states."""
     order = list(HostState)
-    ranked = sorted(hosts, key=lambda host: (order.index(host.state), host.in_use))
-    counts = Counter(host.state_word for host in ranked)
+    ranked = sorted(hosts, key=lambda host: (order.index(host.state), host.lease is not None))
+    counts = Counter(_word_counted(host) for host in ranked)
     return " · ".join(f"{many} {word}" for word, many in counts.items())
+
+
+def _word_counted(host: HostSnapshot) -> str:
+    degraded = host.state is HostState.DEGRADED and host.lease is not None
+    return f"{host.state_word}, in use" if degraded else host.state_word
 
 
 class HostsPage(Page):
