@@ -210,7 +210,14 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "U", "target", "Target", "how narrow that is, ±1% at first, and a budget", footer=8
             ),
-            Key("plus,equals_sign", "repeats(1)", "More", "one repeat more", said="+", footer=4),
+            Key(
+                "plus,equals_sign",
+                "repeats(1)",
+                "More",
+                "one repeat more of every case, of all profiles",
+                said="+",
+                footer=4,
+            ),
             Key("minus", "repeats(-1)", "Fewer", "one repeat less", said="-", footer=10),
             Key(
                 "p",

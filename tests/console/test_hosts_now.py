@@ -15,6 +15,7 @@ from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
 from tui.plan_words import hosts_text, usable_text
 from tui.screens.editors import HostPicker
+from tui.screens.run_text import _hosts
 from tui.screens.start_dialog import StartDialog
 
 
@@ -154,3 +155,23 @@ async def test_a_key_of_another_page_says_that_nothing_came_of_it_here(
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("y")
         await until(pilot, lambda: shows(app, "y: not here; it is Copy on Runs"))
+
+
+async def test_repeats_that_are_the_operators_choice_are_told_as_such(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        part = page.focused_marks
+        assert part is not None
+        own = part.profile.matrix.repeats
+        assert not shows(app, "your choice")
+        await pilot.press("+")
+        await until(pilot, lambda: shows(app, f"(your choice; the profile's is {own})"))
+        await pilot.press("-")
+        await until(pilot, lambda: not shows(app, "your choice"))
+
+
+@given(st.permutations(["sim1", "sim2", "sim3", "sim4", "gpu7"]))
+def test_hosts_of_a_run_are_as_short_in_its_row_in_whatever_order(names: list[str]) -> None:
+    assert len(_hosts(names)) == len("sim[1-4],gpu7")

@@ -223,9 +223,21 @@ def plan_footer(
     parts.append(hosts_text(states))
     if (usable := usable_text(states)) and cell_len(" · ".join([*parts[:-1], usable])) <= room:
         parts[-1] = usable
+    if cell_len(" · ".join([*parts, chosen := _chosen_text(plan)])) <= room and chosen:
+        parts[0] += f" ({chosen})"
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()
     return join([(part, TEXT) for part in parts], " · ")
+
+
+def _chosen_text(plan: Plan) -> str:
+    """ "your choice; the profile's is 3": of the repeats, where a profile asks for others."""
+    chosen = plan.selection.repeats
+    own = sorted({planned.profile.matrix.repeats for planned in plan.cases})
+    if plan.selection.auto is not None or chosen is None or own == [chosen]:
+        return ""
+    whose = "the profile's is" if len(own) == 1 else "the profiles' are"
+    return f"your choice; {whose} {', '.join(map(str, own))}"
 
 
 def _runs_text(plan: Plan, *, wide: bool) -> str:
