@@ -81,7 +81,7 @@ class HostsNow:
         hosts = cluster.inventory.hosts
         taken = {h for one in told_by for run in one.runs if run.state.active for h in run.hosts}
         asked = [host for host in hosts if host.name not in taken] if self._spare_ours else hosts
-        await cluster.refresh(self.period_s, asked)
+        await cluster.refresh(self.period_s, asked if self._spare_ours else None)
         known = self._session.hosts
         news = back_again(known, told_by) | left_since(known, told_by)
         if among := [host for host in asked if host.name in news]:
