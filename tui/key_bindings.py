@@ -173,8 +173,9 @@ PANELS: Mapping[str, Panel] = {
         "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
         "A faint figure was measured before, by the same settings, on the same GPU model where "
-        "that is known; the letter is its grade. [·] and ? wait for a host to answer. Below stands "
-        "how long the case takes, and its whole row, column and matrix if all were marked. "
+        "that is known; the letter is its grade; with ✗ the case failed since then. [·] and ? wait "
+        "for a host to answer. Below stands how long the case takes, and its whole row, column and "
+        "matrix if all were marked. "
         "Of profiles, [s] needs settings first, and a dot has no case that can run here; [·] is "
         "marked, but none of its cases can run here, or none before a host has answered. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
@@ -209,7 +210,14 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "U", "target", "Target", "how narrow that is, ±1% at first, and a budget", footer=8
             ),
-            Key("plus,equals_sign", "repeats(1)", "More", "one repeat more", said="+", footer=4),
+            Key(
+                "plus,equals_sign",
+                "repeats(1)",
+                "More",
+                "one repeat more of every case, of all profiles",
+                said="+",
+                footer=4,
+            ),
             Key("minus", "repeats(-1)", "Fewer", "one repeat less", said="-", footer=10),
             Key(
                 "p",

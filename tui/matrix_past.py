@@ -79,21 +79,19 @@ def past_of_grid(
 
 
 def figure(past: PastOfCase) -> str:
-    """For a cell: ``384 D``, ``7392 B``, ``26.6k A``, with its grade where it has one; ``✗ 384``
+    """For a cell: ``384 D``, ``7392 B``, ``26.6k A``, with its grade where it has one; ``✗ 384 D``
     of one that failed since, ``✗`` where it never succeeded; empty without a result."""
-    newest = past.newest
-    if past.failed is not None:
-        return f"{FAILED} {brief(newest.throughput)}" if newest else FAILED
-    if newest is None:
-        return ""
-    return f"{brief(newest.throughput)} {newest.grade or ''}".rstrip()
+    words = [FAILED] if past.failed is not None else []
+    if (newest := past.newest) is not None:
+        words += [brief(newest.throughput), newest.grade or ""]
+    return " ".join(words).rstrip()
 
 
 def brief(value: float) -> str:
-    """About three digits in at most five columns."""
+    """Three digits in at most five columns; four of what is below ten thousand."""
     for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= (9999.5 if unit == "k" else 0.9995 * size):
-            return f"{significant(value / size, 3)}{unit}"
+            return f"{value / size:#.3g}".rstrip(".") + unit
     return f"{value:.0f}" if value >= 1000 else significant(value, 3)
 
 

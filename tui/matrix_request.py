@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from profiles.format.presets import Preset
     from profiles.format.profile import Profile
     from profiles.references.reference_tables import Reference
+    from tui.hosts_now import HostsNow
 
 _NONE_FOUND: Found = {}
 FIRST_LOOK_GPUS = 2
@@ -100,8 +101,10 @@ class Asked:
     ``pack``: runs on one host share it.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, hosts_now: HostsNow) -> None:
+        """``hosts_now``: of the page; :meth:`states_for` is by these."""
         self._session = session
+        self._hosts_now = hosts_now
         self._marks: dict[str, Marks] = {}
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
         self._cells: dict[str, tuple[Marks, object, Rows]] = {}
@@ -126,7 +129,7 @@ class Asked:
 
     @property
     def snapshots(self) -> Sequence[HostSnapshot]:
-        """The hosts that may be used."""
+        """The hosts that may be used, as they were when they were asked."""
         if self._session.untold:
             return (QUEUE,)
         if not self.hosts:
@@ -231,12 +234,16 @@ class Asked:
         """:func:`tui.plan_words.host_states` of the hosts that may be used."""
         return self._known_states(plan).states
 
+    def as_of(self, plan: Plan) -> str:
+        """:meth:`HostsNow.as_of` of those that can take no run."""
+        return self._hosts_now.as_of(name for name, why in self.states_for(plan).items() if why)
+
     def takes(self, plan: Plan) -> str:
         """:func:`tui.plan_words.time_text` on them."""
         return self._known_states(plan).takes
 
     def _known_states(self, plan: Plan) -> _KnownStates:
-        hosts, known = self.snapshots, self._states
+        hosts, known = self._hosts_now.seen, self._states
         if known is None or known.plan is not plan or known.hosts != hosts:
             states = host_states(plan, hosts)
             known = self._states = _KnownStates(plan, hosts, states, time_text(plan, states))

@@ -159,6 +159,14 @@ def hosts_text(states: Mapping[str, str]) -> str:
     return every if usable == len(states) else f"{usable} of {every}"
 
 
+def usable_text(states: Mapping[str, str]) -> str:
+    """ "2 of 3 hosts can be used now", "no host can be used now"; empty where all can."""
+    usable = sum(not state for state in states.values())
+    if usable == len(states):
+        return ""
+    return f"{hosts_text(states) if usable else 'no host'} can be used now"
+
+
 def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
     """Wall time on the hosts of :func:`host_states` that can take a run, in seconds; None where
     nobody knows, or where some case needs more than these."""
@@ -169,13 +177,13 @@ def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
 
 
 def time_text(plan: Plan, states: Mapping[str, str]) -> str:
-    """ "59s", as :func:`expected_on`; "41s with node3" where the others cannot take every
-    case; "" where nobody knows."""
+    """ "59s", as :func:`expected_on`; "41s with node3 too" where the others cannot
+    take every case; "" where nobody knows."""
     if (seconds := expected_on(plan, states)) is not None:
         return format_duration(seconds)
     seconds = plan.expected_s
     others = plain(ranked_nodeset([name for name, state in states.items() if state]))
-    return "" if seconds is None else f"{format_duration(seconds)} with {others}"
+    return "" if seconds is None else f"{format_duration(seconds)} with {others} too"
 
 
 def not_counted(states: Mapping[str, str]) -> str:

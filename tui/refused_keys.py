@@ -83,8 +83,8 @@ def behind(below: Screen[Any]) -> str:
 
 
 def where_else(pressed: str, here: str = "") -> str:
-    """Which pages have a key that this one, ``here``, has not: ``z: Zoom on Hosts, Runs``; empty
-    where none has."""
+    """Which pages have a key that this one, ``here``, has not: ``z: not here; it is Zoom on Hosts,
+    Runs``; empty where none has."""
     found: dict[str, list[str]] = {}
     name = ""
     if here in PAGES and any(pressed in key.keys.split(",") for key in PANELS[here].keys):
@@ -95,7 +95,7 @@ def where_else(pressed: str, here: str = "") -> str:
                 found.setdefault(key.label, []).append(entry.label)
                 name = key_name(key)
     there = "; ".join(f"{label} on {', '.join(pages)}" for label, pages in found.items())
-    return f"{name}: {there}" if there else NOT_HERE.get(pressed, "")
+    return f"{name}: not here; it is {there}" if there else NOT_HERE.get(pressed, "")
 
 
 def around(screen: Screen[Any]) -> Iterator[DOMNode]:

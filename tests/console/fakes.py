@@ -582,9 +582,13 @@ class FakeWorkspace:
     async def refresh(self, older_than_s: float, among: Sequence[Host] | None = None) -> None:
         self.refreshed.append(older_than_s)
         self.refreshed_among.append(None if among is None else [host.name for host in among])
+        asked = {host.name for host in self.inventory.hosts if among is None or host in among}
+        answers = {new.name: new for new in self._answers}
         self._hosts = tuple(
-            old if old.state in (HostState.UNKNOWN, HostState.PROBING) else new
-            for old, new in zip(self._hosts, self._answers, strict=True)
+            old
+            if old.state in (HostState.UNKNOWN, HostState.PROBING) or old.name not in asked
+            else answers[old.name]
+            for old in self._hosts
         )
 
     async def watch(self, name: str, take: Callable[[bytes], None]) -> None:

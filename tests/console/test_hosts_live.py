@@ -271,7 +271,7 @@ async def test_a_host_that_a_run_of_ours_has_lost_says_so_before_anybody_asks_it
 async def test_a_host_that_our_run_has_left_is_asked_again_at_once(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    monkeypatch.setattr("tui.screens.page.AGAIN_EVERY_S", 0.05)
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace, ("1n8g",))
         workspace.clock.tick(4)
@@ -287,14 +287,14 @@ async def test_a_host_that_our_run_has_left_is_asked_again_at_once(
 async def test_hosts_are_asked_again_by_themselves_and_quietly(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    monkeypatch.setattr("tui.screens.page.AGAIN_EVERY_S", 0.05)
     async with console(workspace, LARGE) as (app, pilot):
         workspace.answer(*(replace(host, probed_at=START) for host in v100_hosts()))
         await until(pilot, lambda: workspace.refreshed)
         tick(app)
         await until(pilot, lambda: "asked just now" in detail(app))
         assert len(workspace.probed) == 1, "nobody is asked for a password by it"
-        await pilot.press("2")
+        await pilot.press("4")
         await settled(app)
         asked = len(workspace.refreshed)
         await asyncio.sleep(0.3)
@@ -304,7 +304,7 @@ async def test_hosts_are_asked_again_by_themselves_and_quietly(
 async def test_a_host_out_of_reach_names_our_run_on_it_and_is_asked_again_once_that_has_it_back(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    monkeypatch.setattr("tui.screens.page.AGAIN_EVERY_S", 0.05)
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace, ("1n8g",))
         workspace.clock.tick(4)
@@ -328,7 +328,7 @@ async def test_a_host_out_of_reach_names_our_run_on_it_and_is_asked_again_once_t
 async def test_hosts_are_asked_again_as_soon_as_their_page_is_entered(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 3600.0)
+    monkeypatch.setattr("tui.screens.page.AGAIN_EVERY_S", 3600.0)
     async with console(workspace) as (app, pilot):
         for away in ("2", "3", "4"):
             await pilot.press(away)

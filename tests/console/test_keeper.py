@@ -234,7 +234,7 @@ async def test_hosts_tell_of_a_keepers_runs_what_they_tell_of_the_consoles_own(
 ) -> None:
     """What a probe met is outdated by the run's end, and the host is asked again."""
     monkeypatch.setattr("tui.app.FOLLOW_S", 0.02)
-    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    monkeypatch.setattr("tui.screens.page.AGAIN_EVERY_S", 0.05)
     await kept(workspace)
     async with console(workspace, LARGE) as (app, pilot):
         await followed(workspace, app, pilot)

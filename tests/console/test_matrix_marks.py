@@ -20,6 +20,7 @@ from profiles.format.launch_section import LAUNCHERS
 from profiles.format.profile import Matrix, Parameter, Profile
 from profiles.format.rule_for_case import rule_for
 from tests.console.fakes import FakeWorkspace, frozen_catalog, unprobed, v100_hosts
+from tui.hosts_now import HostsNow
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import Asked, selection
@@ -280,7 +281,8 @@ def test_fewer_repeats_are_never_more_runs_and_more_never_fewer(
     own: dict[str, int], changes: list[int]
 ) -> None:
     with TemporaryDirectory() as directory:
-        asked = Asked(Session(FakeWorkspace(Path(directory))))
+        session = Session(FakeWorkspace(Path(directory)))
+        asked = Asked(session, HostsNow(session))
     for name, repeats in own.items():
         part = asked.marks(name)
         matrix = part.profile.matrix.model_copy(update={"repeats": repeats})

@@ -184,7 +184,8 @@ async def test_a_case_that_failed_is_told_from_one_that_was_never_run_until_it_s
     measured(workspace, {smoke("1n1g"): [None, None]}, "fell", at=START - 7200)
     async with console(workspace, size) as (app, pilot):
         page = await read(app, pilot)
-        assert re.search(r"\[x\] +✗ 7392 ", row(app, "1n1g")), "what stands is there all the same"
+        shown = row(app, "1n1g")
+        assert re.search(r"\[x\] +✗ 7392 [A-D] ", shown), "what stands is there all the same"
         assert "✗" not in row(app, "1n2g") + row(app, "1n4g")
         assert "✗ out of memory, 2h ago: fell" in screen_text(app)
         await pilot.press("f")
@@ -455,6 +456,8 @@ def test_a_figure_in_a_cell_is_short_and_right_to_a_percent(value: float) -> Non
     read_back = float(shown.rstrip("kMGT")) * size
     assert abs(read_back / value - 1) <= 0.006
     assert len(shown) <= 5 or value < 0.1
+    if value >= 9999.5:
+        assert sum(map(str.isdigit, shown)) == 3, "as many as its neighbours"
 
 
 @pytest.mark.parametrize("size", [LARGE, HUGE])

@@ -62,7 +62,7 @@ def test_a_time_is_that_of_the_hosts_that_are_named_with_it(stopped: set[str]) -
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:
     plan = plan_on(NAMES, ("1n1g", "4n1g"))
     states = {name: "busy" * (name == "node3") for name in NAMES}
-    assert time_text(plan, states) == f"{format_duration(plan.expected_s or 0.0)} with node3"
+    assert time_text(plan, states) == f"{format_duration(plan.expected_s or 0.0)} with node3 too"
 
 
 @given(st.sets(st.sampled_from(NAMES), max_size=3))

@@ -171,8 +171,8 @@ def test_a_controller_that_is_down_is_one_line_and_exit_code_2(
 async def test_the_console_lives_on_while_the_controller_is_down(
     slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.2)
-    monkeypatch.setattr("tui.screens.hosts_page.OLD_S", 0.2)
+    monkeypatch.setattr("tui.screens.page.AGAIN_EVERY_S", 0.2)
+    monkeypatch.setattr("tui.hosts_now.OLD_S", 0.2)
     workspace = Workspace.open(campaigns=tmp_path, engine="slurm")
     app = DlperfApp(workspace)
     async with app.run_test(size=(140, 40)) as pilot:

@@ -13,15 +13,17 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
-from backends.hosts.host_facts import HostSnapshot
-from backends.inventory.host_entry import Inventory, select
+from backends.inventory.host_entry import select
 from profiles.errors import DlperfError
 from profiles.format.site_settings import needs_value
 from profiles.scalars import scalar_text
+from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
 from tui.matrix_marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
-from tui.text import cell, host_state, plain, problem
+from tui.screens.front_screen import REFRESH_S
+from tui.session import Session
+from tui.text import age, cell, host_state, plain, problem
 from tui.theme import GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
 
@@ -235,26 +237,44 @@ class HostPicker(MarkList[str]):
 
     WRITE_HINT = "a nodeset, such as node[1-4],node7"
 
-    def __init__(
-        self, inventory: Inventory, snapshots: Sequence[HostSnapshot], chosen: str
-    ) -> None:
+    def __init__(self, session: Session, hosts_now: HostsNow, chosen: str) -> None:
         super().__init__(
             "Hosts to use",
             "Runs are placed on the marked hosts only.",
-            (Column("state", "State", 13), Column("name", "Host", 16), Column("about", "", None)),
+            (
+                Column("state", "State", 13),
+                Column("name", "Host", 16),
+                Column("about", "", None),
+                Column("age", "Asked", 6, right=True, still=True),
+            ),
         )
-        self._inventory = inventory
-        self._snapshots = tuple(snapshots)
-        names = {host.name for host in snapshots}
+        self._session = session
+        self._hosts_now = hosts_now
+        self._snapshots = hosts_now.of(session.viewed)
+        names = {host.name for host in self._snapshots}
         self.marked = set(chosen.split(",")) & names if chosen else names
 
+    def on_mount(self) -> None:
+        self.set_interval(REFRESH_S, self.tick)
+
+    def tick(self) -> None:
+        """As they are by now: they are asked again meanwhile."""
+        before = tuple(self.entries())
+        self._snapshots = self._hosts_now.of(self._session.viewed)
+        if self.here and tuple(self.entries()) != before:
+            self.fill()
+
     def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
+        now = self._session.workspace.cluster.now()
         for host in self._snapshots:
-            words = host.reason or (str(host.lease) if host.lease is not None else "")
-            yield host.name, (host_state(host), cell(host.name, "bold"), cell(words, MUTED))
+            held = str(host.lease) if host.lease is not None else ""
+            words = " · ".join(filter(None, (held, host.reason)))
+            old = cell(age(host, now), MUTED, right=True)
+            yield host.name, (host_state(host), cell(host.name, "bold"), cell(words, MUTED), old)
 
     def written(self, text: str) -> None:
-        self.marked = {host.name for host in select(self._inventory, text)}
+        inventory = self._session.workspace.cluster.inventory
+        self.marked = {host.name for host in select(inventory, text)}
 
     def outcome(self) -> str:
         names = [host.name for host in self._snapshots if host.name in self.marked]

@@ -15,17 +15,17 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.text import Text
-from textual import events, on, work
+from textual import on, work
 from textual.widget import Widget
 
 from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
 from backends.transports.login_command import login_command
 from profiles.counted import counted
 from profiles.errors import DlperfError
+from tui.hosts_now import AGAIN_EVERY_S, HostsNow
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
-from tui.own_leases import OwnLeases, back_again, left_since
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
 from tui.text import age, cell, gib, host_state, join, plain, ranges
@@ -53,11 +53,6 @@ OF_A_QUEUE = tuple(
     replace(column, key="partitions", label="Partitions") if column.key == "address" else column
     for column in COLUMNS
 )
-AGAIN_EVERY_S = 5.0
-OLD_S = 60.0
-"""From here on a host is asked again by itself, while this page is in front."""
-LEAST_S = 10.0
-"""Of our own time: that of simulated hosts may fly."""
 STALE_S = 600.0
 """From here on what is known of a host is shown as what it was."""
 REST_S = 1.0
@@ -97,14 +92,17 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
     if host.state is HostState.UNREACHABLE:
         return cell(host.reason or "no answer", BAD)
     parts: list[Text | str | tuple[str, str]] = []
+    grave = [concern for concern in host.concerns if concern.degrades]
     if host.lease is not None:
         label = own.get(host.lease.run_id)
         ours = (f"our run {plain(label)}", ACCENT) if label is not None else None
-        parts.append(ours or (plain(str(host.lease)), WARN))
+        holder = plain(str(host.lease))
+        # Beside a problem its name is enough: the details have the campaign and since when.
+        parts.append(ours or (holder.partition(",")[0] if grave else holder, WARN))
     if host.facts is not None:
         parts += list(_gpu_users(host.facts, own, host.lease.run_id if host.lease else ""))
     used = bool(parts)
-    if grave := [concern for concern in host.concerns if concern.degrades]:
+    if grave:
         parts.append((f"▲ {_all_of(grave, 'problem')}", BAD))
     elif not parts and host.reason:
         parts.append((plain(host.reason), MUTED))
@@ -195,23 +193,29 @@ def _memory(facts: HostFacts | None) -> str:
 
 
 def summary(hosts: Sequence[HostSnapshot]) -> str:
-    """ "2 ready · 1 in use · 1 unreachable": for the frame, in the order of the states."""
+    """ "2 ready · 1 in use · 1 degraded, in use": for the frame, in the order of the states."""
     order = list(HostState)
-    ranked = sorted(hosts, key=lambda host: (order.index(host.state), host.in_use))
-    counts = Counter(host.state_word for host in ranked)
+    ranked = sorted(hosts, key=lambda host: (order.index(host.state), host.lease is not None))
+    counts = Counter(_word_counted(host) for host in ranked)
     return " · ".join(f"{many} {word}" for word, many in counts.items())
+
+
+def _word_counted(host: HostSnapshot) -> str:
+    degraded = host.state is HostState.DEGRADED and host.lease is not None
+    return f"{host.state_word}, in use" if degraded else host.state_word
 
 
 class HostsPage(Page):
     PANEL = "hosts"
     BINDINGS = bindings("hosts")
+    hosts_now: HostsNow
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.VERTICAL_BREAKPOINTS = [(0, "-lowest"), (LEAST, "-short"), (34, "-tall")]
         self._hosts: tuple[HostSnapshot, ...] = ()  # as of the last tick
         self._own: dict[str, str] = {}
-        self._leases = OwnLeases()
+        self.hosts_now = HostsNow(session)
         self._rows = HostRows()
         self._shown: list[Row] = []
         self._meters: dict[str, LiveTelemetry] = {}
@@ -225,21 +229,13 @@ class HostsPage(Page):
     def main_panel(self) -> TablePanel:
         return self.query_one("#hosts-panel", TablePanel)
 
-    def on_mount(self) -> None:
-        self.set_interval(AGAIN_EVERY_S, self._ask_again)
-
-    @on(events.ScreenResume)
-    def _entered(self) -> None:
-        """Nobody asks while another page is in front."""
-        self._ask_again()
-
     def on_screen_suspend(self) -> None:
         self._watched = None
         self.workers.cancel_group(self, "watch")
 
     def pull(self) -> None:
         now = self.session.workspace.cluster.now()
-        hosts = self._hosts = self._leases.of(self.session.hosts, self._told_by, now)
+        hosts = self._hosts = self.hosts_now.of(self.viewed)
         self._own = self._known_runs()
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed or 1.0
@@ -265,16 +261,7 @@ class HostsPage(Page):
 
     @property
     def _told_by(self) -> tuple[CampaignSnapshot, ...]:
-        """The campaigns that tell what becomes of their runs: the one at work here, as of the last
-        tick where that is looked at; and the one that is looked at while somebody else goes on with
-        it, and after its end; in a replay the one that is played."""
-        session = self.session
-        opened = None if session.playing is not None else session.opened
-        campaigns = [self.viewed if opened is None else session.live]
-        if opened is not None and opened.simulated == session.simulated:
-            told = session.leaving or not (opened.deserted or opened.state.imported)
-            campaigns.append(opened if told else None)
-        return tuple(one for one in campaigns if one is not None)
+        return self.hosts_now.told_by(self.viewed)
 
     def _known_runs(self) -> dict[str, str]:
         """What to call the runs of the campaigns at work and looked at, by run id."""
@@ -298,25 +285,6 @@ class HostsPage(Page):
             self.watch_host(key)
 
     # What is so now ----------------------------------------------------------------------------
-
-    def _ask_again(self) -> None:
-        """Who takes long to answer is waited for, not asked anew."""
-        asking = any(w.group == "refresh" and not w.is_finished for w in self.workers)
-        if self.is_current and not asking:
-            self.ask_again()
-
-    @work(group="refresh", description="ask hosts again that were asked long ago")
-    async def ask_again(self) -> None:
-        try:
-            cluster = self.session.workspace.cluster
-            speed = cluster.simulated_speed or 1.0
-            await cluster.refresh(max(OLD_S, LEAST_S * speed))
-            known, told_by = self.session.hosts, self._told_by
-            news = back_again(known, told_by) | left_since(known, told_by)
-            if among := [host for host in cluster.inventory.hosts if host.name in news]:
-                await cluster.refresh(AGAIN_EVERY_S * speed, among)
-        except DlperfError as error:
-            self.post_message(Problem(error))
 
     @work(exclusive=True, group="watch", description="watch what the host does now")
     async def watch_host(self, name: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from profiles.format.presets import Preset
+    from tui.hosts_now import HostsNow
     from tui.session import Session
 
 Take = Callable[[Marks], None]
@@ -62,12 +63,15 @@ def edit_settings(app: App[Any], part: Marks, take: Take) -> None:
 
 
 def pick_hosts(
-    app: App[Any], session: Session, chosen: str, take: Callable[[str | None], None]
+    app: App[Any],
+    session: Session,
+    hosts_now: HostsNow,
+    chosen: str,
+    take: Callable[[str | None], None],
 ) -> None:
     from tui.screens.editors import HostPicker  # noqa: PLC0415 - seldom needed
 
-    inventory = session.workspace.cluster.inventory
-    app.push_screen(HostPicker(inventory, session.hosts, chosen), take)
+    app.push_screen(HostPicker(session, hosts_now, chosen), take)
 
 
 def ask_target(app: App[Any], rule: AutoRepeats, take: Callable[[str | None], None]) -> None:

@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from profiles.counted import counted
 from profiles.errors import DlperfError
+from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines
 from tui.matrix_history import MarksHistory, Repeats, restored_words
@@ -79,10 +80,12 @@ class MatrixPage(Page):
     PANEL = "matrix"
     AUTO_FOCUS = "MatrixGrid"
     BINDINGS = bindings("matrix")
+    hosts_now: HostsNow
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._asked = Asked(session)
+        self.hosts_now = HostsNow(session, spare_ours=True)
+        self._asked = Asked(session, self.hosts_now)
         self._history = MarksHistory()
         self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
@@ -94,7 +97,9 @@ class MatrixPage(Page):
         self._below: list[Text] = []  # of other profiles, and what it was made of
         self._below_of: object = None
         self._filling: Marks | None = None  # the holes of which are marked once they were read
-        self._starting = Starting(self, self._asked, lambda: self.focused_marks, self._do)
+        self._starting = Starting(
+            self, self._asked, self.hosts_now, lambda: self.focused_marks, self._do
+        )
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -113,6 +118,12 @@ class MatrixPage(Page):
     def on_mount(self) -> None:
         self.query_one("#cell", ShownText).show(Text(READING, MUTED))
 
+    @property
+    def asks_hosts(self) -> bool:
+        """The dialogs over it show hosts, too."""
+        stack = self.app.screen_stack
+        return stack[0] is self and all(screen.is_modal for screen in stack[1:])
+
     def main_panel(self) -> TablePanel:
         return self.query_one("#profiles-panel", TablePanel)
 
@@ -125,6 +136,7 @@ class MatrixPage(Page):
         return None if name is None else self._asked.marks(name)
 
     def pull(self) -> None:
+        self.hosts_now.of(self.viewed)
         panel = self.main_panel()
         names = self.session.workspace.catalog.names
         offered = (names, self._asked.able)
@@ -420,7 +432,9 @@ class MatrixPage(Page):
         self.app.push_screen(Reading(title, text, wide=True))
 
     def action_hosts(self) -> None:
-        matrix_dialogs.pick_hosts(self.app, self.session, self._asked.hosts, self._use_hosts)
+        matrix_dialogs.pick_hosts(
+            self.app, self.session, self.hosts_now, self._asked.hosts, self._use_hosts
+        )
 
     def _use_hosts(self, chosen: str | None) -> None:
         if chosen is not None:

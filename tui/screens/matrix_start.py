@@ -20,25 +20,28 @@ if TYPE_CHECKING:
     from backends.campaign.plan.plan import Plan
     from backends.campaign.plan.selection import Selection
     from backends.hosts.preflight_finding import Finding
+    from tui.hosts_now import HostsNow
     from tui.matrix_marks import Marks
 
 PROBING = "asking the hosts what they have …"
 
 
 class Starting:
-    """Starts what is ``asked`` on the page. ``focused``: the marks that it shows; ``do``: says
-    there what the operator waits for, or nothing any more."""
+    """Starts what is ``asked`` on the page. ``hosts_now``: the page's. ``focused``: the marks that
+    it shows; ``do``: says there what the operator waits for, or nothing any more."""
 
     def __init__(
         self,
         page: Page,
         asked: Asked,
+        hosts_now: HostsNow,
         focused: Callable[[], Marks | None],
         do: Callable[[str], None],
     ) -> None:
         self._page = page
         self._session = page.session
         self._asked = asked
+        self._hosts_now = hosts_now
         self._focused = focused
         self._show = do
         self._busy = False
@@ -69,7 +72,8 @@ class Starting:
             return
         answered = partial(self._after_dry_run, plan.selection)
         now, found = self._session.workspace.cluster.now(), self._session.workspace.foreseen(plan)
-        unfit = [*unfit_lines(plan, self._session.hosts, found, now)]
+        hosts = self._hosts_now.of(self._session.viewed)
+        unfit = [*unfit_lines(plan, hosts, found, now)]
         if any(finding.level == Level.STOP for finding in found):
             without = self._session.workspace.without_stopped(plan, found)
             unfit.append(keys_line(plan, without))
@@ -140,7 +144,7 @@ class Starting:
     def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:
         from tui.screens.start_dialog import StartDialog  # noqa: PLC0415 - as above
 
-        dialog = StartDialog(self._session, plan, self._asked.timed, findings, why)
+        dialog = StartDialog(self._session, self._hosts_now, plan, self._asked.timed, findings, why)
         self._page.app.push_screen(dialog, self._answered)
 
     def _answered(self, answer: str | None) -> None:

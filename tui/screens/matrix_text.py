@@ -20,7 +20,13 @@ from profiles.format.rule_for_case import rule_for
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Able, Asked, lacking_settings
-from tui.plan_words import device_word, hosts_text, not_counted, price_text
+from tui.plan_words import (
+    device_word,
+    hosts_text,
+    not_counted,
+    price_text,
+    usable_text,
+)
 from tui.rule_words import measure_words
 from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
@@ -59,7 +65,7 @@ def cell_text(
     if asked.plan is not None and asked.plan.cases:
         text.append(f"in all {price_text(asked.plan)}")
         if away := not_counted(asked.states_for(asked.plan)):
-            text.append(f"; {away}", WARN)
+            text.append(f"; {away}{asked.as_of(asked.plan)}", WARN)
         text.append("\n")
         if waiting := asked.waiting:
             left = counted(waiting, "marked case")
@@ -215,9 +221,23 @@ def plan_footer(
     if takes:
         parts.append(takes)
     parts.append(hosts_text(states))
+    if (usable := usable_text(states)) and cell_len(" · ".join([*parts[:-1], usable])) <= room:
+        parts[-1] = usable
+    if cell_len(" · ".join([*parts, chosen := _chosen_text(plan)])) <= room and chosen:
+        parts[0] += f" ({chosen})"
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()
     return join([(part, TEXT) for part in parts], " · ")
+
+
+def _chosen_text(plan: Plan) -> str:
+    """ "your choice; the profile's is 3": of the repeats, where a profile asks for others."""
+    chosen = plan.selection.repeats
+    own = sorted({planned.profile.matrix.repeats for planned in plan.cases})
+    if plan.selection.auto is not None or chosen is None or own == [chosen]:
+        return ""
+    whose = "the profile's is" if len(own) == 1 else "the profiles' are"
+    return f"your choice; {whose} {', '.join(map(str, own))}"
 
 
 def _runs_text(plan: Plan, *, wide: bool) -> str:

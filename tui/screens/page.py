@@ -7,13 +7,16 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.notifications import Notifications
 from textual.widget import Widget
 
+from profiles.errors import DlperfError
+from tui.hosts_now import AGAIN_EVERY_S, HostsNow
 from tui.key_bindings import PAGES
+from tui.messages import Problem
 from tui.screens.front_screen import REFRESH_S, FrontScreen
 from tui.session import Session
 from tui.text import GRAVE
@@ -41,6 +44,8 @@ class Page(FrontScreen[None]):
 
     PANEL = ""
     AUTO_FOCUS = "KeyedTable"
+    hosts_now: HostsNow | None = None
+    """Of a page that shows them."""
     TOLD_LINES = 2  # beside the pages' names, and in the header: no panel's title is there
 
     def __init__(self, session: Session) -> None:
@@ -117,6 +122,8 @@ class Page(FrontScreen[None]):
     def on_mount(self) -> None:
         self._theme = self.app.theme
         self.set_interval(REFRESH_S, self._tick)
+        if self.hosts_now is not None:
+            self.set_interval(AGAIN_EVERY_S, self._ask_again)
         self.call_after_refresh(self.tick)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
@@ -124,6 +131,25 @@ class Page(FrontScreen[None]):
         event.refresh_styles = self.app.theme != self._theme
         self._theme = self.app.theme
         self.call_after_refresh(self.tick)
+        self._ask_again()
+
+    @property
+    def asks_hosts(self) -> bool:
+        """Hosts are asked again by themselves: somebody sees their state."""
+        return self.is_current
+
+    def _ask_again(self) -> None:
+        """Who takes long to answer is waited for, not asked anew."""
+        asking = any(w.group == "refresh" and not w.is_finished for w in self.workers)
+        if self.hosts_now is not None and self.asks_hosts and not asking:
+            self._ask_hosts(self.hosts_now)
+
+    @work(group="refresh", description="ask hosts again that were asked long ago")
+    async def _ask_hosts(self, hosts_now: HostsNow) -> None:
+        try:
+            await hosts_now.ask_again(self.session.viewed)
+        except DlperfError as error:
+            self.post_message(Problem(error))
 
     def _tick(self) -> None:
         """Keys first: what they ask for is drawn before what came by itself."""

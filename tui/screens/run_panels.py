@@ -354,6 +354,8 @@ class RunPanels(Vertical):
                 folder="" if self._session.playing else f"{viewed.path}/",
             )
             panel.show(called, text)
+        else:
+            panel.show_whole()
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
         if self._hosts_of != viewed.path:

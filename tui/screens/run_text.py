@@ -20,7 +20,7 @@ from backends.campaign.record.status_view import (
     RunView,
     chart_series,
 )
-from backends.inventory.nodesets import ranked_nodeset
+from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.kept_words import DESERTED, HANDING_OVER, PAST
@@ -206,7 +206,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
                 run.doing == WARMING_UP,
             ),
             label,
-            _kept_cell(ranked_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
+            _kept_cell(_hosts(run.hosts) or "–", "" if run.hosts else MUTED),
             _duration(run.elapsed_s),
             _kept_cell(said, colour)
             if said
@@ -218,6 +218,11 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
         spread=PROGRESS if said else None,
         insists=troubled,
     )
+
+
+def _hosts(names: Sequence[str]) -> str:
+    """In the order of ranks, where that is as short as any other; the details have it always."""
+    return min(ranked_nodeset(names), fold_nodeset(names), key=len)
 
 
 def _row_words(run: RunView) -> str:

@@ -90,10 +90,10 @@ def none_offered(marks: Marks) -> str:
     name = plain(marks.profile.name)
     if not sizes:
         return f"No strong scaling: {name} names no batch sizes to share a batch out in."
-    taken = plain(", ".join(sizes))
+    taken = plain(" or ".join(sizes))
     return (
-        f"No strong scaling: {name} takes {taken} per device, and none of its cases of two sizes "
-        "share one batch so."
+        f"No strong scaling: {name} has no two cases on different numbers of devices "
+        f"whose batch in all is the same with {taken} per device."
     )
 
 

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
+from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
 from tui.messages import Problem
 from tui.plan_words import host_states, unfit_lines, unlike_lines
@@ -43,22 +44,26 @@ class StartDialog(Dialog[str]):
     def __init__(
         self,
         session: Session,
+        hosts_now: HostsNow,
         plan: Plan,
         timed: Callable[[Plan], Plan | None],
         findings: Sequence[Finding] | None = None,
         why: str = "",
     ) -> None:
-        """``timed``: the plan by what was measured before; None while that is being read.
+        """``hosts_now``: of the page below, which asks them again.
+        ``timed``: the plan by what was measured before; None while that is being read.
         ``findings``: of preflight, where it was made already. ``why``: it is asked, where the
         plan and the findings do not tell."""
         super().__init__("Start")
         self.sight.uninvited = findings is not None
         self._session = session
+        self._hosts_now = hosts_now
         self._timed = timed
         self._plan = plan
         self._waits: Timer | None = None
         self._why = why
-        self._away = unreachable(plan, session.hosts)
+        self._hosts = hosts_now.of(session.viewed)
+        self._away = unreachable(plan, self._hosts)
         self._findings = findings
         self._without: Plan | None = None  # the plan on the hosts that nothing stops
         self._refused = session.why_no_start
@@ -74,10 +79,17 @@ class StartDialog(Dialog[str]):
         if self._timed(self._plan) is None:
             self._waits = self.set_interval(REFRESH_S, self._tell_time)
         self.set_interval(REFRESH_S, self._allowed)
+        self.set_interval(REFRESH_S, self.tick)
         if self._findings is None:
             self.check()
         else:
             self._show(self._findings)
+
+    def tick(self) -> None:
+        """Hosts are asked again meanwhile."""
+        before, self._hosts = self._hosts, self._hosts_now.of(self._session.viewed)
+        if self.here and self._hosts != before and not self._starting:
+            self.query_one("#plan", Static).update(self._totals(self._plan, self._findings))
 
     def _allowed(self) -> None:
         """What is at work here may end while this is read."""
@@ -166,8 +178,13 @@ class StartDialog(Dialog[str]):
         return stopped_text(plan or self._plan, kept, reading=plan is None)
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
-        states, timed = host_states(plan, self._session.hosts, findings), self._timed(plan)
-        text = totals_text(timed or plan, states, reading=timed is None)
+        states, timed = host_states(plan, self._hosts, findings), self._timed(plan)
+        text = totals_text(
+            timed or plan,
+            states,
+            reading=timed is None,
+            as_of=self._hosts_now.as_of(name for name, why in states.items() if why),
+        )
         if self._why and not self.stopped:  # which decides alone
             text.append(f"not started at once: {self._why}\n", MUTED)
         return Hanging(text)
@@ -211,7 +228,7 @@ class StartDialog(Dialog[str]):
             refused = "preflight says stop; Esc, then x starts this"
         if self._refused is not None:
             refused = self._refused.what
-        lines = [*unfit_lines(plan, self._session.hosts, found), *unlike_lines(found)]
+        lines = [*unfit_lines(plan, self._hosts, found), *unlike_lines(found)]
         lines[:0] = [f"left out: {host}" for host in plan.left_out]
         self.app.push_screen(DryRunView(plan, runs, lines, refused), self._after_dry_run)
 

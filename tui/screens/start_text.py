@@ -28,9 +28,11 @@ _LEVELS = {
 }
 
 
-def totals_text(plan: Plan, states: Mapping[str, str], *, reading: bool = False) -> Text:
-    """What the plan comes to, and where it can run; ``states``: of its hosts. ``reading``: past
-    results, so that nobody knows how long."""
+def totals_text(
+    plan: Plan, states: Mapping[str, str], *, reading: bool = False, as_of: str = ""
+) -> Text:
+    """What the plan comes to, and where it can run; ``states``: of its hosts, ``as_of``: when that
+    was so, where that is long ago. ``reading``: past results, so that nobody knows how long."""
     rule = plan.selection.auto
     text = Text(end="")
     text.append(f"{counted(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
@@ -46,7 +48,7 @@ def totals_text(plan: Plan, states: Mapping[str, str], *, reading: bool = False)
     any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
     text.append(f"on {any_of}{_names(there)}" if there else "on no host for now", MUTED)
     if others := not_counted(states):
-        text.append(f"; {others}", WARN)
+        text.append(f"; {others}{as_of}", WARN)
     text.append("\n")
     for remark in plan_remarks(plan):
         text.append(f"▲ {plain(remark)}\n", WARN)

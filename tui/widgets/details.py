@@ -81,3 +81,7 @@ class Details(VerticalScroll, can_focus=True):
         self.query_one(ShownText).show(Hanging(text))
         self._frame()
         self.call_after_refresh(self._frame)  # how long it is is known then
+
+    def show_whole(self) -> None:
+        """What it shows, which has not become other: a layout that was lost is asked for again."""
+        self.query_one(ShownText).lay_out_whole()

@@ -56,7 +56,12 @@ class ShownText(Static):
             before, self._takes = self._takes, self._size_taken()
             if before != self._takes:
                 self.refresh(layout=True)
-        elif self._lacks_lines():
+        else:
+            self.lay_out_whole()
+
+    def lay_out_whole(self) -> None:
+        """Where it has not got the lines that it takes."""
+        if self._lacks_lines():
             self.refresh(layout=True)
 
     def _lacks_lines(self) -> bool:

@@ -1,0 +1,88 @@
+"""The hosts that a screen shows: as they are by now, and asked again while somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from backends.hosts.host_facts import HostSnapshot
+from profiles.durations import format_duration
+from tui.own_leases import OwnLeases, back_again, left_since
+
+if TYPE_CHECKING:
+    from backends.campaign.record.status_view import CampaignSnapshot
+    from tui.session import Session
+
+AGAIN_EVERY_S = 5.0
+"""It is looked so often whether one is to be asked."""
+OLD_S = 60.0
+"""From here on a host is asked again by itself, while its state is in sight."""
+LEAST_S = 10.0
+"""Of our own time: that of simulated hosts may fly."""
+MISSED = 1.5
+"""Times that: a host should have been asked again by then, and how old its state is is told."""
+
+
+class HostsNow:
+    """Of one page. ``spare_ours``: hosts are not asked where a run of ours is at work, nor is any
+    while a precheck is: who has them is known, and a look costs what is measured."""
+
+    def __init__(self, session: Session, *, spare_ours: bool = False) -> None:
+        self._session = session
+        self._spare_ours = spare_ours
+        self._leases = OwnLeases()
+        self.seen: tuple[HostSnapshot, ...] = ()
+        """As of the last :meth:`of`."""
+
+    def told_by(self, viewed: CampaignSnapshot | None) -> tuple[CampaignSnapshot, ...]:
+        """The campaigns that tell what becomes of their runs: the one at work here, which
+        ``viewed`` is where no other is looked at; and the one that is looked at while somebody else
+        goes on with it, and after its end; in a replay the one that is played."""
+        session = self._session
+        opened = None if session.playing is not None else session.opened
+        campaigns = [viewed if opened is None else session.live]
+        if opened is not None and opened.simulated == session.simulated:
+            told = session.leaving or not (opened.deserted or opened.state.imported)
+            campaigns.append(opened if told else None)
+        return tuple(one for one in campaigns if one is not None)
+
+    def of(self, viewed: CampaignSnapshot | None) -> tuple[HostSnapshot, ...]:
+        """``viewed``: as for :meth:`told_by`."""
+        now = self._session.workspace.cluster.now()
+        self.seen = self._leases.of(self._session.hosts, self.told_by(viewed), now)
+        return self.seen
+
+    def as_of(self, names: Iterable[str]) -> str:
+        """ ", as of 3m00s ago", which is when the first of these was asked; empty where none should
+        have been asked again by now."""
+        now, these = self._session.workspace.cluster.now(), set(names)
+        ages = [now - one.probed_at for one in self.seen if one.probed_at and one.name in these]
+        oldest = max(ages, default=0.0)
+        if oldest < MISSED * self.period_s:
+            return ""
+        return f", as of {format_duration(oldest // 60 * 60)} ago"
+
+    @property
+    def period_s(self) -> float:
+        """A host is asked again so often, by the clock of the hosts."""
+        speed = self._session.workspace.cluster.simulated_speed or 1.0
+        return max(OLD_S, LEAST_S * speed)
+
+    async def ask_again(self, viewed: CampaignSnapshot | None) -> None:
+        """Those that were asked long ago, and those of which a campaign has told something since.
+
+        Raises
+        ------
+        DlperfError: a queue does not say which hosts there are.
+        """
+        if self._spare_ours and self._session.measuring:
+            return
+        cluster, told_by = self._session.workspace.cluster, self.told_by(viewed)
+        hosts = cluster.inventory.hosts
+        taken = {h for one in told_by for run in one.runs if run.state.active for h in run.hosts}
+        asked = [host for host in hosts if host.name not in taken] if self._spare_ours else hosts
+        await cluster.refresh(self.period_s, asked if self._spare_ours else None)
+        known = self._session.hosts
+        news = back_again(known, told_by) | left_since(known, told_by)
+        if among := [host for host in asked if host.name in news]:
+            await cluster.refresh(AGAIN_EVERY_S * (cluster.simulated_speed or 1.0), among)
