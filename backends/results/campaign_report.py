@@ -414,12 +414,10 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 continue
             lines.append(
                 "- "
-                + w.failed_line.format(
-                    case=name,
-                    succeeded=case.succeeded,
-                    repeats=case.wanted - len(case.skipped_runs),
-                )
+                + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.wanted)
             )
+            if never := len(case.skipped_runs):
+                lines[-1] += w.of_which_never.format(never=never)
             for run in failed:
                 lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
             for run in replaced:

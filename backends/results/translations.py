@@ -211,6 +211,7 @@ class Words:
         "{case}: {succeeded} of {repeats} repeats succeeded",
         "{case}：{repeats} 次重复中成功 {succeeded} 次",
     )
+    of_which_never = Both(", {never} never started", "，{never} 次从未启动")
     retried = Both("retried after: {reason}", "此前失败并已重试：{reason}")
     evidence = Both("as the hosts told it", "主机原始记录")
     slow_ranks = Both("Ranks that the others waited for", "拖慢其他进程的 rank")

@@ -195,7 +195,7 @@ def test_what_was_skipped_is_no_failed_run(runs_of):
     assert "## Failed runs\n\nNone." in render_report(CONTEXT, runs, summarise(runs))
     runs.append(failed)
     told = render_report(CONTEXT, runs, summarise(runs)).partition("## Failed runs")[2]
-    assert "1 of 2 repeats succeeded\n  - #3: failed, out of memory" in told
+    assert "1 of 3 repeats succeeded, 1 never started\n  - #3: failed, out of memory" in told
     assert "cancelled" not in told
 
 
