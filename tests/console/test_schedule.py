@@ -32,7 +32,7 @@ from tests.console.test_runs import open_runs, pass_time
 from tui.app import DlperfApp
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
 from tui.theme import ACCENT, MUTED
-from tui.timeline_text import MOST_NAME
+from tui.timeline_text import MOST_NAME, Bar, _lanes
 
 HOSTS = ("h1", "h2")
 
@@ -136,6 +136,17 @@ def test_a_bar_has_the_label_of_its_run_whole_or_its_mark_alone(
     for row in host_rows(Schedule().lines(viewed, None, width, now, HOSTS).plain).values():
         drawn = (re.sub("[━┄╌┊]", " ", bar).strip() for bar in re.split("[✗▶·]", row))
         assert set(drawn) <= whole | {""}
+
+
+@given(st.sampled_from(["━", "┄"]), st.integers(1, 30), st.text("abc #1", min_size=1, max_size=12))
+def test_a_name_that_has_room_is_there_whatever_becomes_of_the_run(
+    fill: str, length: int, name: str
+) -> None:
+    name = f"✓ {name.strip() or 'a'}"
+    [lane] = _lanes([Bar(("n",), (f"{name} ", "✓"), 0, length, fill)], 60, 60)
+    drawn = "".join(words for _, words, _ in lane)
+    assert len(drawn) == length
+    assert drawn.startswith(name) == (len(name) <= length)
 
 
 @given(st.lists(st.integers(1, 2), min_size=1, max_size=6), st.integers(0, 5), st.integers(2, 9))

@@ -198,7 +198,7 @@ def _signs(lines: Sequence[Text], states: Collection[RunState], width: int) -> T
 
 def _is_named(bar: Bar, columns: int, total: float) -> bool:
     _, length = drawn(bar, columns, total)
-    return any(cell_len(name) <= length for name in bar.names[:-1])
+    return any(cell_len(name.rstrip()) <= length for name in bar.names[:-1])
 
 
 def _short(one: RunRecord) -> str:
