@@ -68,11 +68,6 @@ class Cluster:
         """Simulated seconds per second; None of hosts that are real, or were recorded."""
         return None if self._simulated is None else self._simulated.time.speed
 
-    @property
-    def ahead_s(self) -> float:
-        """How far the clock of simulated hosts was ahead of this machine's when they began."""
-        return 0.0 if self._simulated is None else self._simulated.ahead_s
-
     @cached_property
     def pool(self) -> TransportPool | SimulatedCluster:
         if self._simulated is not None:
@@ -265,6 +260,10 @@ class Cluster:
     def now(self) -> float:
         """Seconds since the epoch, by the clock that :attr:`HostSnapshot.probed_at` is told by."""
         return self._clock()
+
+    def own_now(self) -> float:
+        """As :meth:`now`, for who sits here: simulated hosts have a time of their own."""
+        return self._clock() if self._simulated is None else time.time()
 
     async def refresh(self, older_than_s: float, among: Sequence[Host] | None = None) -> None:
         """Look again at hosts that were looked at so long ago, quietly: what is known of them stays

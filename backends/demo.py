@@ -74,13 +74,12 @@ def open_demo(campaigns: Path, speed: float, epoch: float, seed: int = 0) -> Wor
     """A workspace on the simulated hosts, on the running event loop and at the pace of the present
     context. ``epoch``: what time it is now, seconds since the epoch; where what was simulated
     before has got farther, time goes on from there."""
-    here, epoch = epoch, max([epoch, *_moments(campaigns, epoch)])
+    epoch = max([epoch, *_moments(campaigns, epoch)])
     programs = _Programs(seed)
     specs = {host.name: _host(hot=host is HOSTS[-1]) for host in HOSTS}
     cluster = SimulatedCluster(
         specs, programs, seed=seed, epoch=epoch, speed=speed, patient=True, hold=HOLDS
     )
-    cluster.ahead_s = epoch - here
     programs.cluster = cluster
     PACE.set(Pace(lambda: cluster.time.now, speed))
     return Workspace(

@@ -40,7 +40,6 @@ class Session:
         self._written: tuple[int, ...] | None = None  # its journal, before it was read
         self.last: CampaignSummary | None = None
         """The newest campaign, as of when they were read."""
-        self._began = workspace.cluster.now()
         self.precheck: PrecheckAtWork | None = None
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
@@ -90,15 +89,7 @@ class Session:
     @property
     def now(self) -> float:
         """What time it is for who sits here, seconds since the epoch; ages are told by it."""
-        return self.own_time(self.workspace.cluster.now())
-
-    def own_time(self, of_hosts: float) -> float:
-        """When it was for who sits here, seconds since the epoch: the time of hosts that are made
-        up passes faster from here on, and how old something is he reads in his own."""
-        passed = max(0.0, of_hosts - self._began)
-        speed = self.workspace.cluster.simulated_speed or 1.0
-        ahead = self.workspace.cluster.ahead_s  # a demo goes on where an earlier one got to
-        return of_hosts - ahead - passed + passed / speed
+        return self.workspace.cluster.own_now()
 
     @property
     def live(self) -> CampaignSnapshot | None:

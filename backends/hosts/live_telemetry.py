@@ -22,6 +22,8 @@ _LONGEST_LINE = 4096
 _MOST_PENDING = 4096
 _HOST_EVERY_S = 15.0
 """Lines of the host itself come every five seconds, or a little later."""
+_HOST_BEFORE_S = 6.0
+"""So long after a line of the host's own its GPUs' next sample comes at most, whatever its zone."""
 _ZONE_S = 900
 """Time zones differ by quarters of an hour; a host's clock and its GPUs' by seconds."""
 _UNIT = re.compile(r"\s*\[[^\]]*\]$")
@@ -130,6 +132,7 @@ class LiveTelemetry:
         self._columns: list[str] = []
         self._zone_s: float | None = None
         self._newest: float | None = None  # of the GPUs' samples since the host's last line
+        self._host_s: float | None = None  # of that line
         self._pending: list[tuple[float, int, list[tuple[Figure, float]]]] = []
         self._minute: tuple[str, float] = ("", 0.0)
         self._ticks: tuple[float, float] | None = None
@@ -236,6 +239,10 @@ class LiveTelemetry:
         if (most := _number(row.get("clock_max_mhz"))) is not None:
             self._clocks_mhz[sample[1]] = max(0.0, most)
         self._newest = time_s
+        if self._zone_s is None and self._host_s is not None:
+            zone_s = _zone(self._host_s, time_s)
+            if abs(time_s + zone_s - self._host_s) <= _HOST_BEFORE_S:
+                self._settle(zone_s)
         if self._zone_s is None:
             self._pending = [*self._pending[-_MOST_PENDING:], sample]
         else:
@@ -264,12 +271,14 @@ class LiveTelemetry:
     def _set_zone(self, now_s: float) -> None:
         """nvidia-smi tells the time without its zone, the host's own line in seconds."""
         if self._newest is not None:
-            self._zone_s = float(round((now_s - self._newest) / _ZONE_S) * _ZONE_S)
-        if self._zone_s is not None:
-            for sample in self._pending:
-                self._place(sample, self._zone_s)
-            self._pending = []
-        self._newest = None
+            self._settle(_zone(now_s, self._newest))
+        self._newest, self._host_s = None, now_s
+
+    def _settle(self, zone_s: float) -> None:
+        self._zone_s = zone_s
+        for sample in self._pending:
+            self._place(sample, zone_s)
+        self._pending = []
 
     def _time(self, cell: str) -> float | None:
         """``2026/11/22 01:19:36.971`` as if it were UTC."""
@@ -286,6 +295,11 @@ class LiveTelemetry:
                 return None
             self._minute = (minute, float(at))
         return self._minute[1] + seconds
+
+
+def _zone(host_s: float, gpu_s: float) -> float:
+    """By two lines of about the same moment."""
+    return float(round((host_s - gpu_s) / _ZONE_S) * _ZONE_S)
 
 
 def _number(cell: str | None) -> float | None:

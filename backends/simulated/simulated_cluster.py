@@ -52,8 +52,6 @@ class SimulatedCluster:
         self.time = PatientTimekeeper(speed) if patient else Timekeeper(speed)
         self._patient = patient
         self._epoch = epoch
-        self.ahead_s = 0.0
-        """Of the clock of who made it, at the beginning."""
         network = Network(random.Random(f"{seed}/network"))  # noqa: S311 (no secret)
         disk = Disk() if shared_disk else None
 

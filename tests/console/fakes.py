@@ -497,7 +497,6 @@ class FakeWorkspace:
         self.login_host = login_host
         self.simulated = simulated
         self.simulated_speed: float | None = None
-        self.ahead_s = 0.0
         self._answers = tuple(v100_hosts() if hosts is None else hosts)
         self._hosts = unprobed(self._answers)
         self.inventory = Inventory(
@@ -598,6 +597,10 @@ class FakeWorkspace:
 
     def now(self) -> float:
         return self.clock()
+
+    def own_now(self) -> float:
+        passed = self.clock() - START
+        return START + passed / (self.simulated_speed or 1.0)
 
     def answer(self, *hosts: HostSnapshot) -> None:
         """What the next probe will find."""

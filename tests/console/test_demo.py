@@ -386,9 +386,9 @@ async def test_ages_are_told_by_the_clock_of_who_sits_here_however_far_ahead_the
     monkeypatch.setattr("backends.demo._moments", lambda *_: [time.time() + ahead_s])
     workspace = open_demo(tmp_path, SPEED, time.time())
     session = Session(workspace)
-    for _ in range(2):
-        assert abs(session.now - time.time()) < 1.0
-        began = session.own_time(workspace.cluster.now())
-        await asyncio.sleep(0.5)
-        assert session.own_time(workspace.cluster.now()) - began < 2.0
+    before = session.now
+    assert abs(session.now - time.time()) < 1.0
+    time.sleep(0.5)  # a machine that is too busy for the simulation, whose time stands meanwhile
+    assert abs(session.now - time.time()) < 0.2
+    assert 0.5 <= session.now - before < 5.0
     await session.close()

@@ -51,7 +51,7 @@ from tui.widgets.meters import (
     unlike,
     value_text,
 )
-from tui.widgets.telemetry_panel import TelemetryPanel
+from tui.widgets.telemetry_panel import NOTHING_TOLD, TelemetryPanel
 
 HUGE = (200, 60)
 HEADER = (
@@ -461,3 +461,43 @@ async def test_whatever_the_moves_figures_stand_under_the_name_of_their_run(
                 slow.set()
                 await until(pilot, lambda: not panel.reading)
         assert "reading …" in seen
+
+
+@pytest.mark.parametrize("told", [True, False])
+async def test_m_waits_for_what_is_being_read_and_says_when_there_is_nothing(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, *, told: bool
+) -> None:
+    """Typed right behind the move to a run whose telemetry nobody has looked at."""
+    slow, read = threading.Event(), RunTelemetry.read
+    slow.set()
+
+    def reads(telemetry: RunTelemetry) -> bool:
+        assert slow.wait(30)
+        return read(telemetry)
+
+    monkeypatch.setattr(RunTelemetry, "read", reads)
+    async with console(workspace, SMALL) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",), repeats=2)
+        await pilot.press("3")
+        for _ in range(9):
+            workspace.clock.tick(10)
+            tick(app)
+        _, second = controller.snapshot().runs
+        if told:
+            begun = controller.state.runs[second.run_id].started_at or 0.0
+            path = controller.path / "telemetry" / f"{second.run_id}.{second.hosts[0]}.csv"
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text(gpu_lines([0], 40, begun))
+        page, panel = app.screen, app.screen.query_one(TelemetryPanel)
+        assert isinstance(page, RunsPage)
+        await pilot.press("home")
+        await until(pilot, lambda: page.selected is not None and not panel.reading)
+        slow.clear()
+        await pilot.press("j", "m")
+        await until(pilot, lambda: panel.display and "reading …" in words(panel))
+        assert not shows(app, "m Meters: ")
+        slow.set()
+        if told:
+            await until(pilot, lambda: "power" in words(panel))
+        else:
+            await until(pilot, lambda: NOTHING_TOLD in words(panel))

@@ -18,6 +18,7 @@ from tui.plan_words import device_time
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import in_trouble, said_of
 from tui.text import plain
+from tui.widgets.telemetry_panel import NOTHING_TOLD
 
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
@@ -75,7 +76,7 @@ def why_not(
         "open": "" if run.hosts else no_log,
         "follow": is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
-        "meters": "nothing is told of what its hosts do",
+        "meters": NOTHING_TOLD,
         "trouble": f"no {'other ' * in_trouble(run)}run in the list is in trouble",
     }.get(action, "")
 

@@ -216,7 +216,7 @@ class RunsPage(RunChanges):
             hosts=hosts,
             zoomed=zoomed,
             held=self._held,
-            metered=meters.display or meters.known,
+            metered=meters.display or meters.known or meters.reading,
             labels=tuple(labels.items()),
             silent=run is not None and run.silent_s is not None,
             troubled=self._others,

@@ -37,6 +37,7 @@ from tui.widgets.meters import (
 
 LOOK_EVERY_S = 1.0
 OLD_ONE_STAYS_S = 0.1
+NOTHING_TOLD = "nothing is told of what its hosts do"
 FIRST_SAMPLE_S = 15.0
 """Of a run, in which its GPUs tell of themselves, if they do; a host's own lines come before."""
 _WHERE = tuple[Path, str, tuple[str, ...]]
@@ -109,14 +110,15 @@ class TelemetryPanel(Widget, can_focus=False):
             self._where, self._devices, self._called = where, devices, called
             self.known, self.reading, self._counted = False, True, None
             self._telemetry = telemetry = RunTelemetry(campaign, run_id, tuple(devices))
-            self.set_timer(OLD_ONE_STAYS_S, partial(self._say_that_it_is_read, telemetry))
+            self.set_timer(OLD_ONE_STAYS_S, partial(self._say_why_empty, telemetry))
             self.look(unseen=True)
 
-    def _say_that_it_is_read(self, telemetry: RunTelemetry) -> None:
+    def _say_why_empty(self, telemetry: RunTelemetry) -> None:
         """No figure of the run before."""
         if telemetry is self._telemetry and not self.known:
             set_frame(self, self._title(()))
-            waits = Text("reading …", MUTED, no_wrap=True, end="")
+            why = "reading …" if self.reading else NOTHING_TOLD
+            waits = Text(why, MUTED, no_wrap=True, end="")
             blank = Text("", end="")  # as many lines as before: the chart keeps its height
             self._show([waits, *[blank] * (len(self._strips) - 1)])
 
@@ -149,7 +151,7 @@ class TelemetryPanel(Widget, can_focus=False):
             if telemetry is self._telemetry:
                 waited, self.reading = self.reading, False
                 self._draw()
-                self._say_that_it_is_read(telemetry)
+                self._say_why_empty(telemetry)
                 if waited:
                     paint_soon(self.screen)
 
@@ -223,7 +225,8 @@ class TelemetryPanel(Widget, can_focus=False):
     def _scale(self, sources: Sequence[Source]) -> str:
         """What the figures are of, and the lines behind them."""
         if any(one.gpus for one in sources) and not any(one.telemetry.gpus for one in sources):
-            return "the first sample is still to come"
+            waits = self._counted is None  # the run has not ended
+            return "the first sample is still to come" if waits else "no sample has come"
         start, figure = self._axis[1][0], self._figure
         full = "what stands behind /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):

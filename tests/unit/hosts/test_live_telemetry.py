@@ -64,6 +64,18 @@ def test_times_are_those_of_the_hosts_clock_whatever_its_zone(zone_h: float) -> 
     assert live.ends_at == NOON + 3601
 
 
+@pytest.mark.parametrize("zone_h", [-9.5, 0.0, 5.75])
+@pytest.mark.parametrize("first", [0, 3, 60])
+def test_a_run_of_seconds_needs_no_second_line_of_its_host(zone_h: float, first: int) -> None:
+    """Such as comes right before the samples tells their zone; one of long before does not."""
+    live = fed(host(0) + HEADER + gpu(first, 0, zone_h=zone_h) + gpu(first + 1, 0, zone_h=zone_h))
+    if first < 60:
+        assert live.ends_at == NOON + first + 1.25
+        assert live.last(Figure.POWER, 0) == 300.5
+    else:
+        assert not live.gpus
+
+
 def test_a_stream_that_begins_again_hours_later_does_not_change_its_zone() -> None:
     live = fed(HEADER + gpu(0, 0) + host(1) + gpu(1, 0))
     live.feed((host(7200) + HEADER + gpu(7201, 0) + gpu(7202, 0) + host(7203)).encode())
