@@ -14,6 +14,7 @@ from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
 from backends.results.flag_lines import case_parts, flag_lines, reasons_elsewhere
+from backends.results.gpu_time import gpu_time_used
 from backends.results.grade_words import (
     found_lines,
     grade_counts,
@@ -106,6 +107,7 @@ def render_report(
     blocks += [f"## {w.environment}", *environment_section(context.environment, w, took_part)]
     blocks += [context.precheck] if context.precheck else []
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
+    blocks += [w.gpu_time.format(used=used)] if (used := gpu_time_used(runs, lang)) else []
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
     blocks += projection_section(groups, lang)
     blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]

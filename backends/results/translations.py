@@ -130,6 +130,10 @@ class Words:
         "{hosts} 的GPU拓扑（`nvidia-smi topo -m`）",
     )
     what_was_run = Both("What was run", "测试步骤")
+    gpu_time = Both(
+        "GPU time used: {used}, from start to end of every attempt.",
+        "共用 {used}，每次尝试均从启动计到结束。",
+    )
     commands = Both("Commands of {case}", "{case} 的命令")
     window = Both(
         "Window: {window}. Statistic: {statistic}.", "统计窗口：{window}；统计量：{statistic}。"

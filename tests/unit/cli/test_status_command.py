@@ -58,6 +58,23 @@ def readings(run_id: str, value: float) -> ev.ReadingsSampled:
     )
 
 
+def test_a_campaign_that_ended_says_how_much_gpu_time_it_took(cli: Cli, campaign: Campaign) -> None:
+    """Failed and cancelled attempts, too; nothing while it goes on, and nothing of CPU slots."""
+    gpu = "1 × Tesla V100-SXM2-16GB, driver 440.33.01"
+    failed = ev.RunFailed(t=BEGUN + 51, run_id="b", reason="exit 1", fingerprint=gpu)
+    cancelled = ev.RunCancelled(t=BEGUN + 63, run_id="c", fingerprint=gpu)
+    events = [*map(planned, "abc", (1, 2, 3)), *(assigned(run_id) for run_id in "abc")]
+    events += [replace(succeeded("a"), fingerprint=gpu), failed]
+    campaign("open", *events)
+    assert "GPU" not in cli("status", "open", code=1).out
+    campaign("ended", *events, cancelled, FINISHED)
+    assert "  2 GPU-minutes used\n" in cli("status", "ended", code=1).out
+    assert cli.document("status", "ended", code=1)["gpu_hours"] == pytest.approx(120 / 3600)
+    cpus = replace(succeeded("a"), fingerprint="2 CPUs Intel")
+    campaign("cpus", planned("a"), assigned("a"), cpus, FINISHED)
+    assert "used" not in cli("status", "cpus").out
+
+
 HELD = "held by another campaign of yours: root@vm, campaign nightly, run b, since 19:30"
 
 
