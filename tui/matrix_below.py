@@ -15,6 +15,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from backends.campaign.plan.cost_estimate import RunTime, device_seconds
+from backends.results.gpu_time import device_time
 from backends.results.past_result import PastResult
 from profiles.counted import counted
 from profiles.durations import format_duration
@@ -26,7 +27,7 @@ from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, Rows, marked_cases
 from tui.matrix_past import CAMPAIGN, GRADE, INTERVAL, LEAST_NAME, NOTHING_YET, past_cells
 from tui.matrix_request import Asked, lacking_settings
-from tui.plan_words import device_time, estimate_source
+from tui.plan_words import estimate_source
 from tui.text import both_ends, number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText

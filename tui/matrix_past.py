@@ -12,6 +12,7 @@ from rich.text import Text
 
 from backends.campaign.plan.cost_estimate import RunTime, device_seconds, run_time
 from backends.campaign.record.run_state import RunState
+from backends.results.gpu_time import device_time
 from backends.results.numbers import significant
 from backends.results.past_result import (
     Past,
@@ -25,7 +26,7 @@ from backends.results.past_result import (
 from profiles.durations import format_duration
 from profiles.format.case import Case
 from tui.matrix_marks import Cell, Marks
-from tui.plan_words import device_time, estimate_source
+from tui.plan_words import estimate_source
 from tui.text import RUN_STATES, ago, both_ends, number, plain, shorten
 from tui.theme import BAD, MUTED
 

@@ -13,7 +13,7 @@ from backends.hosts.host_condition import busy_reason, host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import ranked_nodeset
-from backends.results.numbers import significant
+from backends.results.gpu_time import device_time
 from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.format.host_capacity import HostCapacity
@@ -119,18 +119,6 @@ def estimate_source(measured: int, cases: int) -> str:
     if not measured:
         return "by the profile"
     return "as measured" if measured == cases else "partly as measured"
-
-
-def device_time(hours: float, device: str) -> str:
-    """ "2.5 GPU-hours", in the unit that gives a figure to read: 30 s are no 0.0083 hours."""
-    units = (("hour", hours, number), ("minute", hours * 60, _two), ("second", hours * 3600, _two))
-    unit, value, written = next((one for one in units if one[1] >= 1), units[-1])
-    said = written(value)
-    return f"{said} {device}-{unit}{'' if said == '1' else 's'}"
-
-
-def _two(value: float) -> str:
-    return significant(value, 2)
 
 
 def _cost(price: PlanPrice) -> str:

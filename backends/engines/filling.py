@@ -139,6 +139,7 @@ class Filling:
         self._hosts = [_Host(number, offer) for number, offer in enumerate(usable)]
         self._devices = max((host.size for host in self._hosts), default=1)
         self._ends: list[tuple[float, int, int]] = []
+        self._given: set[int] = set()  # since the beginning, by number
         for host in self._hosts:
             for use in host.offer.uses:
                 if not use.resting or use.until > now:
@@ -196,7 +197,9 @@ class Filling:
         holds = {
             host.hold
             for host in self._hosts
-            if host.hold is not None and host.number in fitting and not host.offer.busy
+            if host.hold is not None
+            and host.number in fitting
+            and not (host.offer.busy or host.number in self._given)
         }
         ahead = [hold for hold in holds if hold.by is not want and hold.by.repeat >= open_to]
         first = min(ahead, key=lambda h: (h.by.repeat, -h.hosts * h.by.length_s), default=None)
@@ -283,6 +286,7 @@ class Filling:
         line.drop(turn)
         end = self.now + want.expected_s * max(host.offer.slowness for host in chosen)
         for host in chosen:
+            self._given.add(host.number)
             self._take(host, end + want.settle_s, host.needs(want))
             if host.taken >= host.size:
                 del self._open[host.number]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from backends.engines.engine import Schedule, Waiting, WaitKind, Wanted
-from backends.engines.filling import Filling, Offer
+from backends.engines.filling import Filling, Offer, Start, Use
 from backends.engines.waiting_line import in_turn
 from backends.inventory.nodesets import fold_nodeset
 
@@ -28,7 +28,9 @@ class Slot:
 def schedule_on(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float) -> Schedule:
     """What starts at ``now``, by the clock of ``not_before``, of runs in planning order."""
     filling = Filling(wanted, offers, now)
-    starts = {want.run_id: hosts for want, hosts, _ in filling.starts()}
+    started = list(filling.starts())
+    starts = {want.run_id: hosts for want, hosts, _ in started}
+    offers = _with_starts(offers, started)  # until something ends nobody asks again why runs wait
     waiting: dict[str, Waiting] = {}
     vain: dict[str, Waiting] = {}
     behind: dict[str, Wanted] = {}
@@ -93,6 +95,19 @@ def ends_at(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float = 0.0)
 
 def _host_time_s(wanted: Iterable[Wanted], devices: int) -> float:
     return sum(want.hosts_taken(devices) * want.length_s for want in wanted)
+
+
+def _with_starts(offers: Sequence[Offer], started: Iterable[Start]) -> list[Offer]:
+    """The same hosts with what starts on them."""
+    uses: dict[str, list[Use]] = {}
+    for want, hosts, end in started:
+        devices = tuple(range(want.gpus_per_node)) if want.pack else None
+        for name in hosts:
+            uses.setdefault(name, []).append(Use(end + want.settle_s, devices=devices))
+    return [
+        replace(offer, uses=(*offer.uses, *uses[offer.name])) if offer.name in uses else offer
+        for offer in offers
+    ]
 
 
 def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:

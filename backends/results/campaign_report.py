@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
 from backends.results.flag_lines import case_parts, flag_lines, reasons_elsewhere
+from backends.results.gpu_time import gpu_time_used
 from backends.results.grade_words import (
     found_lines,
     grade_counts,
@@ -26,6 +27,7 @@ from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.llm import llm_tables
 from backends.results.layouts.speedup import speedup_tables
+from backends.results.log_section import case_name, log_section
 from backends.results.numbers import NOTHING, fixed
 from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
@@ -106,13 +108,13 @@ def render_report(
     blocks += [f"## {w.environment}", *environment_section(context.environment, w, took_part)]
     blocks += [context.precheck] if context.precheck else []
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
+    blocks += [w.gpu_time.format(used=used)] if (used := gpu_time_used(runs, lang)) else []
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
     blocks += projection_section(groups, lang)
     blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
     blocks += [f"## {w.failed_runs}", _failed(groups, w)]
-    logs = _logs(context, groups, w)
-    if logs:
-        blocks += [f"## {w.logs}", logs]
+    logs = log_section(groups, context.other_logs, w)
+    blocks += [f"## {w.logs}", *logs] if logs else []
     if context.version:
         blocks.append(w.generated.format(version=md_text(context.version)))
     return "\n\n".join(filter(None, (block.rstrip("\n") for block in blocks))) + "\n"
@@ -168,7 +170,7 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     why = "; ".join(map(md_text, costly))
     more = reasons_elsewhere(groups)
     further = w.more_reasons.format(grade=case.grade, which=md_text(more)) if more else ""
-    return [f"> **{said}** {_case_name(case, groups)}: {why}.{further}"]
+    return [f"> **{said}** {case_name(case, groups)}: {why}.{further}"]
 
 
 def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:
@@ -262,7 +264,7 @@ def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
         if window:
             steady = steadiness_text(case.measured_runs, lang)
             said = pick(lang, f"{window}; steady: {steady}", f"{window}；稳定：{steady}")
-            lines.append(f"- {_case_name(case, groups)}: {md_text(said)}")
+            lines.append(f"- {case_name(case, groups)}: {md_text(said)}")
     heading = pick(lang, "The window of a run", "单次运行的统计窗口")
     runs = (run for group in groups for case in group.cases for run in case.measured_runs)
     note = [w.window_note] if any(run.window_s is not None for run in runs) else []
@@ -272,7 +274,7 @@ def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
 def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:
     """Ranks that the others waited for, by run."""
     lines = [
-        f"- {_case_name(case, groups)} #{run.repeat}: "
+        f"- {case_name(case, groups)} #{run.repeat}: "
         + md_text(slow_rank_line(slow, ranks=run.gpus, ended_at=run.ended_at))
         for group in groups
         for case in group.cases
@@ -288,7 +290,7 @@ def _held(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     lines: list[str] = []
     without: list[tuple[str, Sequence[Held]]] = []
     for case in (case for group in groups for case in group.cases):
-        name, held = _case_name(case, groups), held_figures(case)
+        name, held = case_name(case, groups), held_figures(case)
         if any(one.comparable for one in held):
             lines += [f"- {name}", *(f"  - {_held_line(one, lang, w)}" for one in held)]
         elif held:
@@ -336,7 +338,7 @@ def _stopped(case: CaseResult, groups: Sequence[Group], lang: Lang, w: Words) ->
     if case.stopped not in w.stopped:
         return ""
     line = w.stopped_line.format(
-        case=_case_name(case, groups),
+        case=case_name(case, groups),
         n=count_cell(case),
         width=w.stopped_width.format(width=width) if (width := within(case.spread, lang)) else "",
         why=w.stopped[case.stopped],
@@ -401,7 +403,7 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
     lines: list[str] = []
     for group in groups:
         for case in group.cases:
-            name = _case_name(case, groups)
+            name = case_name(case, groups)
             untold = [
                 run
                 for run in case.profiled_runs
@@ -454,43 +456,3 @@ def _diagnosed(run: RunResult, w: Words) -> list[str]:
         *(f"    - {md_text(line)}" for line in told),
         *([f"    - {w.evidence}: {links}"] if links else []),
     ]
-
-
-def _logs(context: ReportContext, groups: Sequence[Group], w: Words) -> str:
-    lines = []
-    for group in groups:
-        for case in group.cases:
-            named = [(_attempt_name(run, case, w), run) for run in _with_earlier_attempts(case)]
-            named += [(w.profiled, run) for run in case.profiled_runs]
-            links = [_log_links(name, run, context) for name, run in named if run.log]
-            if links:
-                lines.append(f"- {_case_name(case, groups)}: {', '.join(links)}")
-    return "\n".join(lines)
-
-
-def _log_links(name: str, run: RunResult, context: ReportContext) -> str:
-    """``1 (v100b)``: rank 0's log, and in brackets those of the run's other hosts."""
-    log = run.log or ""
-    others = [
-        md_link(host, log[: log.rfind("/") + 1] + file)
-        for host, file in context.other_logs.get(run.run_id, ())
-    ]
-    return md_link(name, log) + (f" ({', '.join(others)})" if others else "")
-
-
-def _with_earlier_attempts(case: CaseResult) -> Iterator[RunResult]:
-    """Every repeat after the attempts that it replaced."""
-    for last in case.runs:
-        yield from (run for run in case.superseded if run.repeat == last.repeat)
-        yield last
-
-
-def _attempt_name(run: RunResult, case: CaseResult, w: Words) -> str:
-    if run in case.superseded:
-        return w.attempt.format(repeat=run.repeat, attempt=run.attempt)
-    return str(run.repeat)
-
-
-def _case_name(case: CaseResult, groups: Sequence[Group]) -> str:
-    """``1n8g batch_size=128``, as much of it as tells the case apart."""
-    return md_text(" ".join(filter(None, case_parts(case, groups))))

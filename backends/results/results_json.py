@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from backends.hangs.verdict_words import verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.findings import Grade
+from backends.results.gpu_time import gpu_seconds
 from backends.results.grade_words import found_lines, grade_reasons
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.reference_comparison import held_document, held_figures
@@ -88,14 +89,17 @@ def document(
     precheck: Mapping[str, object] | None = None,
     notes: Sequence[tuple[float, str, str]] = (),
 ) -> dict[str, Any]:  # JSON
-    """``{"campaign", "path", "runs", "results", "projections"}`` with every run, ended or not; and
-    ``"precheck"`` where one went before it, ``"notes"`` where there are any.
+    """``{"campaign", "gpu_hours", "path", "runs", "results", "projections"}`` with every run,
+    ended or not; and ``"precheck"`` where one went before it, ``"notes"`` where there are any.
 
     ``path``: the campaign's directory; :data:`HERE` in a file that lies in it; None: of several
     that are reported together.
     """
+    runs = tuple(runs)
+    gpu_s = gpu_seconds(runs)
     return {
         "campaign": campaign,
+        "gpu_hours": None if gpu_s is None else gpu_s / 3600,
         "path": None if path is None else "." if path == HERE else str(path.absolute()),
         "runs": [run_document(run) for run in runs],
         "results": [case_document(case, group) for group in groups for case in group.cases],

@@ -130,6 +130,10 @@ class Words:
         "{hosts} 的GPU拓扑（`nvidia-smi topo -m`）",
     )
     what_was_run = Both("What was run", "测试步骤")
+    gpu_time = Both(
+        "GPU time used: {used}, from start to end of every attempt.",
+        "共用 {used}，每次尝试均从启动计到结束。",
+    )
     commands = Both("Commands of {case}", "{case} 的命令")
     window = Both(
         "Window: {window}. Statistic: {statistic}.", "统计窗口：{window}；统计量：{statistic}。"
@@ -230,6 +234,11 @@ class Words:
         " 其他用例评级 {grade} 的其他原因：{which}。",
     )
     logs = Both("Raw logs", "日志数据")
+    filler = Both(
+        "In these names fp32 is a filler where the profile has no parameter precision: it says "
+        "nothing of the arithmetic.",
+        "profile 没有 precision 参数时，文件名中的 fp32 仅为占位，不说明运算类型。",
+    )
     attempt = Both("{repeat} attempt {attempt}", "{repeat}（第 {attempt} 次尝试）")
     no_environment = Both("Nothing is recorded about the environment.", "没有环境记录。")
     no_results = Both("No run has ended yet.", "尚无已结束的运行。")

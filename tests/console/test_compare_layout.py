@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from random import Random
 
@@ -175,6 +176,23 @@ async def test_every_panel_has_its_least_lines_and_a_chart_is_drawn_at_every_siz
                 told = screen_text(app)
                 assert TOO_SMALL not in told, (size, key, told)
                 assert ("curves" in shown) is bool(chart.region.area)
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE], ids=str)
+async def test_bars_of_one_case_begin_with_the_numbers_of_their_campaigns(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    """By which everything around calls them; their names are cut where they are long."""
+    await several(workspace, 2, ("1n8g",), "night-with-a-name-that-is-cut-everywhere")
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        await settled(app)
+        there = screen.query_one("#curves", Chart).region
+        assert there.area
+        lines = screen_text(app).splitlines()[there.y : there.bottom]
+        drawn = [line[there.x : there.right] for line in lines]
+        bars = [line for line in drawn if "-night" in line]
+        assert [re.findall(r"(\d) [ab]-night-", line) for line in bars] == [["1"], ["2"]]
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 160])

@@ -432,6 +432,7 @@ def test_plan_shows_what_a_case_would_be_where_it_can_run(dlperf: CommandLine) -
     done = dlperf(
         *("plan", "-p", "oneflow-resnet50", "-c", "2n8g"),
         *("--set", "benchmark_root=/opt/cnns", "data_root=/data/ofrecord"),
+        code=2,
     )
     assert "cannot run here: needs 2 hosts, there is 1" in done.stdout
     assert done.stdout.count("--num_nodes=2 --gpu_num_per_node=8") == 2
@@ -451,6 +452,7 @@ def test_plan_takes_the_inventorys_word_for_hosts_that_cannot_be_reached(
     done = dlperf(
         *("plan", "-p", "oneflow-resnet50", "-c", "2n8g", "--inventory", inventory),
         *("--set", "benchmark_root=/opt/cnns", "data_root=/data/ofrecord"),
+        code=2,
     )
     assert "cannot run here: " in done.stdout
     assert done.stdout.count("--node_ips=192.168.9.2,192.168.9.3") == 2

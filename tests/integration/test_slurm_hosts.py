@@ -54,7 +54,7 @@ def test_only_nodes_of_the_partition_that_jobs_are_for_are_hosts(
     words = ("--inventory", str(inventory))
     assert main(["hosts", *words, "--json"]) == 0
     assert [host["name"] for host in json.loads(capsys.readouterr().out)] == ["node1", "node2"]
-    assert main(["plan", *words, "-p", "cpu-smoke", "-c", "4n1g"]) == 0
+    assert main(["plan", *words, "-p", "cpu-smoke", "-c", "4n1g"]) == 2
     assert "cannot run here: needs 4 hosts, there are 2" in capsys.readouterr().out
     assert main(["plan", *words, "-p", "cpu-smoke", "-c", "2n1g", "--json"]) == 0
     [run, *_] = json.loads(capsys.readouterr().out)["runs"]

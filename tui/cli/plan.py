@@ -21,6 +21,7 @@ from tui.cli.shared.plan_from_options import (
     add_leave_out,
     leave_out,
     make_plan,
+    refuse_if_none_can_run,
     say_left_out,
     say_summary,
     ways_on,
@@ -92,6 +93,7 @@ async def _plan(arguments: argparse.Namespace) -> int:
                     "remarks": (*plan_remarks(made), *foreseen),
                 }
             )
+            refuse_if_none_can_run(made)
             return OK
         for number, run in enumerate(runs, 1):
             _print_dry_run(run, f"{number}/{len(runs)}  ")
@@ -105,9 +107,11 @@ async def _plan(arguments: argparse.Namespace) -> int:
             print(line)
         if len(runs) > 1:
             print(MAY_CHANGE)
-        say_summary(made)
+        if made.cases or not made.refused:
+            say_summary(made)
         for line in foreseen:
             say_folded(f"note: {line}")
+        refuse_if_none_can_run(made)
         return OK
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from backends.campaign.folder.index import latest_written
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
+from backends.results.gpu_time import gpu_time_used
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
@@ -131,6 +132,8 @@ def _print_status(snapshot: CampaignSnapshot) -> None:
         print(f"  {clean_text(kept_words(snapshot.kept_by, time.time()))}")
     elif snapshot.deserted:
         print(f"  {DESERTED}")
+    elif snapshot.finished and (used := gpu_time_used(run_results(snapshot.state))):
+        print(f"  {used} used")
     print()
     print_rows(run_rows(snapshot.runs))
 

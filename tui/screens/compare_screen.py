@@ -276,8 +276,8 @@ class Compare(Dialog[None]):
         place, case = selected
         groups = [side.group_of(case) for side in found.sides]
         held = [
-            (side.called, there[0], None)
-            for side in found.sides
+            (f"{place + 1} {side.called}", there[0], None)
+            for place, side in enumerate(found.sides)
             if (there := in_side(side, case)) is not None
         ]
         self._curved = is_curve([one for one in groups if one is not None], case.unit) or not held

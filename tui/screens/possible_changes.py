@@ -11,10 +11,10 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.hosts.fingerprint import has_gpus
 from backends.inventory.nodesets import ranked_nodeset
 from backends.keeper.request import Verb
+from backends.results.gpu_time import device_time
 from profiles.counted import counted
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
-from tui.plan_words import device_time
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import in_trouble, said_of
 from tui.text import plain

@@ -359,6 +359,7 @@ class SlowRanksTold(Event):
 class RunCancelled(Event):
     run_id: Text
     cleanup: LookedAfter = UNKNOWN
+    fingerprint: Text = ""  # of the hosts that it was on; none in older journals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -284,6 +284,7 @@ def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
         ended_at=event.t,
         lost_hosts={},
         cleanup=event.cleanup.on_hosts(run.hosts),
+        fingerprint=event.fingerprint,
     )
 
 

@@ -40,8 +40,8 @@ def failed(
     )
 
 
-def cancelled(run: RunRecord, ended: Ended, now: float) -> ev.RunCancelled:
-    return ev.RunCancelled(t=now, run_id=run.run_id, cleanup=ended.cleanup)
+def cancelled(run: RunRecord, ended: Ended, now: float, fingerprint: str = "") -> ev.RunCancelled:
+    return ev.RunCancelled(t=now, run_id=run.run_id, cleanup=ended.cleanup, fingerprint=fingerprint)
 
 
 def succeeded(

@@ -217,7 +217,9 @@ class RunSupervisor:
             await self._recorder.record(requeued(self.run, self._requeued, self._clock()))
         elif ended.cancelled:
             if not (self._patience_s is not None and ended.cleanup.may_mend):
-                await self._recorder.record(cancelled(self.run, ended, self._clock()))
+                await self._recorder.record(
+                    cancelled(self.run, ended, self._clock(), self._fingerprint)
+                )
         elif ended.reason:
             await self._finish_failed(ended.explained(self._failures()))
         else:

@@ -16,12 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.folder.artifacts import report_context
 from backends.campaign.folder.moment import Moment, write_moment
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record import events as ev
+from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.engines.engine import Waiting, WaitKind
 from backends.hosts.preflight_finding import Bearing
@@ -56,6 +59,23 @@ def readings(run_id: str, value: float) -> ev.ReadingsSampled:
         points=(point,),
         last=(point,),
     )
+
+
+def test_a_campaign_that_ended_says_how_much_gpu_time_it_took(cli: Cli, campaign: Campaign) -> None:
+    """Failed and cancelled attempts, too; nothing while it goes on, and nothing of CPU slots."""
+    gpu = "1 × Tesla V100-SXM2-16GB, driver 440.33.01"
+    failed = ev.RunFailed(t=BEGUN + 51, run_id="b", reason="exit 1", fingerprint=gpu)
+    cancelled = ev.RunCancelled(t=BEGUN + 63, run_id="c", fingerprint=gpu)
+    events = [*map(planned, "abc", (1, 2, 3)), *(assigned(run_id) for run_id in "abc")]
+    events += [replace(succeeded("a"), fingerprint=gpu), failed]
+    campaign("open", *events)
+    assert "GPU" not in cli("status", "open", code=1).out
+    campaign("ended", *events, cancelled, FINISHED)
+    assert "  2 GPU-minutes used\n" in cli("status", "ended", code=1).out
+    assert cli.document("status", "ended", code=1)["gpu_hours"] == pytest.approx(120 / 3600)
+    cpus = replace(succeeded("a"), fingerprint="2 CPUs Intel")
+    campaign("cpus", planned("a"), assigned("a"), cpus, FINISHED)
+    assert "used" not in cli("status", "cpus").out
 
 
 HELD = "held by another campaign of yours: root@vm, campaign nightly, run b, since 19:30"
@@ -364,9 +384,31 @@ def test_what_was_done_before_is_told_in_one_line_and_counts(campaign: Campaign)
     append(path, assigned("c"), succeeded("c"))
     for _ in range(2):
         changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
-    first, then = told
+    first, *_, then = told
     assert first == "2 of 4 were done before"
     assert then.startswith("[3/4] ")
+
+
+LIFE = (
+    assigned("a"),
+    ev.RunLaunched(t=BEGUN + 2, run_id="a"),
+    ev.RunOver(t=BEGUN + 8, run_id="a"),
+    succeeded("a"),
+)
+
+
+@given(st.sets(st.integers(0, len(LIFE))))
+def test_every_state_of_a_run_is_told_once_however_seldom_somebody_looks(looks: set[int]) -> None:
+    """From a look at which it waits on; who comes later is told what is so then."""
+    changes, told = Changes(), list[str]()
+    for number in sorted({0, *looks, len(LIFE)}):
+        events = (ev.CampaignCreated(t=BEGUN, campaign="c"), planned("a"), *LIFE[:number])
+        changes.tell(take(fold(events), Path("c"), now=BEGUN + 9), told.append)
+    states = ["starting on node1", "running on node1", "succeeded on node1 100.00 images/s"]
+    assert [line.partition("#1 ")[2] for line in told] == states
+    late = list[str]()
+    Changes().tell(take(fold(events), Path("c"), now=BEGUN + 9), late.append)
+    assert len(late) == 1
 
 
 @pytest.mark.parametrize("at_once", [True, False])

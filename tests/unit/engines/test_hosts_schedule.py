@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from backends.campaign.record.waiting_words import waiting_text
@@ -34,7 +34,7 @@ def hosts(count: int, slots: int = 2) -> list[Offer]:
 def test_runs_on_disjoint_hosts_go_side_by_side() -> None:
     found = schedule_on(hosts(3), [Wanted("a", 1, 1), Wanted("b", 2, 1), Wanted("c", 1, 1)], 0.0)
     assert found.starts == {"a": ("node1",), "b": ("node2", "node3")}
-    assert found.waiting == {"c": Waiting(WaitKind.BEHIND)}
+    assert found.waiting == {"c": Waiting(WaitKind.BUSY, ("node1", "node2", "node3"), nodes=1)}
 
 
 def test_a_run_that_needs_many_hosts_is_not_starved_by_small_ones() -> None:
@@ -140,11 +140,13 @@ def test_a_run_that_waits_names_each_host_that_others_hold_and_who_does(
     offers += [offer(f"f{n}") for n in range(free)]
     offers += [replace(offer(f"a{n}", unusable="no answer"), away_s=1.0) for n in range(away)]
     wanted = [Wanted(str(number), count, 1) for number, count in enumerate(nodes)]
-    for run_id, why in schedule_on(offers, wanted, 0.0).waiting.items():
+    found = schedule_on(offers, wanted, 0.0)
+    at_work = {o.name for o in offers if o.busy}.union(*found.starts.values())
+    for run_id, why in found.waiting.items():
         assert why.unusable == tuple((o.name, o.unusable) for o in offers if o.unusable)
         said, brief = (waiting_text(why, 0.0, brief=brief) for brief in (False, True))
         if why.kind is WaitKind.BUSY:
-            assert set(why.hosts) == {o.name for o in offers if o.busy or "held" in o.unusable}
+            assert set(why.hosts) == at_work | {o.name for o in offers if "held" in o.unusable}
         if why.kind in (WaitKind.BUSY, WaitKind.BEHIND):
             for who in set(held):
                 whose = [f"h{n}" for n, one in enumerate(held) if one == who]
@@ -433,15 +435,31 @@ def test_when_very_many_runs_have_ended_is_told_by_the_first_of_them() -> None:
 
 
 @given(offers_st, wanted_st)
+def test_why_a_run_waits_is_the_same_as_something_starts_and_once_it_runs(
+    offers: list[Offer], wanted: list[Wanted]
+) -> None:
+    """Nobody asks anew until something ends: what was said at the start is what is read."""
+    found = schedule_on(offers, wanted, 10.0)
+    taken = {name for names in found.starts.values() for name in names}
+    running = [replace(o, uses=(*o.uses, Use())) if o.name in taken else o for o in offers]
+    left = [want for want in wanted if want.run_id not in found.starts]
+    assume(not (later := schedule_on(running, left, 10.0)).starts)
+    for run_id, why in later.waiting.items():
+        if not (why.behind or found.waiting[run_id].behind):  # that is by how long runs take
+            assert found.waiting[run_id] == why
+
+
+@given(offers_st, wanted_st)
 def test_a_run_names_no_busy_host_while_there_are_enough_that_nothing_runs_on(
     offers: list[Offer], wanted: list[Wanted]
 ) -> None:
     found = schedule_on(offers, wanted, 10.0)
+    at_work = {o.name for o in offers if o.busy}.union(*found.starts.values())
     for want in wanted:
         why = found.waiting.get(want.run_id)
         if why is None:
             continue
-        idle = [o for o in offers if o.fits(want) and not o.unusable and not o.busy]
+        idle = [o for o in offers if o.fits(want) and not (o.unusable or o.name in at_work)]
         if why.kind is WaitKind.BUSY:
             assert len(idle) < want.nodes
         if why.behind:

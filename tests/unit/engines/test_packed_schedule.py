@@ -147,7 +147,10 @@ def test_devices_that_rest_are_not_given_and_others_are() -> None:
     wanted = [packed("large", 4), packed("small", 2)]
     found = schedule_on(offers(1, resting), wanted, 5.0)
     assert (found.starts, found.next_at) == ({"small": ("node1",)}, 20.0)
-    assert found.waiting == {"large": Waiting(WaitKind.SETTLING)}
+    assert found.waiting == {"large": Waiting(WaitKind.BUSY, ("node1",))}
+    assert schedule_on(offers(1, resting), wanted[:1], 5.0).waiting == {
+        "large": Waiting(WaitKind.SETTLING)
+    }
     assert schedule_on(offers(1, resting), wanted, 20.0).starts.keys() == {"large", "small"}
 
 

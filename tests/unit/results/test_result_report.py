@@ -71,6 +71,23 @@ def runs(runs_of):
     return [*runs_of("1n1g", [100, 101, 99]), failed]
 
 
+FILLER = "In these names fp32 is a filler where the profile has no parameter precision"
+
+
+@given(st.booleans(), st.booleans(), st.sampled_from(["fp32", "amp"]))
+def test_that_fp32_in_the_name_of_a_log_is_a_filler_is_said_where_it_is(
+    stated: bool, imported: bool, named: str
+) -> None:
+    """Not of logs that others named."""
+    run = RunResult("a", "p", "F", "M", "1n1g", 1, 1, {"batch_size": 64}, 1, throughput=9.0)
+    parameters = {"batch_size": 64, "precision": named} if stated else run.parameters
+    run = replace(run, parameters=parameters, imported=imported, log=f"logs/m_b64_{named}_1.log")
+    told = render_report(CONTEXT, [run], summarise([run]))
+    assert told.count(FILLER) == (named == "fp32" and not stated and not imported)
+    in_chinese = render_report(CONTEXT, [run], summarise([run]), "zh")
+    assert ("仅为占位" in in_chinese) is (FILLER in told)
+
+
 def test_report_names_environment_commands_window_table_failures_and_logs(runs):
     text = render_report(CONTEXT, runs, summarise(runs))
     for expected in (

@@ -307,7 +307,7 @@ def test_table_has_the_issue_columns_and_memory_only_where_known(runs_of):
 def test_document_has_the_keys_that_programs_rely_on(runs_of):
     runs = runs_of("1n1g", [100, 102, None]) + runs_of("1n2g", [190])
     written = json.loads(to_json(document("camp", runs, summarise(runs))))
-    assert set(written) == {"campaign", "path", "runs", "results", "projections"}
+    assert set(written) == {"campaign", "gpu_hours", "path", "runs", "results", "projections"}
     run = written["runs"][0]
     assert set(run) >= RUN_KEYS
     assert run["case"] == "1n1g"

@@ -142,6 +142,7 @@ async def first_of(
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     from backends.campaign.folder.artifacts import precheck_document  # noqa: PLC0415
     from backends.campaign.folder.compare_campaigns import recorded_each  # noqa: PLC0415
+    from backends.results.gpu_time import gpu_time_used  # noqa: PLC0415
     from backends.results.layouts.layout import footer  # noqa: PLC0415
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415 (when needed)
     from backends.results.results_json import document  # noqa: PLC0415
@@ -166,7 +167,8 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
             say_missed(state.auto, groups)
     for line in failures(failed):
         (say if line.startswith(" ") else say_folded)(line)  # a log's own lines stay as they are
-    say(f"report and raw logs: {path}")
+    used = gpu_time_used(runs)
+    say(f"{f'{used} used; ' if used else ''}report and raw logs: {path}")
     return FAILED if failed else OK
 
 

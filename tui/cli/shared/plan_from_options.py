@@ -71,6 +71,24 @@ def _refuse_named(made: Plan) -> None:
         )
 
 
+def refuse_if_none_can_run(made: Plan) -> None:
+    """Whatever of it was shown as it would be elsewhere.
+
+    Raises
+    ------
+    SelectionError: these hosts can run no case of those that were asked for.
+    """
+    if made.cases or not made.refused:
+        return
+    first = made.refused[0]
+    more = f" (and {more} more)" if (more := len(made.refused) - 1) else ""
+    raise SelectionError(
+        f"nothing of this can run here: {first.case.tag} of {first.profile.name} "
+        f"{first.infeasible}{more}",
+        remedy="give hosts that can run it",
+    )
+
+
 def add_yes(parser: argparse.ArgumentParser) -> None:
     """For what :func:`refuse_unmeant` asks."""
     parser.add_argument(

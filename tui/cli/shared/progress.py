@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record.state import RunState
@@ -19,6 +20,9 @@ from tui.cli.shared.output import say
 from tui.cli.shared.ssh_prompt import TerminalPrompter
 
 EVERY_S = 0.25
+STARTING, RUNNING = RunState.STARTING, RunState.RUNNING
+_NTH = {state: max(1, number) for number, state in enumerate(RunState)}
+"""The order of states; a run that waits is planned or queued, one as the other."""
 
 
 async def show_progress(
@@ -45,9 +49,10 @@ async def _lines(snapshot: Callable[[], CampaignSnapshot], before: Collection[st
 
 
 class Changes:
-    """What changed between two looks at a campaign, as one line each; runs that end are counted,
-    and where one failed a line says what helps most often, once for each reason. Repeats that are
-    not run since their case does not fit into memory share a line.
+    """What changed between two looks at a campaign, as one line each, also the states that a run
+    passed through between them; runs that end are counted, and where one failed a line says what
+    helps most often, once for each reason. Repeats that are not run since their case does not fit
+    into memory share a line.
 
     ``ends_only``: of runs, only how they ended; what they do is shown otherwise. ``before``: runs
     that had ended before all this, of which nothing is told any more but how many they are.
@@ -57,6 +62,7 @@ class Changes:
         self._before = frozenset(before)
         self._ends_only = ends_only
         self._shown: dict[str, str] = {}
+        self._were: dict[str, RunState] | None = None  # at the last look
         self._ended = set(before)  # runs of which that was told
         self._helped: set[str] = set()  # reasons of which it was told what helps
         self._held = False
@@ -66,6 +72,7 @@ class Changes:
         """Since the last call; at the first, everything that has happened."""
         mark = "SIMULATED " * now.simulated
         in_vain: dict[str, list[RunView]] = {}
+        were, self._were = self._were, {view.run_id: view.state for view in now.runs}
         if self._before and not self._shown:
             out(f"{mark}{len(self._ended & _latest(now))} of {now.total} were done before")
             self._shown = dict.fromkeys(self._before, "")
@@ -83,12 +90,11 @@ class Changes:
             if view.reason == NOT_RUN:
                 in_vain.setdefault(f"{view.profile} {view.case.label}", []).append(view)
                 continue
-            number = self._number(now) if view.state.ended else ""
-            out(clean_text(f"{mark}{number}{_line(view)}"))
-            if view.state is RunState.FAILED and view.reason not in self._helped:
-                self._helped.add(view.reason)
-                if view.reason in REMEDIES:
-                    out(f"  → {REMEDIES[view.reason]}")
+            was = None if were is None else were.get(view.run_id, RunState.PLANNED)
+            for one in (*self._passed(was, view, now), view):
+                number = self._number(now) if one.state.ended else ""
+                out(clean_text(f"{mark}{number}{_line(one)}"))
+            self._say_what_helps(view, out)
         for called, views in in_vain.items():
             which = ", ".join(f"#{view.repeat}" for view in views)
             out(clean_text(f"{mark}{self._number(now)}{called} {which} failed – {NOT_RUN}"))
@@ -99,6 +105,25 @@ class Changes:
         for _t, level, text in now.notes[self._notes :]:
             out(clean_text(f"{level}: {text}"))
         self._notes = len(now.notes)
+
+    def _passed(
+        self, was: RunState | None, view: RunView, now: CampaignSnapshot
+    ) -> Iterator[RunView]:
+        """The run as it was between two looks; ``was``: at the first of them, None: there is none,
+        and what happened before is told by what is so now."""
+        if was is None or self._ends_only:
+            return
+        run = now.state.runs[view.run_id]
+        as_then = replace(view, throughput=None, reason="", skipped=False)
+        for state, since in ((STARTING, run.started_at), (RUNNING, run.launched_at)):
+            if since is not None and _NTH[was] < _NTH[state] < _NTH[view.state]:
+                yield replace(as_then, state=state, state_text=str(state))
+
+    def _say_what_helps(self, view: RunView, out: Callable[[str], None]) -> None:
+        if view.state is RunState.FAILED and view.reason not in self._helped:
+            self._helped.add(view.reason)
+            if view.reason in REMEDIES:
+                out(f"  → {REMEDIES[view.reason]}")
 
     def _number(self, now: CampaignSnapshot) -> str:
         return f"[{len(self._ended & _latest(now))}/{now.total}] "
@@ -114,7 +139,8 @@ def _state_of(view: RunView) -> str:
 
 
 def _line(view: RunView) -> str:
-    state = "skipped" if view.skipped else str(view.state) if view.doing else view.state_text
+    plain = view.doing or view.collecting
+    state = "skipped" if view.skipped else str(view.state) if plain else view.state_text
     parts = [view.profile, view.label, state]
     if view.hosts:
         parts.append(f"on {ranked_nodeset(view.hosts)}")

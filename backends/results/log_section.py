@@ -1,0 +1,70 @@
+"""Which raw log is whose, and where it lies: the last section of report.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from backends.results.case_result import CaseResult
+from backends.results.escaping import md_link, md_text
+from backends.results.flag_lines import case_parts
+from backends.results.run_result import RunResult
+from backends.results.summary import Group
+from backends.results.translations import Words
+
+_FILLED = "_fp32_"
+"""In the name of a log, see :func:`profiles.logs.own_log_names.log_path`."""
+
+
+def case_name(case: CaseResult, groups: Sequence[Group]) -> str:
+    """``1n8g batch_size=128``, as much of it as tells the case apart; markdown."""
+    return md_text(" ".join(filter(None, case_parts(case, groups))))
+
+
+def log_section(
+    groups: Sequence[Group], other_logs: Mapping[str, Sequence[tuple[str, str]]], w: Words
+) -> list[str]:
+    """Its blocks in markdown; none where there is no log. ``other_logs``: by run id, (host, file)
+    of the run's further hosts."""
+    lines = []
+    linked: list[RunResult] = []
+    for group in groups:
+        for case in group.cases:
+            named = [(_attempt_name(run, case, w), run) for run in _with_earlier_attempts(case)]
+            named += [(w.profiled, run) for run in case.profiled_runs]
+            with_log = [(name, run) for name, run in named if run.log]
+            links = [_log_links(name, run, other_logs) for name, run in with_log]
+            linked += [run for _, run in with_log]
+            if links:
+                lines.append(f"- {case_name(case, groups)}: {', '.join(links)}")
+    blocks = ["\n".join(lines)] if lines else []
+    return blocks + [w.filler] * any(map(_is_filled, linked))
+
+
+def _is_filled(run: RunResult) -> bool:
+    """Its log is named for a precision that nobody stated; who named an imported one may have."""
+    return not run.imported and "precision" not in run.parameters and _FILLED in (run.log or "")
+
+
+def _log_links(
+    name: str, run: RunResult, other_logs: Mapping[str, Sequence[tuple[str, str]]]
+) -> str:
+    """``1 (v100b)``: rank 0's log, and in brackets those of the run's other hosts."""
+    log = run.log or ""
+    others = [
+        md_link(host, log[: log.rfind("/") + 1] + file)
+        for host, file in other_logs.get(run.run_id, ())
+    ]
+    return md_link(name, log) + (f" ({', '.join(others)})" if others else "")
+
+
+def _with_earlier_attempts(case: CaseResult) -> Iterator[RunResult]:
+    """Every repeat after the attempts that it replaced."""
+    for last in case.runs:
+        yield from (run for run in case.superseded if run.repeat == last.repeat)
+        yield last
+
+
+def _attempt_name(run: RunResult, case: CaseResult, w: Words) -> str:
+    if run in case.superseded:
+        return w.attempt.format(repeat=run.repeat, attempt=run.attempt)
+    return str(run.repeat)
