@@ -409,13 +409,13 @@ async def test_r_reads_anew_how_far_each_campaign_is(workspace: FakeWorkspace) -
     async with console(workspace, HUGE) as (app, pilot):
         go_on(workspace)
         screen = await open_compare(app, pilot, 2)
-        assert shows(app, "9 of 24 runs ended")
+        assert shows(app, "9 of 24 runs succeeded")
         workspace.clock.tick(7200)
         workspace.summaries[0] = replace(workspace.summaries[0], done=12)
         workspace.summaries.reverse()
         before = screen._now
         await pilot.press("r")
-        await until(pilot, partial(shows, app, "12 of 24 runs ended"))
+        await until(pilot, partial(shows, app, "12 of 24 runs succeeded"))
         assert screen._now >= before + 7200
         names = [one.about.name for one in screen._found.sides] if screen._found else []
         assert names == ["b-driver", "c-again"], "each keeps its number"
