@@ -67,8 +67,7 @@ class Changes:
         mark = "SIMULATED " * now.simulated
         in_vain: dict[str, list[RunView]] = {}
         if self._before and not self._shown:
-            out(f"{mark}{len(self._ended & _latest(now))} of {now.total} were done before")
-            self._shown = dict.fromkeys(self._before, "")
+            self._tell_before(now, out, mark)
         for view in now.runs:
             if view.run_id in self._before:
                 continue
@@ -99,6 +98,11 @@ class Changes:
         for _t, level, text in now.notes[self._notes :]:
             out(clean_text(f"{level}: {text}"))
         self._notes = len(now.notes)
+
+    def _tell_before(self, now: CampaignSnapshot, out: Callable[[str], None], mark: str) -> None:
+        self._shown = dict.fromkeys(self._before, "")
+        if done := len(self._ended & _latest(now)):
+            out(f"{mark}{done} of {now.total} were done before")
 
     def _number(self, now: CampaignSnapshot) -> str:
         return f"[{len(self._ended & _latest(now))}/{now.total}] "
