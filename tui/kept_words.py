@@ -9,6 +9,7 @@ from profiles.durations import clock_text
 
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
+    from tui.backend_protocols import CampaignSummary
 
 DESERTED = "nobody goes on with this campaign"
 HANDING_OVER = "handing over to a keeper …"
@@ -17,8 +18,15 @@ PAST = "past campaign"
 
 def titled(shown: CampaignSnapshot) -> str:
     """ "2026-11-21-resnet50: 9/24 runs · ETA 41m"; where nothing was measured it says so."""
-    again = f" · {shown.tried_again} tried again" if shown.tried_again else ""
-    return f"{shown.name}: {'SIMULATED · ' * shown.simulated}{shown.summary}{again}"
+    said = " · ".join([shown.summary, *again_words(shown)])
+    return f"{shown.name}: {'SIMULATED · ' * shown.simulated}{said}"
+
+
+def again_words(shown: CampaignSnapshot | CampaignSummary) -> list[str]:
+    """``2 tried again``, ``1 planned again``: rows of runs with a later one in their place; those
+    were begun, these were skipped. With the counts of all other runs they are every row."""
+    counts = (shown.tried_again, "tried again"), (shown.planned_again, "planned again")
+    return [f"{number} {words}" for number, words in counts if number]
 
 
 def kept_words(holder: Holder, now: float) -> str:

@@ -229,6 +229,29 @@ def unfit_lines(
     return lines
 
 
+def usable_now(
+    plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None = None
+) -> tuple[Plan, str]:
+    """The plan on those of its hosts that can take a run now, as :func:`expected_on`, and which
+    others are left out of it; of hosts and findings as :func:`unfit_lines` has them.
+
+    The same plan where all can, and where some case needs more than these; a line says that.
+    """
+    probed = [host for host in snapshots if not host.partitions and host.state not in _UNASKED]
+    unfit = [name for name, why in host_states(plan, probed, findings).items() if why]
+    if not unfit:
+        return plan, ""
+    left = replace(
+        plan,
+        hosts=tuple(host for host in plan.hosts if host.name not in unfit),
+        capacities=tuple(host for host in plan.capacities if host.name not in unfit),
+    )
+    them = ranked_nodeset(unfit)
+    if not all(left.idle_hosts(planned) for planned in left.cases):
+        return plan, f"times and hosts of the runs are as if {them} could be used"
+    return left, f"times and hosts of the runs leave out {them}"
+
+
 def keys_line(plan: Plan, without: Plan | None) -> str:
     """What Enter comes to where preflight stops some host: of the start dialog's keys that which
     goes on ``without`` it, if one can, and that which does not."""

@@ -29,6 +29,13 @@ def latest_attempts(runs: Iterable[A]) -> tuple[A, ...]:
 
 
 def tried_again(runs: Iterable[Attempt], latest: Iterable[Attempt]) -> int:
-    """How many of ``runs`` have had an attempt before the ``latest`` that was not skipped."""
+    """How many of ``runs`` were begun, and have a later attempt in their place: with the ``latest``
+    and what was :func:`planned_again` these are all."""
     last = {run.run_id for run in latest}
-    return len({run.slot for run in runs if run.run_id not in last and not run.skipped})
+    return sum(run.run_id not in last and not run.skipped for run in runs)
+
+
+def planned_again(runs: Iterable[Attempt], latest: Iterable[Attempt]) -> int:
+    """How many of ``runs`` were skipped, and have another in their place."""
+    last = {run.run_id for run in latest}
+    return sum(run.run_id not in last and run.skipped for run in runs)

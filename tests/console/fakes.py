@@ -187,6 +187,7 @@ class FakeSummary:
     problem: str = ""
     keeper: bool = False
     tried_again: int = 0
+    planned_again: int = 0
     forced: bool = False
     hosts_forced: tuple[str, ...] = ()
     hosts_left_out: tuple[str, ...] = ()

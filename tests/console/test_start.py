@@ -60,12 +60,15 @@ from tui.matrix_request import selection
 from tui.plan_words import (
     READING_PAST,
     device_word,
+    expected_on,
     host_states,
     keys_line,
     not_counted,
     plan_totals,
     price_text,
+    time_text,
     unfit_lines,
+    usable_now,
 )
 from tui.screens.dry_run import DryRunView, dry_run_text
 from tui.screens.matrix_page import MatrixPage
@@ -409,6 +412,33 @@ def test_a_plan_says_how_old_it_is_that_a_host_cannot_be_used(away_s: float, wel
     (line, *_) = unfit_lines(plan, (well, away), now=1e6)
     when = "now" if away_s < 30 else f"as of {format_duration(away_s)} ago"
     assert line == f"node2 cannot be used {when}: connection refused"
+
+
+@given(
+    st.lists(st.sampled_from(["well", "busy", "worn", "away"]), min_size=4, max_size=4),
+    st.integers(1, 3),
+)
+def test_the_schedule_of_a_dry_run_and_its_time_leave_out_what_cannot_be_used_now(
+    kinds: list[str], nodes: int
+) -> None:
+    """One estimate, which is that of the Matrix; where no run could be, of all hosts."""
+    hosts = [_host(f"node{i}", kind) for i, kind in enumerate(kinds, 1)]
+    plan = _plan([host.name for host in hosts], "gpu")
+    one = replace(plan.cases[0], case=replace(plan.cases[0].case, nodes=nodes), repeats=5)
+    plan = replace(plan, cases=(one,))
+    states = host_states(plan, hosts)
+    well = {name for name, why in states.items() if not why}
+    usable, said = usable_now(plan, hosts)
+    assert bool(said) is (len(well) < 4)
+    if len(well) < nodes:
+        assert usable is plan
+        assert "as if" in said
+        return
+    assert {name for slot in usable.timeline if slot is not None for name in slot.hosts} <= well
+    assert usable.expected_s == expected_on(plan, states)
+    assert time_text(plan, states) in plan_totals(usable)
+    assert {host.name for host in usable.hosts} == well
+    assert usable.selection is plan.selection, "which is what is started"
 
 
 _BROKEN = "nvidia-smi says nothing"

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.record.journal import read_events
+from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, until_running
+from tests.support.waiting import until
 
 FAILS_ONCE = "sys.exit(os.environ['DLPERF_RUN_ID'].endswith('-0002-a1'))"
 
@@ -40,6 +42,12 @@ def complaint(bench: Bench, *words: str) -> str:
 
 def state_of(bench: Bench) -> CampaignState:
     return fold(read_events(bench.campaign / "events.jsonl"))
+
+
+def _runs(bench: Bench) -> list[RunRecord]:
+    """Of the only campaign; none where it has not begun."""
+    begun = [*bench.campaigns.glob("*/events.jsonl")] if bench.campaigns.exists() else []
+    return [run for path in begun for run in fold(read_events(path)).runs.values()]
 
 
 async def test_what_failed_is_tried_again_to_its_end(bench: Bench) -> None:
@@ -77,10 +85,27 @@ async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> 
     assert err == f"{name}: 1 run skipped: never started\n"
     assert "1 run cancelled" in call(bench, "cancel", name, "--run", "0001-a1")[1]
     assert {run.state for run in state_of(bench).runs.values()} == {RunState.CANCELLED}
-    assert "a cancelled one is named: --run" in complaint(bench, "retry", name)
-    call(bench, "retry", name, "--run", "0002-a1")
+    all_of_them = " ".join(run.run_id for run in state_of(bench).runs.values())
+    line = complaint(bench, "retry", name)
+    assert line.endswith(f"; what was cancelled or skipped is named: --run {all_of_them}")
+    # The first is cancelled still.
+    _out, err = call(bench, "retry", name, "--run", "0002-a1", code=1)
+    assert "1 of 2 were done before" in err.splitlines()
+    told = [line for line in err.splitlines() if line.startswith(("[", "steady "))]
+    assert all(" #2 planned again " in line for line in told), "nothing that had ended before"
+    assert [line.split()[0] for line in told if line.startswith("[")] == ["[2/2]"]
     states = [run.state for run in state_of(bench).runs.values()]
     assert states == [RunState.CANCELLED, RunState.CANCELLED, RunState.SUCCEEDED]
+    bench.nothing_is_left()
+
+
+async def test_a_run_that_somebody_else_cancels_does_not_end_all_good(bench: Bench) -> None:
+    process = bench.spawn("run", *bench.steady_words("1n1g", lines=1000), "--repeats", "2")
+    await until(lambda: any(run.state is RunState.RUNNING for run in _runs(bench)))
+    await asyncio.to_thread(call, bench, "cancel", bench.campaign.name)
+    await asyncio.to_thread(process.communicate, timeout=120)
+    assert process.returncode == 1
+    call(bench, "status", bench.campaign.name, code=1)
     bench.nothing_is_left()
 
 

@@ -17,7 +17,7 @@ from backends.keeper.credentials import what_may_expire
 from backends.keeper.process import Teller, limit_log
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
+from tui.cli.shared.exit_codes import INTERRUPTED, code_of
 from tui.cli.shared.follow import first_of
 from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import say
@@ -113,7 +113,7 @@ async def _to_its_end(workspace: Workspace, controller: CampaignController) -> i
         return INTERRUPTED
     snapshot = controller.snapshot()
     _log(workspace, snapshot.summary)
-    return FAILED if snapshot.failed else OK
+    return code_of(snapshot.state)
 
 
 async def _limit(path: Path) -> None:

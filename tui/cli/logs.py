@@ -21,7 +21,7 @@ from profiles.cleantext import LineCleaner
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
 from tui.cli.shared.chosen_runs import chosen_run, latest_run
-from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.exit_codes import FAILED, OK, code_of
 from tui.cli.shared.options import add_campaign, find_first, open_workspace
 from tui.cli.shared.output import say
 
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Byte for byte in a pipe; on a terminal without what could act on it.
 
     With ``-f`` exit code 1 where the run, in the last of its attempts, or any of the campaign
-    failed.
+    did not succeed.
     """
     if arguments.lines is not None and arguments.lines < 1:
         raise SelectionError("must be 1 or more", where="--lines")
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.run is None:
             return _follow_others(reader, path, ended, arguments.host)
         ended = _follow_retries(reader, path, ended, arguments.host)
-        return FAILED if ended.state is RunState.FAILED else OK
+        return OK if ended.state is RunState.SUCCEEDED else FAILED
     if not (path / name).exists():
         raise SelectionError(
             f"the log of run {chosen.run_id} is not on this disk"
@@ -215,8 +215,7 @@ def _follow_others(reader: CampaignReader, path: Path, last: RunRecord, host: st
             seen.add(last.run_id)
             told, waits = False, _waits()
         elif state.finished:
-            failed = any(run.state is RunState.FAILED for run in state.latest_attempts())
-            return FAILED if failed else OK
+            return code_of(state)
         else:
             if not told:
                 say("waiting for the next run to begin")

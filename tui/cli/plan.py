@@ -28,7 +28,14 @@ from tui.cli.shared.plan_from_options import (
 )
 from tui.cli.shared.selection_options import add_selection
 from tui.job_text import asked_for
-from tui.plan_words import MAY_CHANGE, stand_in_lines, stand_ins, unfit_lines, unlike_lines
+from tui.plan_words import (
+    MAY_CHANGE,
+    stand_in_lines,
+    stand_ins,
+    unfit_lines,
+    unlike_lines,
+    usable_now,
+)
 from tui.timeline_text import timeline_lines
 
 
@@ -61,9 +68,10 @@ async def _plan(arguments: argparse.Namespace) -> int:
             made = leave_out(workspace, made, workspace.foreseen(made))
         if arguments.export is not None:
             return _export(workspace, made, arguments)
-        runs = workspace.dry_run(made)
+        now, narrowed = usable_now(made, workspace.cluster.snapshots(), workspace.foreseen(made))
+        runs = workspace.dry_run(now)
         elsewhere = workspace.dry_run_elsewhere(made)
-        foreseen = _foreseen_lines(workspace, made)
+        foreseen = _foreseen_lines(workspace, made, narrowed)
         if arguments.json:
             print_json(
                 {
@@ -87,8 +95,8 @@ async def _plan(arguments: argparse.Namespace) -> int:
                         }
                         for planned, r in zip(made.refused, elsewhere, strict=True)
                     ],
-                    "expected_s": made.expected_s,
-                    "totals": _totals(made),
+                    "expected_s": now.expected_s,
+                    "totals": _totals(now),
                     "stand_ins": stand_ins((*runs, *elsewhere)),
                     "remarks": (*plan_remarks(made), *foreseen),
                 }
@@ -108,17 +116,19 @@ async def _plan(arguments: argparse.Namespace) -> int:
         if len(runs) > 1:
             print(MAY_CHANGE)
         if made.cases or not made.refused:
-            say_summary(made)
+            say_summary(now)
         for line in foreseen:
             say_folded(f"note: {line}")
         refuse_if_none_can_run(made)
         return OK
 
 
-def _foreseen_lines(workspace: Workspace, made: Plan) -> list[str]:
-    """What ``run`` will say of the hosts, and what can be done where it stops at that."""
+def _foreseen_lines(workspace: Workspace, made: Plan, narrowed: str) -> list[str]:
+    """What ``run`` will say of the hosts, and what can be done where it stops at that.
+    ``narrowed``: of :func:`tui.plan_words.usable_now`."""
     found = workspace.foreseen(made)
     lines = unfit_lines(made, workspace.cluster.snapshots(), found)
+    lines += [narrowed] * bool(narrowed)
     if (stop := stopping(found, force=False)) is not None:
         lines.append(f"run stops at {stop.host or 'that'}; {ways_on(workspace, made, found)}")
     return [*lines, *unlike_lines(found), *(f"left out: {line}" for line in made.left_out)]

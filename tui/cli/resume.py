@@ -10,7 +10,7 @@ from pathlib import Path
 from backends.use_cases import Workspace
 from tui.cli.shared.detach import add_detach, detach
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.follow import see_through
+from tui.cli.shared.follow import ended_before, see_through
 from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import print_campaign, say
 from tui.kept_words import kept_words
@@ -43,8 +43,7 @@ async def _resume(arguments: argparse.Namespace) -> int:
         controller = await workspace.resume(
             path, take_over=arguments.take_over, adopt=arguments.adopt
         )
-        before = [run.run_id for run in controller.state.latest_attempts() if run.state.ended]
-        return await see_through(workspace, controller, arguments, before)
+        return await see_through(workspace, controller, arguments, ended_before(controller))
 
 
 async def _leave(workspace: Workspace, path: Path, arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import asyncio
 
 from profiles.counted import counted
 from tui.cli.shared.chosen_runs import add_campaign_and_runs, campaign_and_runs
-from tui.cli.shared.follow import see_through
+from tui.cli.shared.follow import ended_before, see_through
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import planned_by_others, say
 
@@ -31,4 +31,4 @@ async def _retry(arguments: argparse.Namespace) -> int:
         say(f"{path.name}: {counted(len(again), 'run')} again")
         if controller is None:  # somebody else goes on with it
             return planned_by_others(path, again, arguments)
-        return await see_through(workspace, controller, arguments)
+        return await see_through(workspace, controller, arguments, ended_before(controller))

@@ -15,7 +15,7 @@ from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
-from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.exit_codes import OK, code_of
 from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.print_table import print_rows
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
             say_folded(f"note: {remark}")
-    return FAILED if snapshot.failed else OK
+    return code_of(snapshot.state)
 
 
 def _status_line(workspace: Workspace, arguments: argparse.Namespace) -> int:

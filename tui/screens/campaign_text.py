@@ -17,6 +17,7 @@ from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
 from tui.campaign_words import MARKS, begun_words, figure_words, lost_words, state_words, succeeded
+from tui.kept_words import again_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
@@ -164,7 +165,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     parts += [summary.about.note] if summary.about.note else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded"]
-    parts += [f"{summary.tried_again} tried again"] if summary.tried_again else []
+    parts += again_words(summary)
     parts += lost_words(summary)
     parts += begun_words(summary)
     if summary.created_at is not None:

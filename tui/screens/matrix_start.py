@@ -12,7 +12,14 @@ from profiles.counted import first_of
 from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
-from tui.plan_words import keys_line, objections, unfit_lines, unlike_lines, why_not_short
+from tui.plan_words import (
+    keys_line,
+    objections,
+    unfit_lines,
+    unlike_lines,
+    usable_now,
+    why_not_short,
+)
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.page import Page
 
@@ -65,20 +72,21 @@ class Starting:
         plan = self._ready_plan()
         if plan is None:
             return
+        now, found = self._session.workspace.cluster.now(), self._session.workspace.foreseen(plan)
+        hosts = self._hosts_now.of(self._session.viewed)
+        usable, narrowed = usable_now(plan, hosts, found)
         try:
-            runs = self._session.workspace.dry_run(plan)
+            runs = self._session.workspace.dry_run(usable)
         except DlperfError as error:
             self._page.post_message(Problem(error))
             return
         answered = partial(self._after_dry_run, plan.selection)
-        now, found = self._session.workspace.cluster.now(), self._session.workspace.foreseen(plan)
-        hosts = self._hosts_now.of(self._session.viewed)
-        unfit = [*unfit_lines(plan, hosts, found, now)]
+        unfit = [*unfit_lines(plan, hosts, found, now), *[narrowed] * bool(narrowed)]
         if any(finding.level == Level.STOP for finding in found):
             without = self._session.workspace.without_stopped(plan, found)
             unfit.append(keys_line(plan, without))
         unfit += unlike_lines(found)
-        self._page.app.push_screen(DryRunView(plan, runs, unfit), answered)
+        self._page.app.push_screen(DryRunView(usable, runs, unfit), answered)
 
     def _after_dry_run(self, read: Selection, answer: str | None) -> None:
         if answer == "start":

@@ -23,7 +23,7 @@ from backends.campaign.record.status_view import (
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
-from tui.kept_words import DESERTED, HANDING_OVER, PAST
+from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words
 from tui.text import (
     bar,
     cell,
@@ -98,7 +98,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     )
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
-    parts += [(f"{viewed.tried_again} tried again", MUTED)] if viewed.tried_again else []
+    parts += [(words, MUTED) for words in again_words(viewed)]
     left_out = ((viewed.cancelled - viewed.skipped, "cancelled"), (viewed.skipped, "skipped"))
     parts += [(f"{many} {word}", MUTED) for many, word in left_out if many]
     if leaving:

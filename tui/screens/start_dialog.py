@@ -16,7 +16,7 @@ from profiles.errors import DlperfError
 from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
 from tui.messages import Problem
-from tui.plan_words import host_states, unfit_lines, unlike_lines
+from tui.plan_words import host_states, unfit_lines, unlike_lines, usable_now
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.start_text import (
@@ -218,8 +218,9 @@ class StartDialog(Dialog[str]):
         workspace = self._session.workspace
         if self._without is not None:
             plan, found = self._without, workspace.foreseen(self._without)
+        usable, narrowed = usable_now(plan, self._hosts, found)
         try:
-            runs = workspace.dry_run(plan)
+            runs = workspace.dry_run(usable)
         except DlperfError as error:
             self.post_message(Problem(error))
             return
@@ -228,9 +229,10 @@ class StartDialog(Dialog[str]):
             refused = "preflight says stop; Esc, then x starts this"
         if self._refused is not None:
             refused = self._refused.what
-        lines = [*unfit_lines(plan, self._hosts, found), *unlike_lines(found)]
+        lines = [*unfit_lines(plan, self._hosts, found), *[narrowed] * bool(narrowed)]
+        lines += unlike_lines(found)
         lines[:0] = [f"left out: {host}" for host in plan.left_out]
-        self.app.push_screen(DryRunView(plan, runs, lines, refused), self._after_dry_run)
+        self.app.push_screen(DryRunView(usable, runs, lines, refused), self._after_dry_run)
 
     def _after_dry_run(self, answer: str | None) -> None:
         if answer == "start" and self.able("start"):

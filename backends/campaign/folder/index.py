@@ -18,7 +18,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
-from backends.results.attempts import tried_again
+from backends.results.attempts import planned_again, tried_again
 from profiles.format.case_labels import parameter_values
 
 
@@ -46,7 +46,8 @@ class CampaignSummary:
     profiles: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
     parameters: tuple[str, ...] = ()  # all values that they have, such as b256
-    tried_again: int = 0  # runs, of all
+    tried_again: int = 0  # beside all: attempts with a later one in their place
+    planned_again: int = 0  # likewise: what was skipped, which is no attempt
     forced: bool = False  # stops of preflight were overridden when it began
     hosts_forced: tuple[str, ...] = ()  # which of them stopped, where every one is named
     left_out: tuple[str, ...] = ()  # what it began without, and why: "node3: in use"
@@ -184,6 +185,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
         parameters=parameter_values(run.case for run in latest),
         tried_again=tried_again(state.runs.values(), latest),
+        planned_again=planned_again(state.runs.values(), latest),
         forced=state.forced,
         hosts_forced=state.hosts_forced,
         left_out=state.left_out,

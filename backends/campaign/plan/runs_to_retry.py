@@ -41,8 +41,11 @@ def runs_to_retry(state: CampaignState, run_ids: Collection[str] | None) -> tupl
 
 def _cancelled(runs: Iterable[RunRecord]) -> str:
     """How those are tried again that nobody means who names none."""
-    ids = [run.run_id for run in runs if run.state is RunState.CANCELLED]
-    return f"a cancelled one is named: --run {ids[0]}" if ids else ""
+    left = [run for run in runs if run.state is RunState.CANCELLED]
+    if not left:
+        return ""
+    kinds = sorted({"skipped" if run.skipped else "cancelled" for run in left})
+    return f"what was {' or '.join(kinds)} is named: --run {' '.join(run.run_id for run in left)}"
 
 
 def _check(run: RunRecord, latest: RunRecord, campaign: str) -> None:

@@ -165,8 +165,7 @@ def _clock(t: float) -> str:
 
 def _became(run: RunRecord, outage: Outage) -> str:
     named = f"{run.profile} {run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
-    if run.attempt > 1:
-        named += f" attempt {run.attempt}"
+    named = f"{named} {run.attempt_words}".rstrip()
     if run.run_id in outage.put_back:
         return f"{named} had not started{_put_back_and(run)}"
     if not run.state.ended:

@@ -24,7 +24,10 @@ def planned_runs(
     if before is not None and not before.state.ended:
         changed[before.run_id] = without_its_end(before, event.t)
     if event.run_id not in runs:
-        changed[event.run_id] = record_of(event, imported=imported)
+        record = record_of(event, imported=imported)
+        if before is not None and before.skipped and (before.attempt == 1 or before.none_begun):
+            record = replace(record, none_begun=True)
+        changed[event.run_id] = record
     return changed
 
 

@@ -97,6 +97,7 @@ class RunRecord:
     planned_at: float = 0.0
     not_before: float = 0.0
     retry_of: str = ""
+    none_begun: bool = False  # of the attempts before it: all were skipped
     paused_at: float | None = None  # it is not started until somebody says so
     paused_by: str = ""
     hosts: tuple[str, ...] = ()
@@ -174,6 +175,14 @@ class RunRecord:
     def skipped(self) -> bool:
         """It was cancelled before it had started."""
         return self.state is RunState.CANCELLED and self.started_at is None
+
+    @property
+    def attempt_words(self) -> str:
+        """ "attempt 2", by the number in its id; "planned again" where none before it was begun;
+        empty for the first."""
+        if self.attempt == 1:
+            return ""
+        return "planned again" if self.none_begun else f"attempt {self.attempt}"
 
     @property
     def came_at(self) -> Sequence[float]:

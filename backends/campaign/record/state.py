@@ -227,6 +227,13 @@ class CampaignState:
         """The last attempt of every planned repeat, in planning order."""
         return latest_attempts(self.runs.values())
 
+    @property
+    def lost(self) -> tuple[RunRecord, ...]:
+        """What has ended without success and is to have no further attempt: failed, cancelled, or
+        skipped."""
+        latest = self.latest_attempts()
+        return tuple(r for r in latest if r.state.ended and r.state is not RunState.SUCCEEDED)
+
 
 def campaign_of(run_id: str) -> str:
     """What the ids of all runs of a campaign begin with, and no other campaign's."""

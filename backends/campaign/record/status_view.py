@@ -25,7 +25,7 @@ from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
 from backends.inventory.nodesets import fold_nodeset
-from backends.results.attempts import tried_again
+from backends.results.attempts import planned_again, tried_again
 from backends.transports.transport import Problem
 from profiles.durations import clock_text, format_duration
 from profiles.format.case import Case
@@ -130,7 +130,8 @@ class CampaignSnapshot:
     profiled: int = 0  # of those that succeeded: uncounted, for where the time goes
     skipped: int = 0  # of the cancelled: before they had started
     to_come: int = 0  # of all: profiled runs, planned when the repeats have ended
-    tried_again: int = 0  # of all
+    tried_again: int = 0  # beside all: attempts with a later one in their place
+    planned_again: int = 0  # likewise: what was skipped, which is no attempt
     blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
     unusable: Mapping[str, str] = field(default_factory=dict)  # why, of those that a run might have
     after_that_s: float | None = None  # what all of it takes once these can be used
@@ -287,6 +288,7 @@ def take(
         profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
         skipped=sum(run.skipped for run in done),
         tried_again=tried_again(every, latest),
+        planned_again=planned_again(every, latest),
         blocked_by=blocked_by,
         unusable=unusable,
         after_that_s=left_s if blocked_by else None,
@@ -356,7 +358,7 @@ def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
 
 def _label(run: RunRecord) -> str:
     text = f"{run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
-    return f"{text} attempt {run.attempt}" if run.attempt > 1 else text
+    return f"{text} {run.attempt_words}".rstrip()
 
 
 def _view(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.folder.artifacts import report_context
@@ -26,8 +27,9 @@ from backends.results.summary import summarise
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.campaign_words import lost_words, state_words
-from tui.cli.shared.campaign_rows import campaign_rows, most_telling
+from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.kept_words import titled
+from tui.screens.campaign_text import summary_words
 from tui.screens.run_text import RunRows, summary
 
 attempts = st.lists(st.integers(1, 4), min_size=1, max_size=9)
@@ -54,7 +56,7 @@ def test_a_run_is_counted_once_and_that_it_was_tried_again_is_told_apart(
     attempts: list[int],
 ) -> None:
     state, shown = state_of(attempts), shown_of(attempts)
-    runs, again = len(attempts), sum(many > 1 for many in attempts)
+    runs, again = len(attempts), sum(many - 1 for many in attempts)
     assert len(state.runs) == sum(attempts)
     assert (shown.total, shown.tried_again) == (runs, again)
     results = run_results(state)
@@ -140,3 +142,71 @@ def test_every_place_has_the_same_counts_of_what_became_of_the_runs(outcomes: li
             assert len(re.findall(rf"#\d: {name}", report)) == counts.get(name, 0)
     left = outcomes.count("planned") + outcomes.count("running")
     assert (f"Not ended yet: {left} of the planned" in report) == (left > 0)
+
+
+ENDS = ("succeeded", "failed", "cancelled", "skipped")
+
+
+def tried(tries: list[list[str]]) -> Iterator[ev.Event]:
+    """Of each run what became of it, and of each that was planned again after it."""
+    yield ev.CampaignCreated(t=0.0, campaign="c", version="1")
+    for repeat in range(1, len(tries) + 1):
+        yield planned(f"r-000{repeat}-a1")
+    for attempt in range(1, 1 + max(map(len, tries))):
+        for repeat, ends in enumerate(tries, 1):
+            if attempt > len(ends):
+                continue
+            run_id, before = (f"r-000{repeat}-a{number}" for number in (attempt, attempt - 1))
+            if attempt > 1:
+                yield replace(planned(run_id), attempt=attempt, retry_of=before)
+            if ends[attempt - 1] != "skipped":
+                yield from (assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id))
+            if ends[attempt - 1] == "succeeded":
+                yield succeeded(run_id)
+            elif ends[attempt - 1] == "failed":
+                yield ev.RunFailed(t=9.0, run_id=run_id, reason="out of memory")
+            else:
+                yield ev.RunCancelled(t=9.0, run_id=run_id)
+    yield ev.CampaignFinished(t=10.0)
+
+
+def counted_in(text: str) -> int:
+    """All runs that a text of counts tells; ``3/6`` and ``3 of 6 runs`` of those that succeeded."""
+    text = re.sub(r"(\d+)(/\d+| of \d+ runs)(?= (succeeded|runs))", r"\1", text)
+    words = "succeeded|runs|failed|cancelled|skipped|tried again|planned again"
+    return sum(int(number) for number, _ in re.findall(rf"\b(\d+) ({words})\b", text))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            lambda before, last: [*before, last],
+            st.lists(st.sampled_from(ENDS[1:]), max_size=3),
+            st.sampled_from(ENDS),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+@example([["succeeded"]] * 3 + [["cancelled", "skipped"], ["skipped", "skipped"], ["skipped"]])
+def test_the_counts_of_every_place_add_up_to_its_rows(tries: list[list[str]]) -> None:
+    """However runs ended and were tried or planned again."""
+    events = list(tried(tries))
+    state = fold(events)
+    shown = take(state, Path("c"), now=20.0)
+    with TemporaryDirectory() as directory:
+        (Path(directory) / journal.FILE_NAME).write_bytes(b"".join(map(encode, events)))
+        listed = summarise_campaign(Path(directory), lambda: 20.0)
+    rows = len(run_rows(shown.runs).rows)
+    assert rows == len(RunRows()(shown)) == sum(map(len, tries))
+    of_list = summary_words(listed, 20.0).plain.partition("runs succeeded")
+    succeeded_words = re.sub(r" of \d+ $", " succeeded", "".join(of_list[:1]))
+    for told in (titled(shown), summary(shown).plain, succeeded_words + of_list[2]):
+        assert counted_in(told) == rows, told
+    for view, ends in ((view, tries[view.repeat - 1][: view.attempt - 1]) for view in shown.runs):
+        first = not ends
+        never = not first and set(ends) == {"skipped"}
+        assert view.label.endswith("planned again") is never
+        assert ("attempt" in view.label) is (not first and not never)
+    assert bool(state.lost) is any(ends[-1] != "succeeded" for ends in tries)

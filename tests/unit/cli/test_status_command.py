@@ -147,6 +147,26 @@ def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     ], "text and JSON agree"
 
 
+@pytest.mark.parametrize("end", ["failed", "cancelled", "skipped", "succeeded"])
+def test_the_exit_code_is_1_where_some_run_did_not_succeed(
+    cli: Cli, campaign: Campaign, end: str
+) -> None:
+    """Whoever follows it, and whether it failed, was cancelled or was never started."""
+    ends: dict[str, list[ev.Event]] = {
+        "failed": [assigned("b"), ev.RunFailed(t=BEGUN, run_id="b", reason="x")],
+        "cancelled": [assigned("b"), ev.RunCancelled(t=BEGUN, run_id="b")],
+        "skipped": [ev.RunCancelled(t=BEGUN, run_id="b")],
+        "succeeded": [assigned("b"), succeeded("b")],
+    }
+    runs = [planned("a"), planned("b", 2), assigned("a"), succeeded("a")]
+    campaign("one", *runs, *ends[end], FINISHED)
+    code = 0 if end == "succeeded" else 1
+    cli("status", "one", code=code)
+    cli("status", "--json", "one", code=code)
+    cli("status", "--watch", "one", code=code)
+    cli("status", code=0)
+
+
 def test_text_of_others_cannot_act_on_a_terminal(
     cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
 ) -> None:
@@ -245,7 +265,7 @@ def test_on_a_terminal_a_watch_is_redrawn_in_place_and_leaves_the_last_state(
     wait_until(lambda: watching.shows(b"more runs"))
     append(path, succeeded("r59"), FINISHED)
     append(path, *(ev.RunCancelled(t=BEGUN + 4, run_id=f"r{n}") for n in range(1, 59)), FINISHED)
-    assert watching.end() == 0
+    assert watching.end() == 1, "not all that was asked for has succeeded"
     assert b"\x1b[1A" in watching.shown, "it went up to draw over what it had drawn"
     assert "1/59 succeeded · 58 skipped".encode() in watching.shown
     assert watching.shown.count(b"\x1b[?25l") == watching.shown.count(b"\x1b[?25h") == 1
@@ -449,14 +469,14 @@ def test_a_run_that_was_skipped_is_told_as_that_in_words_and_its_later_start_is_
     again = replace(planned("a2"), attempt=2, retry_of="a")
     path = campaign("part", planned("a"), planned("b", 2), *skipped, again, assigned("a2"))
     append(path, succeeded("a2"), FINISHED)
-    answer = cli("status", "part")
-    assert answer.out.startswith("part: 1/2 succeeded · 1 skipped · finished\n")
+    answer = cli("status", "part", code=1)
+    assert answer.out.startswith("part: 1/2 succeeded · 1 skipped · finished · 1 planned again\n")
     assert [(row[3], row[6]) for row in answer.rows] == [
         ("skipped", "never started"),
         ("skipped", "never started"),
         ("succeeded", ""),
     ]
-    told = cli.document("status", "part")["runs"][0]
+    told = cli.document("status", "part", code=1)["runs"][0]
     assert (told["state"], told["reason"]) == ("cancelled", "skipped: never started")
     report = cli("report", "part").out
     assert "tried again" not in report

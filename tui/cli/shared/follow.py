@@ -21,7 +21,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tui.attention import Rung
-from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
+from tui.cli.shared.exit_codes import INTERRUPTED, code_of
 from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.progress import show_progress
 
@@ -65,6 +65,11 @@ async def see_through(
             say(line)
         return INTERRUPTED
     return _conclude(controller.state, controller.path, as_json=arguments.json)
+
+
+def ended_before(controller: CampaignController) -> list[str]:
+    """Runs that had ended when somebody went on with it, with the attempts that were replaced."""
+    return [run.run_id for run in controller.state.runs.values() if run.state.ended]
 
 
 async def _show(
@@ -169,7 +174,7 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
         (say if line.startswith(" ") else say_folded)(line)  # a log's own lines stay as they are
     used = gpu_time_used(runs)
     say(f"{f'{used} used; ' if used else ''}report and raw logs: {path}")
-    return FAILED if failed else OK
+    return code_of(state)
 
 
 def failures(failed: Iterable[RunRecord]) -> Iterator[str]:

@@ -74,8 +74,7 @@ class Changes:
         in_vain: dict[str, list[RunView]] = {}
         were, self._were = self._were, {view.run_id: view.state for view in now.runs}
         if self._before and not self._shown:
-            out(f"{mark}{len(self._ended & _latest(now))} of {now.total} were done before")
-            self._shown = dict.fromkeys(self._before, "")
+            self._tell_before(now, out, mark)
         for view in now.runs:
             if view.run_id in self._before:
                 continue
@@ -124,6 +123,11 @@ class Changes:
             self._helped.add(view.reason)
             if view.reason in REMEDIES:
                 out(f"  → {REMEDIES[view.reason]}")
+
+    def _tell_before(self, now: CampaignSnapshot, out: Callable[[str], None], mark: str) -> None:
+        self._shown = dict.fromkeys(self._before, "")
+        if done := len(self._ended & _latest(now)):
+            out(f"{mark}{done} of {now.total} were done before")
 
     def _number(self, now: CampaignSnapshot) -> str:
         return f"[{len(self._ended & _latest(now))}/{now.total}] "

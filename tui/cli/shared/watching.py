@@ -16,7 +16,7 @@ from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
 from tui.campaign_words import lost_words, succeeded
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
-from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.exit_codes import code_of
 from tui.cli.shared.print_table import Rows, fitted
 from tui.cli.shared.progress import Changes
 from tui.kept_words import DESERTED, kept_words, titled
@@ -50,7 +50,7 @@ def watch_one(workspace: Workspace, path: Path) -> int:
             shown = workspace.load(path)
             show(shown)
             if shown.finished:
-                return FAILED if shown.failed else OK
+                return code_of(shown.state)
             time.sleep(EVERY_S)
 
 
