@@ -12,7 +12,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
-from tui.cli.shared.campaign_remarks import summary_document
+from tui.cli.shared.campaign_remarks import say_log_doubts, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, add_json, open_workspace
@@ -67,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
             say_folded(f"note: {remark}")
+    if snapshot.finished:
+        say_log_doubts(workspace, path, unstamped=False)
     return FAILED if snapshot.failed else OK
 
 
