@@ -213,7 +213,7 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
     say_remarks(workspace, path)
     found = workspace.log_doubts(path, whole=arguments.bundle is not None)
     for line in log_doubt_lines(found):
-        say(line)
+        say_folded(line)
     state = with_doubts(workspace.state(path), found)
     # What is known to be of the logs is among the report's own notes.
     doubts = doubt_lines([doubt for doubt in found if doubt.weight is not Weight.GRAVE])

@@ -203,7 +203,7 @@ DEEDS: dict[str, Callable[[Path], None]] = {
 LINK = re.compile(r"\]\(\./(logs/[^)]*)\)")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data(), stamped=st.booleans())
 def test_a_log_of_any_host_is_told_where_it_is_lost_or_changed(data, stamped: bool):
     with on_two_hosts(stamped=stamped) as path:

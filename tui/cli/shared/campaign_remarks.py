@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any  # Any: JSON
 from backends.campaign.folder.index import CampaignSummary
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
-from tui.cli.shared.output import say, say_folded
+from tui.cli.shared.output import say_folded
 
 if TYPE_CHECKING:
     from backends.campaign.folder.raw_logs import LogDoubt
@@ -24,7 +24,7 @@ def say_remarks(workspace: Workspace, path: Path) -> None:
 def say_log_doubts(workspace: Workspace, path: Path, *, unstamped: bool = True) -> None:
     """Which of its logs do not give its figures any more, or were changed."""
     for line in log_doubt_lines(workspace.log_doubts(path, unstamped=unstamped), f"{path.name}: "):
-        say(line)
+        say_folded(line)
 
 
 def log_doubt_lines(doubts: Sequence[LogDoubt], before: str = "") -> tuple[str, ...]:
