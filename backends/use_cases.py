@@ -293,10 +293,13 @@ class Workspace:
 
         return LogChecks(today)
 
-    def log_doubts(self, path: Path, *, whole: bool = False) -> tuple[LogDoubt, ...]:
-        """Which logs of a campaign are missing or do not give its figures any more; ``whole``: by
-        reading all. Raises as :meth:`state` does. Blocking."""
-        return self._log_checks.doubts(self.state(path), path, whole=whole)
+    def log_doubts(
+        self, path: Path, *, whole: bool = False, unstamped: bool = True
+    ) -> tuple[LogDoubt, ...]:
+        """Which logs of a campaign are missing, do not give its figures any more, or were changed;
+        ``whole``, ``unstamped``: as of :meth:`LogChecks.doubts`. Raises as :meth:`state` does.
+        Blocking."""
+        return self._log_checks.doubts(self.state(path), path, whole=whole, unstamped=unstamped)
 
     def checked(self, path: Path, *, whole: bool = False) -> CampaignState:
         """As :meth:`state`, with :meth:`log_doubts` at the runs that they are of."""

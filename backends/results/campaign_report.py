@@ -78,6 +78,7 @@ class ReportContext:
     scopes: by profile what a speed in a log is of: ``global``, ``per_device`` or ``per_node``.
     explains: the profiles that can tell where the time of a step goes.
     other_logs: by run id the further hosts whose raw logs lie beside rank 0's, and their files.
+    lost_logs: those of rank 0 that are missing, which are named without a link.
     """
 
     campaign: str
@@ -92,6 +93,7 @@ class ReportContext:
     scopes: Mapping[str, str] = field(default_factory=dict)
     explains: frozenset[str] = frozenset()
     other_logs: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    lost_logs: frozenset[str] = frozenset()
 
 
 def render_report(
@@ -112,8 +114,8 @@ def render_report(
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
     blocks += projection_section(groups, lang)
     blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
-    blocks += [f"## {w.failed_runs}", _failed(groups, w)]
-    logs = log_section(groups, context.other_logs, w)
+    blocks += [f"## {w.failed_runs}", _failed(groups, context.lost_logs, w)]
+    logs = log_section(groups, context.other_logs, context.lost_logs, w)
     blocks += [f"## {w.logs}", *logs] if logs else []
     if context.version:
         blocks.append(w.generated.format(version=md_text(context.version)))
@@ -399,7 +401,7 @@ def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
     return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)
 
 
-def _failed(groups: Sequence[Group], w: Words) -> str:
+def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> str:
     lines: list[str] = []
     for group in groups:
         for case in group.cases:
@@ -409,7 +411,7 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 for run in case.profiled_runs
                 if run.ended and not run.skipped and run is not case.profiled
             ]
-            lines += [f"- {name}, {w.profiled}: {_failed_run(run)}" for run in untold]
+            lines += [f"- {name}, {w.profiled}: {_failed_run(run, lost)}" for run in untold]
             failed = [run for run in case.failed_runs if not run.skipped]
             replaced = [run for run in case.superseded if not run.skipped]
             if not failed and not replaced:
@@ -421,28 +423,29 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
             if never := len(case.skipped_runs):
                 lines[-1] += w.of_which_never.format(never=never)
             for run in failed:
-                lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
+                lines += [f"  - {_failed_run(run, lost)}", *_diagnosed(run, w)]
             for run in replaced:
                 reason = md_text(run.reason or run.state)
                 text = f"#{run.repeat}: {w.retried.format(reason=reason)}"
-                lines.append(f"  - {_with_hosts_and_log(text, run)}")
+                lines.append(f"  - {_with_hosts_and_log(text, run, lost)}")
                 lines += _diagnosed(run, w)
             reasons = dict.fromkeys(run.reason for run in failed)
             lines += [f"  - → {md_text(REMEDIES[one])}" for one in reasons if one in REMEDIES]
     return "\n".join(lines) or w.no_failed_runs
 
 
-def _failed_run(run: RunResult) -> str:
+def _failed_run(run: RunResult, lost: frozenset[str]) -> str:
     text = f"#{run.repeat}: {md_text(run.state)}"
     if run.reason:
         text += f", {md_text(run.reason)}"
-    return _with_hosts_and_log(text, run)
+    return _with_hosts_and_log(text, run, lost)
 
 
-def _with_hosts_and_log(text: str, run: RunResult) -> str:
+def _with_hosts_and_log(text: str, run: RunResult, lost: frozenset[str]) -> str:
     if run.hosts:
         text += f" ({', '.join(md_code(host) for host in run.hosts)})"
-    return f"{text}: {md_link('log', run.log)}" if run.log else text
+    linked = run.log and run.log not in lost
+    return f"{text}: {md_link('log', run.log or '')}" if linked else text
 
 
 def _diagnosed(run: RunResult, w: Words) -> list[str]:

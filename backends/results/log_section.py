@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.escaping import md_link, md_text
@@ -21,10 +21,13 @@ def case_name(case: CaseResult, groups: Sequence[Group]) -> str:
 
 
 def log_section(
-    groups: Sequence[Group], other_logs: Mapping[str, Sequence[tuple[str, str]]], w: Words
+    groups: Sequence[Group],
+    other_logs: Mapping[str, Sequence[tuple[str, str]]],
+    lost: Container[str],
+    w: Words,
 ) -> list[str]:
     """Its blocks in markdown; none where there is no log. ``other_logs``: by run id, (host, file)
-    of the run's further hosts."""
+    of the run's further hosts. ``lost``: logs of rank 0 that are not there, which have no link."""
     lines = []
     linked: list[RunResult] = []
     for group in groups:
@@ -32,7 +35,7 @@ def log_section(
             named = [(_attempt_name(run, case, w), run) for run in _with_earlier_attempts(case)]
             named += [(w.profiled, run) for run in case.profiled_runs]
             with_log = [(name, run) for name, run in named if run.log]
-            links = [_log_links(name, run, other_logs) for name, run in with_log]
+            links = [_log_links(name, run, other_logs, lost) for name, run in with_log]
             linked += [run for _, run in with_log]
             if links:
                 lines.append(f"- {case_name(case, groups)}: {', '.join(links)}")
@@ -46,7 +49,10 @@ def _is_filled(run: RunResult) -> bool:
 
 
 def _log_links(
-    name: str, run: RunResult, other_logs: Mapping[str, Sequence[tuple[str, str]]]
+    name: str,
+    run: RunResult,
+    other_logs: Mapping[str, Sequence[tuple[str, str]]],
+    lost: Container[str],
 ) -> str:
     """``1 (v100b)``: rank 0's log, and in brackets those of the run's other hosts."""
     log = run.log or ""
@@ -54,7 +60,8 @@ def _log_links(
         md_link(host, log[: log.rfind("/") + 1] + file)
         for host, file in other_logs.get(run.run_id, ())
     ]
-    return md_link(name, log) + (f" ({', '.join(others)})" if others else "")
+    own = md_text(name) if log in lost else md_link(name, log)
+    return own + (f" ({', '.join(others)})" if others else "")
 
 
 def _with_earlier_attempts(case: CaseResult) -> Iterator[RunResult]:

@@ -18,7 +18,8 @@ def unsuccessful_line(case: CaseResult) -> tuple[str, str]:
     said = [f"{k} {one if k == 1 else more}" for k, one, more, _ in told]
     first = f"{told[0][0]} of {case.wanted} repeats {said[0].partition(' ')[2]}"
     said_zh = "、".join(f"{k} 次{zh}" for k, _, _, zh in told)
+    counts = "it counts" if len(case.failed_runs) == 1 else "they count"
     return (
-        f"{', '.join([first, *said[1:]])}; they count for nothing",
+        f"{', '.join([first, *said[1:]])}; {counts} for nothing",
         f"{case.wanted} 次重复中有 {said_zh}，不计入统计",
     )

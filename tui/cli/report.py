@@ -9,7 +9,7 @@ from pathlib import Path
 from backends.campaign.folder.artifacts import precheck_document, report_context
 from backends.campaign.folder.bundle import SUFFIX, Bundle
 from backends.campaign.folder.compare_campaigns import recorded_each
-from backends.campaign.folder.raw_logs import doubt_lines, with_doubts
+from backends.campaign.folder.raw_logs import Weight, doubt_lines, with_doubts
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.results.campaign_junit import campaign_junit
@@ -23,7 +23,7 @@ from backends.results.side_by_side import logs_from
 from backends.results.summary import Group, parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError, SelectionError
-from tui.cli.shared.campaign_remarks import say_log_doubts, say_remarks
+from tui.cli.shared.campaign_remarks import log_doubt_lines, say_log_doubts, say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import say, say_folded
@@ -212,11 +212,11 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
     path = workspace.find_to_read(arguments.campaigns_named[0])
     say_remarks(workspace, path)
     found = workspace.log_doubts(path, whole=arguments.bundle is not None)
-    for line in doubt_lines(found):
-        say(f"warning: {line}")
+    for line in log_doubt_lines(found):
+        say_folded(line)
     state = with_doubts(workspace.state(path), found)
     # What is known to be of the logs is among the report's own notes.
-    doubts = doubt_lines([doubt for doubt in found if not doubt.grave])
+    doubts = doubt_lines([doubt for doubt in found if doubt.weight is not Weight.GRAVE])
     bundle = workspace.bundles.of(path)
     if arguments.bundle is not None:
         name = directory_in_bundle(state.campaign or path.name)

@@ -13,7 +13,7 @@ from backends.results.gpu_time import gpu_time_used
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
-from tui.cli.shared.campaign_remarks import summary_document
+from tui.cli.shared.campaign_remarks import say_log_doubts, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
 from tui.cli.shared.exit_codes import OK, code_of
 from tui.cli.shared.options import add_campaign, add_json, open_workspace
@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
             say_folded(f"note: {remark}")
+    if snapshot.finished:
+        say_log_doubts(workspace, path, unstamped=False)
     return code_of(snapshot.state)
 
 

@@ -126,8 +126,8 @@ def details_text(
         for place, one in enumerate(record.steady or ())
     )
     slow = map(slow_rank_line, record.slow_ranks or ())
-    since = [f"its log does not give its figure any more: {record.log_differs}"]
-    since *= bool(record.log_differs)
+    since = [f"its log does not give its figure any more: {result.log_differs}"]
+    since *= bool(result.log_differs)
     for warning in (*slow, *unsteady, *record.warnings, *since):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     for host, command in zip(run.hosts, run.commands, strict=False):

@@ -143,6 +143,11 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         notes=tuple(notes),
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),
         other_logs=_other_logs(state, path),
+        lost_logs=frozenset(
+            run.log
+            for run in state.runs.values()
+            if run.log and run.state.ended and not (path / run.log).is_file()
+        ),
         scopes=_scopes(path, state.frozen),
         explains=_explains(path, state.frozen),
     )

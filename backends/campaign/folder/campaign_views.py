@@ -7,7 +7,7 @@ from pathlib import Path
 
 from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.moment import NOTHING, MomentReader
-from backends.campaign.folder.raw_logs import LogChecks, LogDoubt, doubt_lines, with_doubts
+from backends.campaign.folder.raw_logs import LogChecks, LogDoubt, levelled_lines, with_doubts
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record.lock import Holder
 from backends.campaign.record.state import CampaignState
@@ -71,8 +71,8 @@ class CampaignViews:
         for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
             if remark not in known:
                 shown = shown.with_note(state.created_at or 0.0, remark, "warn")
-        for line in doubt_lines(doubts):
-            shown = shown.with_note(state.created_at or 0.0, line, "warn")
+        for level, line in levelled_lines(doubts):
+            shown = shown.with_note(state.created_at or 0.0, line, level)
         return shown
 
     def _with_doubts(

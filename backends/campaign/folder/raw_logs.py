@@ -6,6 +6,7 @@ import glob
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +22,27 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 MISSING = "missing; "
+CHANGED = "was changed after its run"
+
+
+class Weight(Enum):
+    """GRAVE: it is known to be the log. DOUBT: or a profile that is another today, or none. NOTE:
+    the log was changed, and that costs no figure anything."""
+
+    GRAVE = auto()
+    DOUBT = auto()
+    NOTE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class LogDoubt:
-    """``why``: what the log gives in place of the figure of its run. ``grave``: that is known to be
-    the log, and not a profile that is another today, or none."""
+    """``log``: as it is called in the campaign. ``why``: what became of it, and what it gives in
+    place of the figure of its run."""
 
     run_id: str
     log: str
     why: str
-    grave: bool = True
+    weight: Weight = Weight.GRAVE
 
 
 class LogChecks:
@@ -42,59 +53,79 @@ class LogChecks:
 
     def __init__(self, today: Callable[[str], Profile | None]) -> None:
         self._today = today
-        self._seen: dict[tuple[object, ...], LogDoubt | None] = {}
+        self._seen: dict[tuple[object, ...], tuple[LogDoubt, ...]] = {}
 
     def doubts(
         self, state: CampaignState, directory: Path, *, whole: bool = False, unstamped: bool = True
     ) -> tuple[LogDoubt, ...]:
-        """Of each log that is missing or does not give its figure. Blocking.
+        """Of each log that is missing, does not give its figure, or was changed. Blocking.
 
         Read is only what is not as it was when its run was measured, or was written after that.
         ``whole``: all are. ``unstamped``: also those of journals that do not tell what they were.
         """
         profiles = _Profiles(directory, state.frozen, self._today)
-        found = []
+        found: list[LogDoubt] = []
         for run in _measured(state):
             if not (run.log_stamps or unstamped):
                 continue
             glances = tuple(map(glance_at, logs_of(run, directory)))
             key = (directory, run.run_id, run.throughput, run.log_stamps, glances, whole)
             if key not in self._seen:
-                self._seen[key] = _doubt(run, directory, profiles, glances, whole=whole)
-            found.append(self._seen[key])
-        return tuple(filter(None, found))
+                self._seen[key] = _doubts(run, directory, profiles, glances, whole=whole)
+            found += self._seen[key]
+        return tuple(found)
 
 
 def with_doubts(state: CampaignState, doubts: Sequence[LogDoubt]) -> CampaignState:
     """With what there is to say of the logs at the runs that they are of."""
-    grave = {doubt.run_id: doubt for doubt in doubts if doubt.grave}
+    grave: dict[str, tuple[tuple[str, str], ...]] = {}
+    for doubt in doubts:
+        if doubt.weight is Weight.GRAVE:
+            grave[doubt.run_id] = (*grave.get(doubt.run_id, ()), (doubt.log, doubt.why))
     if not grave:
         return state
     runs = {
-        run.run_id: replace(run, log_differs=grave[run.run_id].why) if run.run_id in grave else run
+        run.run_id: replace(run, log_differs=grave[run.run_id]) if run.run_id in grave else run
         for run in state.runs.values()
     }
     return replace(state, runs=runs)
 
 
 def doubt_lines(doubts: Sequence[LogDoubt]) -> tuple[str, ...]:
-    """A line per log, wherever it is told; many that are missing together in one."""
+    """A line per log, wherever it is told; many that are missing together in one, as are many that
+    were changed and give their figures."""
     gone = [doubt for doubt in doubts if doubt.why.startswith(MISSING)]
-    each = doubts if len(gone) <= _NAMED else [doubt for doubt in doubts if doubt not in gone]
-    lines = [f"{one_line(doubt.log)}: {doubt.why}" for doubt in each]
+    noted = [doubt for doubt in doubts if doubt.weight is Weight.NOTE]
+    many = [*gone * (len(gone) > _NAMED), *noted * (len(noted) > _NAMED)]
+    lines = [f"{one_line(doubt.log)}: {doubt.why}" for doubt in doubts if doubt not in many]
     if len(gone) > _NAMED:
-        named = first_of([one_line(doubt.log) for doubt in gone], _NAMED)
-        lines.append(f"{counted(len(gone), 'log')} of its figures missing: {named}")
+        lines.append(f"{counted(len(gone), 'log')} of its figures missing: {_first(gone)}")
+    if len(noted) > _NAMED:
+        still = [doubt for doubt in noted if doubt.why != CHANGED]
+        figures = "; they still give the figures" * (len(still) == len(noted))
+        lines.append(f"{len(noted)} logs were changed after their runs{figures}: {_first(noted)}")
     return tuple(lines)
+
+
+def levelled_lines(doubts: Sequence[LogDoubt]) -> tuple[tuple[str, str], ...]:
+    """The same with "info" or "warn" before each; the warnings are last, as what is newest is."""
+    noted = [doubt for doubt in doubts if doubt.weight is Weight.NOTE]
+    warned = [doubt for doubt in doubts if doubt.weight is not Weight.NOTE]
+    told = (("info", noted), ("warn", warned))
+    return tuple((level, line) for level, own in told for line in doubt_lines(own))
+
+
+def _first(doubts: Sequence[LogDoubt]) -> str:
+    return first_of([one_line(doubt.log) for doubt in doubts], _NAMED)
 
 
 def lines_of(state: CampaignState) -> tuple[str, ...]:
     """The same, of a state that has them at its runs."""
     return doubt_lines(
         [
-            LogDoubt(run.run_id, run.log, run.log_differs)
+            LogDoubt(run.run_id, log, why)
             for run in state.runs.values()
-            if run.log_differs
+            for log, why in run.log_differs
         ]
     )
 
@@ -133,34 +164,75 @@ class _Profiles:
         return self._known[name], False
 
 
-def _doubt(
+def _doubts(
     run: RunRecord,
     directory: Path,
     profiles: _Profiles,
     glances: Sequence[Glance | None],
     *,
     whole: bool,
-) -> LogDoubt | None:
+) -> tuple[LogDoubt, ...]:
     figure = f"{fixed(run.throughput)} {run.unit}"
-    if glances[0] is None:
-        return LogDoubt(run.run_id, run.log, f"{MISSING}the campaign has {figure} of it")
     logs = logs_of(run, directory)
-    known = len(run.log_stamps) == len(logs)
-    same = known and all(map(is_as_stamped, logs, run.log_stamps))
+    edited = _edited(run, directory, logs, glances)
+    if gone := _gone(run, directory, logs, glances, figure):
+        # What is left of several cannot tell whether they gave the figure.
+        return (*gone, *(LogDoubt(run.run_id, log, CHANGED, Weight.NOTE) for log in edited))
+    same = len(run.log_stamps) == len(logs) and not edited
     if not whole and (same or (not run.log_stamps and not _written_since(run, glances))):
-        return None
+        return ()
     profile, frozen = profiles.of(run.profile)
     grave = frozen or (bool(run.log_stamps) and not same)
+    weight = Weight.GRAVE if grave else Weight.DOUBT
+    first = edited[0] if edited else run.log
     if profile is None:
         if not (whole or grave):
-            return None
+            return ()
         since = "not what it was, and " * (bool(run.log_stamps) and not same)
         why = f"{since}not measured again: no profile {run.profile}"
-        return LogDoubt(run.run_id, run.log, why, grave)
+        return (LogDoubt(run.run_id, first, why, weight),)
     if (given := _why_not(run, profile, logs)) is None:
-        return None
+        why = f"{CHANGED}; it still gives the figure"
+        return tuple(LogDoubt(run.run_id, log, why, Weight.NOTE) for log in edited)
     rule = "its rule" if frozen else "the profile's rule of today"
-    return LogDoubt(run.run_id, run.log, f"{given} by {rule}, and the campaign has {figure}", grave)
+    why = f"{given} by {rule}, and the campaign has {figure}"
+    return (LogDoubt(run.run_id, first, why, weight),)
+
+
+def _gone(
+    run: RunRecord,
+    directory: Path,
+    logs: Sequence[Path],
+    glances: Sequence[Glance | None],
+    figure: str,
+) -> tuple[LogDoubt, ...]:
+    """Of each log that is missing. Those beside an imported one have no names in the journal, and
+    are counted."""
+    why = f"{MISSING}the campaign has {figure} of it"
+    looked = zip(logs, glances, strict=True)
+    names = [_name(log, directory) for log, glance in looked if glance is None]
+    found = [LogDoubt(run.run_id, name, why) for name in names]
+    if (lost := len(run.log_stamps) - len(logs)) > 0 and not run.hosts:
+        beside = f"{counted(lost, 'log')} of its other hosts missing; the campaign has {figure}"
+        found.append(LogDoubt(run.run_id, run.log, beside))
+    return tuple(found)
+
+
+def _edited(
+    run: RunRecord, directory: Path, logs: Sequence[Path], glances: Sequence[Glance | None]
+) -> tuple[str, ...]:
+    """Those that are there and not byte for byte what they were, as far as that is known."""
+    known = len(logs) if len(run.log_stamps) == len(logs) else min(1, len(run.log_stamps))
+    stamped = zip(logs[:known], glances[:known], run.log_stamps[:known], strict=True)
+    return tuple(
+        _name(log, directory)
+        for log, glance, stamp in stamped
+        if glance is not None and not is_as_stamped(log, stamp)
+    )
+
+
+def _name(log: Path, directory: Path) -> str:
+    return log.relative_to(directory).as_posix()
 
 
 def _written_since(run: RunRecord, glances: Sequence[Glance | None]) -> bool:

@@ -132,7 +132,7 @@ class RunRecord:
     warnings: tuple[str, ...] = ()
     log_changed: tuple[str, ...] = ()  # those of them that tell of a log which was not the host's
     log_stamps: tuple[LogStamp, ...] = ()  # rank 0's first; none in older journals
-    log_differs: str = ""  # why its log does not give its figure today, after a look at it
+    log_differs: tuple[tuple[str, str], ...] = ()  # logs, and why not its figure; after a look
     doubts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from pathlib import PurePosixPath
 
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_window import window_seen
@@ -72,7 +73,7 @@ def run_result(
         speeds=speeds,
         warnings=run.warnings,
         log_changed=run.log_changed,
-        log_differs=run.log_differs,
+        log_differs=_differs(run),
         doubts=run.doubts,
         fingerprint=run.fingerprint,
         steady=run.steady,
@@ -104,6 +105,15 @@ def _stops(run: RunRecord, state: CampaignState) -> Iterator[str]:
     for stop, bearing in zip_longest(state.overridden, state.forced_on[: len(state.overridden)]):
         if bearing is None or bearing.concerns(run.profile, run.hosts, run.devices):
             yield stop
+
+
+def _differs(run: RunRecord) -> str:
+    """Why its logs do not give its figure; those of other hosts by name."""
+    told = (
+        why if log == run.log else f"{PurePosixPath(log).name}: {why}"
+        for log, why in run.log_differs
+    )
+    return "; ".join(told)
 
 
 def _stopped(run: RunRecord, state: CampaignState) -> str | None:

@@ -576,6 +576,8 @@ def test_what_was_never_started_is_no_failure(runs_of, never: int, cancelled: in
     assert ("never started" in line) is bool(never)
     assert ("cancelled" in line) is bool(cancelled)
     assert "did not succeed" not in line
+    assert ("; it counts for nothing" in line) is (never + cancelled == 1)
+    assert ("; they count for nothing" in line) is (never + cancelled > 1)
     assert short_of(Concern.FAILED_RUNS, case) == (
         "cancelled runs" if cancelled else "repeats missing"
     )

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.folder import raw_logs
 from backends.campaign.folder.log_stamps import stamps_of
+from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.events import RunSucceeded
@@ -26,6 +27,8 @@ from backends.use_cases import Workspace
 from tui.cli import main
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "h200-x2-auto"
+OTHER = "other"
+ON_BOTH = b'"hosts":["vm"]', b'"hosts":["vm","other"]'
 LINE = re.compile(rb"(?m)^(.*samples/s: )(\d)")
 
 
@@ -45,7 +48,11 @@ def faster(log: Path) -> None:
 
 def as_long(log: Path) -> None:
     """Byte for byte as long as it was."""
-    log.write_bytes(LINE.sub(rb"\g<1>9", log.read_bytes()))
+    log.write_bytes(LINE.sub(_with_another_digit, log.read_bytes()))
+
+
+def _with_another_digit(line: re.Match[bytes]) -> bytes:
+    return line[1] + (b"8" if line[2] == b"9" else b"9")
 
 
 def touched(log: Path) -> None:
@@ -74,6 +81,7 @@ FALSE: dict[str, tuple[Callable[[Path], None], str]] = {
     "removed": (Path.unlink, "missing; "),
 }
 TRUE = {"touched": touched, "copied": copied, "commented": commented, "untouched": untouched}
+NOTED = "was changed after its run"
 
 
 @contextlib.contextmanager
@@ -96,7 +104,21 @@ def _stamped(line: bytes, path: Path) -> bytes:
     event = decode(line)
     if not isinstance(event, RunSucceeded):
         return line
-    return encode(replace(event, log_stamps=stamps_of([path / event.log])))
+    logs = [path / event.log, path / host_log_path(event.log, OTHER)]
+    return encode(replace(event, log_stamps=stamps_of(filter(Path.is_file, logs))))
+
+
+@contextlib.contextmanager
+def on_two_hosts(*, stamped: bool) -> Iterator[Path]:
+    """The same, as if each run had been on another host, too."""
+    with campaign(stamped=False) as path:
+        journal = path / "events.jsonl"
+        for run in read_campaign(path).runs.values():
+            if run.log and (path / run.log).is_file():
+                shutil.copy2(path / run.log, path / host_log_path(run.log, OTHER))
+        lines = journal.read_bytes().replace(*ON_BOTH).splitlines(keepends=True)
+        journal.write_bytes(b"".join(_stamped(line, path) if stamped else line for line in lines))
+        yield path
 
 
 def said(*words: str | Path, code: int = 0) -> tuple[str, str]:
@@ -133,7 +155,8 @@ def test_each_log_that_does_not_give_its_figure_is_named_and_no_other(data, stam
         snapshot = Workspace.open().load(path)
         told = " ".join(text for _, _, text in snapshot.notes)
         for run, deed in zip(runs, deeds, strict=False):
-            assert (run.log in told) is (stamped and deed in FALSE)
+            known = deed in FALSE or deed == "commented"
+            assert (run.log in told) is (stamped and known)
 
 
 @pytest.mark.parametrize("deed", FALSE)
@@ -169,3 +192,89 @@ def test_a_log_that_is_as_it_was_is_not_read(monkeypatch: pytest.MonkeyPatch, st
         monkeypatch.setattr(raw_logs, "_why_not", read)
         monkeypatch.setattr("backends.campaign.folder.log_stamps._stamp", read)
         said("report", path)
+
+
+DEEDS: dict[str, Callable[[Path], None]] = {
+    "removed": Path.unlink,
+    "commented": commented,
+    "touched": touched,
+    "untouched": untouched,
+}
+LINK = re.compile(r"\]\(\./(logs/[^)]*)\)")
+
+
+@settings(max_examples=8, deadline=None)
+@given(data=st.data(), stamped=st.booleans())
+def test_a_log_of_any_host_is_told_where_it_is_lost_or_changed(data, stamped: bool):
+    with on_two_hosts(stamped=stamped) as path:
+        runs = [run for run in read_campaign(path).runs.values() if run.throughput][:2]
+        logs = [log for run in runs for log in (run.log, host_log_path(run.log, OTHER))]
+        deeds = {log: data.draw(st.sampled_from([*DEEDS])) for log in logs}
+        for log, deed in deeds.items():
+            DEEDS[deed](path / log)
+        lost = {log for log in logs if deeds[log] == "removed"}
+        noted = {log for log in logs if deeds[log] == "commented"} if stamped else set()
+        short = [r for r in runs if {r.log, host_log_path(r.log, OTHER)} & lost]
+
+        out, err = said("report", path, "--format", "json")
+        lines = err.splitlines()
+        warned = [line for line in lines if line.startswith("warning: ")]
+        changed = [line for line in lines if NOTED in line]
+        assert_names(warned, lost, ": missing; ")
+        assert_names(changed, noted, f": {NOTED}")
+        assert all(line.startswith("note: ") for line in changed)
+        flags = {case["case"]: case["flags"] for case in json.loads(out)["results"]}
+        flagged = {case for case, own in flags.items() if "log_changed" in own}
+        assert flagged == {run.case.tag for run in short}
+
+        _, told = said("status", path)
+        own = [line for line in told.splitlines() if "/logs" in line or ": logs/" in line]
+        assert own == ([*changed, *warned] if stamped else [])
+
+        bundle = path.parent / "b.tar.zst"
+        out, err = said("report", path, "--bundle", bundle, code=1 if short else 0)
+        assert ("cite: " in out + err) is not bool(short)
+        assert_names([one for one in err.splitlines() if "missing" in one], lost, ": missing; ")
+        unpacked = path.parent / "again"
+        said("import", bundle, "-o", unpacked)
+        report = (unpacked / "report.md").read_text()
+        assert not [link for link in LINK.findall(report) if not (unpacked / link).is_file()]
+        begin = report.partition("\n## ")[0].splitlines()
+        assert_names([one for one in begin if "missing" in one[:99]], lost, ": missing; ")
+        assert_names([one for one in begin if "changed after" in one], noted, f": {NOTED}")
+
+
+def assert_names(lines: list[str], logs: set[str], words: str) -> None:
+    """A line of each, and of no other; many in one."""
+    if len(logs) > 3:
+        assert len(lines) == 1
+        assert lines[0].partition(" log")[0].split()[-1] == str(len(logs))
+        return
+    assert len(lines) == len(logs)
+    assert all(any(f"{log}{words}" in line for line in lines) for log in logs)
+
+
+def test_many_that_were_changed_are_one_note():
+    with campaign(stamped=True) as path:
+        runs = [run for run in read_campaign(path).runs.values() if run.throughput]
+        for run in runs[:4]:
+            commented(path / run.log)
+        _, told = said("report", path)
+        assert "note: c: 4 logs were changed after their runs; they still give the figures" in told
+        assert told.count(NOTED) == 0
+
+
+def test_a_log_that_is_lost_beside_an_imported_one_is_counted():
+    with campaign(stamped=True) as path:
+        run = next(run for run in read_campaign(path).runs.values() if run.throughput)
+        logs = [path / run.log, path / host_log_path(run.log, OTHER)]
+        shutil.copy2(*logs)
+        imported = replace(run, hosts=(), log_stamps=stamps_of(logs))
+        state = read_campaign(path)
+        state = replace(state, runs={run.run_id: imported})
+        checks = raw_logs.LogChecks(lambda _: None)
+        assert not checks.doubts(state, path)
+        logs[1].unlink()
+        [doubt] = checks.doubts(state, path)
+        assert doubt.why.startswith("1 log of its other hosts missing; the campaign has ")
+        assert doubt.weight is raw_logs.Weight.GRAVE

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any  # JSON
+from typing import TYPE_CHECKING, Any  # Any: JSON
 
 from backends.campaign.folder.index import CampaignSummary
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
-from tui.cli.shared.output import say, say_folded
+from tui.cli.shared.output import say_folded
+
+if TYPE_CHECKING:
+    from backends.campaign.folder.raw_logs import LogDoubt
 
 
 def say_remarks(workspace: Workspace, path: Path) -> None:
@@ -17,14 +21,18 @@ def say_remarks(workspace: Workspace, path: Path) -> None:
         say_folded(f"note: {path.name}: {remark}")
 
 
-def say_log_doubts(workspace: Workspace, path: Path, *, whole: bool = False) -> tuple[str, ...]:
-    """Which of its logs do not give its figures any more; returns that, too."""
-    from backends.campaign.folder.raw_logs import doubt_lines  # noqa: PLC0415 (late)
+def say_log_doubts(workspace: Workspace, path: Path, *, unstamped: bool = True) -> None:
+    """Which of its logs do not give its figures any more, or were changed."""
+    for line in log_doubt_lines(workspace.log_doubts(path, unstamped=unstamped), f"{path.name}: "):
+        say_folded(line)
 
-    lines = doubt_lines(workspace.log_doubts(path, whole=whole))
-    for line in lines:
-        say(f"warning: {path.name}: {line}")
-    return lines
+
+def log_doubt_lines(doubts: Sequence[LogDoubt], before: str = "") -> tuple[str, ...]:
+    """With "note" or "warning" and ``before`` that."""
+    from backends.campaign.folder.raw_logs import levelled_lines  # noqa: PLC0415 (late)
+
+    words = {"info": "note", "warn": "warning"}
+    return tuple(f"{words[level]}: {before}{line}" for level, line in levelled_lines(doubts))
 
 
 def fastest_document(fastest: PastResult) -> dict[str, Any]:
