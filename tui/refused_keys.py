@@ -9,6 +9,7 @@ from textual.actions import parse
 from textual.dom import DOMNode
 from textual.screen import Screen
 
+from tui.dialog_keys import DIALOGS
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.typed_ahead import typed_ahead
@@ -84,7 +85,7 @@ def behind(below: Screen[Any]) -> str:
 
 def where_else(pressed: str, here: str = "") -> str:
     """Which pages have a key that this one, ``here``, has not: ``z: not here; it is Zoom on Hosts,
-    Runs``; empty where none has."""
+    Runs, Compare``, dialogs where it is the same there; empty where none has."""
     found: dict[str, list[str]] = {}
     name = ""
     if here in PAGES and any(pressed in key.keys.split(",") for key in PANELS[here].keys):
@@ -94,6 +95,10 @@ def where_else(pressed: str, here: str = "") -> str:
             if key.action not in ("leave", "back") and pressed in key.keys.split(","):
                 found.setdefault(key.label, []).append(entry.label)
                 name = key_name(key)
+    for dialog, panel in DIALOGS.items():
+        for key in panel.keys if dialog != here else ():
+            if key.label in found and pressed in key.keys.split(","):
+                found[key.label].append(panel.title)
     there = "; ".join(f"{label} on {', '.join(pages)}" for label, pages in found.items())
     return f"{name}: not here; it is {there}" if there else NOT_HERE.get(pressed, "")
 

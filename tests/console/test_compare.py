@@ -916,6 +916,28 @@ async def test_marks_are_kept_until_they_have_been_compared(workspace: FakeWorks
         assert "[x]" not in screen_text(app)
 
 
+async def test_u_takes_all_marks_away_also_those_that_were_compared(
+    workspace: FakeWorkspace,
+) -> None:
+    await three(workspace)
+    async with console(workspace, SMALL) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        assert not shows(app, "u Unmark")
+        await pilot.press("space", "j", "space")
+        assert shows(app, "u Unmark")
+        await pilot.press("c")
+        await until(pilot, partial(shows, app, "Compare · 2 campaigns"))
+        await pilot.press("escape")
+        await until(pilot, partial(shows, app, "Campaigns · 2 marked"))
+        await pilot.press("u")
+        assert "[x]" not in screen_text(app)
+        await pilot.press("u")
+        await until(pilot, partial(shows, app, "u Unmark: none is marked"))
+        await pilot.press("space", "escape", "O")  # these were not compared yet
+        await until(pilot, partial(shows, app, "1 marked"))
+
+
 @pytest.mark.parametrize("suffix", [".md", ".csv", ".json"])
 async def test_e_writes_what_the_command_prints(
     workspace: FakeWorkspace, tmp_path: Path, suffix: str

@@ -14,6 +14,7 @@ from tests.console.conftest import HUGE, LARGE, begin, console, screen_text, sho
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
 from tui.plan_words import hosts_text, usable_text
+from tui.refused_keys import where_else
 from tui.screens.editors import HostPicker
 from tui.screens.run_text import _hosts
 from tui.screens.start_dialog import StartDialog
@@ -155,6 +156,7 @@ async def test_a_key_of_another_page_says_that_nothing_came_of_it_here(
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("y")
         await until(pilot, lambda: shows(app, "y: not here; it is Copy on Runs"))
+    assert where_else("z").endswith("it is Zoom on Hosts, Runs, Results, Compare")
 
 
 async def test_repeats_that_are_the_operators_choice_are_told_as_such(

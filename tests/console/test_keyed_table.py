@@ -18,7 +18,7 @@ from textual.widgets import DataTable
 
 from tests.console.conftest import console, screen_text, words
 from tests.console.fakes import FakeWorkspace
-from tui.screens import campaign_text, matrix_page
+from tui.screens import campaign_text, compare_text, matrix_page
 from tui.text import cell
 from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
 
@@ -139,6 +139,26 @@ async def test_appending_keeps_the_scroll() -> None:
         table.refill(rows(*names, "r30"))
         await pilot.pause()
         assert table.scroll_y == before
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_a_long_name_yields_to_a_figure_that_must_be_whole(width: int) -> None:
+    class Compared(App[None]):
+        def compose(self) -> ComposeResult:
+            *others, verdict = compare_text.COLUMNS
+            yield KeyedTable((*others, replace(verdict, least=24)))
+
+    app = Compared()
+    async with app.run_test(size=(width, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        name = "1n8g b128 fp32 " + "one of the parameters " * 4
+        cells = (name, "2", "14409.6", "14409.6", "6, 6/7", "1.000", "0.998…1.002", "? unknown")
+        table.refill([Row("a", tuple(map(cell, cells)))])
+        await pilot.pause()
+        _, row = words(table).rstrip().splitlines()
+        shown = [column.key for column, _ in table._shown]
+        assert "6, 6/7" in row or "n" not in shown
+        assert width < 120 or "n" in shown
 
 
 async def test_columns_give_way_where_it_is_narrow() -> None:

@@ -171,6 +171,10 @@ async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspac
         told = " ".join([str(question.text), *(one.label for one in question._answers)])
         assert said in told
         assert other not in told
+    one = replace(shown, done=shown.total - 1, active=0)
+    question = quit_question(one, {}, simulated=True)
+    assert "1 run waits for a later demo" in question._answers[0].label
+    assert question.text.plain.endswith("goes on with it.")
 
 
 async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(

@@ -396,6 +396,31 @@ async def test_a_run_that_is_not_ended_after_all_is_said_to_go_on(
         assert controller.cancelled == []
 
 
+@pytest.mark.parametrize("left", [1, 3])
+async def test_to_cancel_all_where_none_is_at_work_speaks_of_no_run_that_goes_on(
+    workspace: FakeWorkspace, left: int
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g",), repeats=4)
+        for run_id in [*controller.state.runs][4 - left :]:
+            controller.pause(run_id)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 6000)
+        assert controller.snapshot().paused == left
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        question = app.screen
+        assert isinstance(question, Choice)
+        asked = "Never start the one run to come?" if left == 1 else "Start none of the 3 to come?"
+        assert question.text.plain.startswith(f"{asked} None is at work.")
+        told = " ".join(one.label for one in question._answers)
+        assert ("leave it out" if left == 1 else "leave them out") in told
+        assert "go on" not in told
+        await pilot.press("n")
+        await until(pilot, lambda: app.screen is page)
+        await until(pilot, partial(shows, app, "all runs stay as they are"))
+
+
 async def test_cancel_all_asks(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace)

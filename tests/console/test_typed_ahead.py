@@ -20,6 +20,7 @@ from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.selection import Selection
 from tests.console.conftest import (
     LARGE,
@@ -198,6 +199,24 @@ async def test_tags_and_a_note_can_be_typed_in_one_go_with_the_way_to_their_camp
             False,
             True,
         ]
+
+
+@pytest.mark.parametrize("said", [False, True])
+@pytest.mark.parametrize("key", ["t", "n"])
+async def test_enter_of_a_burst_takes_tags_and_a_note_where_none_were_said_before(
+    workspace: FakeWorkspace, key: str, said: bool
+) -> None:
+    about = About(tags=("base",), note="base") if said else About()
+    workspace.summaries = [FakeSummary("a", Path("/c/a"), "finished", 1, 1, about=about)]
+    async with console(workspace) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await type_ahead(app, pilot, key, *"v100x", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Prompt if said else CampaignList))
+        if not said:
+            await until(pilot, partial(shows, app, "saved"))
+        told = workspace.summaries[0].about
+        assert "v100x" in (*told.tags, told.note) or said
 
 
 async def test_a_key_that_acts_at_once_on_what_was_not_shown_yet_says_so_truly(

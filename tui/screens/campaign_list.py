@@ -54,7 +54,8 @@ def tags_of(text: str) -> tuple[str, ...]:
 
 
 class Saying(Prompt):
-    """What is said of a campaign, in the place of what was said before: that has to be seen."""
+    """What is said of a campaign, in the place of what was said before: that has to be seen.
+    Where nothing was said before all of a burst is taken (:class:`Prompt`)."""
 
     AHEAD = Dialog.AHEAD
 
@@ -69,7 +70,7 @@ class CampaignList(Dialog[str]):
     """For the next list of this sitting, until they have been compared."""
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
-    AHEAD |= {"tag", "note"}
+    AHEAD |= {"tag", "note", "unmark"}
     """They start nothing, or name in a dialog of their own what they are for."""
     WORDS = "One that is not finished can be resumed; c compares what is marked."
     WORDS_READONLY = "This console is read-only. c compares what is marked."
@@ -217,6 +218,8 @@ class CampaignList(Dialog[str]):
             return READING if self._summaries is None else "there are no campaigns yet"
         if action == "compare":
             return "space marks what is to be compared"
+        if action == "unmark":
+            return "none is marked"
         if chosen is None:
             return "no campaign is under the cursor"
         if action in ("resume", "keep"):
@@ -241,7 +244,7 @@ class CampaignList(Dialog[str]):
             return False
         if action in ("filter", "sort", "reverse"):
             return bool(self._summaries)
-        if action == "compare":
+        if action in ("compare", "unmark"):
             return bool(self._marked and self._summaries)
         if action not in ("open", "mark", "replay", *CHANGES):
             return True
@@ -275,6 +278,11 @@ class CampaignList(Dialog[str]):
                 self._marked[chosen.path] = None
             self._fill()
             self.refresh_bindings()
+
+    def action_unmark(self) -> None:
+        self._marked.clear()
+        self._compared = False
+        self._fill()
 
     def action_compare(self) -> None:
         from tui.screens.compare_screen import Compare  # noqa: PLC0415 (seldom needed)
@@ -310,7 +318,8 @@ class CampaignList(Dialog[str]):
         if (chosen := self._chosen()) is not None:
             words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
             tags = " ".join(chosen.about.tags)
-            prompt = Saying(
+            asking = Saying if tags else Prompt
+            prompt = asking(
                 "Tags", words, value=tags, check=tags_of, placeholder="e.g. baseline v100"
             )
             self._ask(prompt, lambda text: self._describe(chosen.path, tags=tags_of(text)))
@@ -320,7 +329,8 @@ class CampaignList(Dialog[str]):
             words = (
                 f"A note on {called(chosen)}, which its report has; an empty line takes it away."
             )
-            prompt = Saying("Note", words, value=chosen.about.note, check=checked_note)
+            asking = Saying if chosen.about.note else Prompt
+            prompt = asking("Note", words, value=chosen.about.note, check=checked_note)
             self._ask(prompt, lambda text: self._describe(chosen.path, note=checked_note(text)))
 
     def _ask(self, prompt: Prompt, take: Callable[[str], object]) -> None:

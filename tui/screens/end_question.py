@@ -46,7 +46,7 @@ class EndQuestion:
         def answered(said: str | None) -> None:
             past, self._asked = self._past_asking(), None
             if said == "no" and not past:
-                app.post_message(Said(kept_words(run)))
+                app.post_message(Said(kept_words(run, self._as_asked(viewed))))
             if said not in ("yes", PAST_ASKING):
                 return
             if past:

@@ -39,6 +39,7 @@ from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import FRAME, Dialog, Prompt
 from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
+from tui.screens.front_screen import REFRESH_S
 from tui.screens.named_file import destination, format_of, meant, whole
 from tui.text import both_ends, plain, problem
 from tui.theme import GOOD, MUTED, WARN
@@ -69,7 +70,8 @@ class LaidOut:
 
 
 class ExportSheet(Dialog[None]):
-    """Of a campaign as it was when this was opened."""
+    """``renewed``: the campaign and its groups as they are now, the same groups while nothing has
+    ended; None where nobody knows."""
 
     PANEL = "export"
     BINDINGS = bindings("export")
@@ -79,7 +81,8 @@ class ExportSheet(Dialog[None]):
         super().__init__("Export")
         self._viewed = viewed
         self._groups = groups
-        self._layouts = [*(one.name for one in LAYOUTS.values() if one.fits(groups)), REPORT]
+        self.renewed: Callable[[], tuple[CampaignSnapshot, Sequence[Group]] | None] | None = None
+        self._shown = ""
         self._shown = self._layouts[0]
         self._format = self._formats[0]
         self._lang: Lang = LANGUAGES[0]
@@ -88,6 +91,8 @@ class ExportSheet(Dialog[None]):
         self._written: str | None = None
         self._exists = False
         self._last: Path | None = None  # that was written
+        self._in_sight: Export | None = None  # what is shown; aligned or as text:
+        self._aligned = False
         self._laid_out_now = asyncio.Event()
         self._laid_out_now.set()
 
@@ -103,6 +108,16 @@ class ExportSheet(Dialog[None]):
     def on_mount(self) -> None:
         self.query_one("#laid-out").focus()
         self._renew()
+        if self.renewed is not None:
+            self.set_interval(REFRESH_S, self.tick)
+
+    def tick(self) -> None:
+        """What has ended since is laid out, too; what was chosen stays so."""
+        now = self.renewed() if self.renewed is not None and self.here else None
+        if now is None or now[1] is self._groups:
+            return
+        self._viewed, self._groups = now
+        self._lay_out_again()
 
     def on_resize(self) -> None:
         mark = " · SIMULATED" * self._viewed.simulated  # the page that says so is covered
@@ -112,6 +127,12 @@ class ExportSheet(Dialog[None]):
         self._show_choices()
 
     # What is chosen ----------------------------------------------------------------------------
+
+    @property
+    def _layouts(self) -> list[str]:
+        """Those that fit what has ended; the one that is shown stays, which may be none of them."""
+        fit = (one for one in LAYOUTS.values() if one.name == self._shown or one.fits(self._groups))
+        return [*(one.name for one in fit), REPORT]
 
     @property
     def _laid_out_by(self) -> str | None:
@@ -146,13 +167,16 @@ class ExportSheet(Dialog[None]):
 
     def _renew(self) -> None:
         self._written = None
+        self._lay_out_again()
+        self._show_choices()
+        self.sight.changed()
+        self.refresh_bindings()
+
+    def _lay_out_again(self) -> None:
         if not self._at_work:
             self._laid_out_now.clear()
             self._lay_out()
             self.set_timer(SHOWN_AFTER_S, self._say_at_work)
-        self._show_choices()
-        self.sight.changed()
-        self.refresh_bindings()
 
     def _show_choices(self) -> None:
         order = self._order if self._arranges else AS_IT_IS
@@ -210,20 +234,36 @@ class ExportSheet(Dialog[None]):
         """One at a time, for a thread goes on when nobody waits for it any more: what was chosen
         meanwhile comes next, and what was chosen in between does not come at all."""
         while True:
-            what = (self._wanted, self._format == TABLE)
+            what, groups = (self._wanted, self._format == TABLE), self._groups
             laid_out = await asyncio.to_thread(self._laid_out, *what)
-            if what == (self._wanted, self._format == TABLE):
-                break
+            if groups is self._groups and what == (self._wanted, self._format == TABLE):
+                if (same := self._same_column(laid_out.columns)) == self._order:
+                    break
+                self._order = same
         self._laid_out_now.set()
         if not self.here:
             return
         self._written, self._columns = laid_out.text, laid_out.columns
         self._exists = laid_out.exists
-        self.query_one("#laid-out", TextLines).show(laid_out.shown)
+        self.query_one("#laid-out", TextLines).show(
+            laid_out.shown, stay=what == (self._in_sight, self._aligned)
+        )
+        self._in_sight, self._aligned = what
         self._show_choices()
         self.sight.changed()
         self.refresh_bindings()
         await asyncio.to_thread(import_module, FRAMES)
+
+    def _same_column(self, now: Sequence[Column]) -> Arrangement:
+        """The order by the column of the same name: there may be others once more has ended."""
+        before, column = self._in_sight, self._order.column
+        if column is None or before is None or column >= len(self._columns):
+            return self._order
+        if (before.layout, before.options.lang) != (self._wanted.layout, self._lang):
+            return self._order  # of which the headings are others
+        heading = self._columns[column].heading
+        places = (place for place, one in enumerate(now) if one.heading == heading)
+        return replace(self._order, column=next(places, None))
 
     def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
         exists = os.path.exists(self._viewed.path / what.file_name)  # noqa: PTH110 (see below)
@@ -345,8 +385,8 @@ class ExportSheet(Dialog[None]):
         chosen = self._wanted
 
         def answered(answer: str | None) -> None:
-            if answer:
-                self._export_to(_as_named(chosen, meant(answer)), answer)
+            if answer:  # in the order that is shown by now
+                self._export_to(_as_named(self._wanted, meant(answer)), answer)
 
         value = str(self._viewed.path / chosen.file_name)
         known = ", ".join(f".{one}" for one in formats_of(chosen.layout))
@@ -380,8 +420,10 @@ class ExportSheet(Dialog[None]):
                 self.app.push_screen(question, answered)
 
     async def _export(self, what: Export, path: Path) -> None:
+        now = self.renewed() if self.renewed is not None else None
+        viewed = self._viewed if now is None else now[0]
         try:
-            await asyncio.to_thread(export, self._viewed.state, self._viewed.path, path, what)
+            await asyncio.to_thread(export, viewed.state, viewed.path, path, what)
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
@@ -389,6 +431,7 @@ class ExportSheet(Dialog[None]):
             self.app.post_message(Said(f"written {told}", ended="Export"))
             if self.here:
                 self._last = path
+                self.tick()
                 self._renew()
 
 

@@ -168,7 +168,11 @@ def all_notes(
 def notes_text(notes: Sequence[tuple[float, str, str]], begun: float | None) -> Text | Table:
     """What the engine said of a campaign, newest first, with the time since its begin."""
     if not notes:
-        return Text("Nothing: the engine has no note for this campaign.", MUTED)
+        words = (
+            "Nothing: the engine has no note for this campaign as a whole. Why a run failed, and "
+            "whether it was tried again, stands with that run, on Runs."
+        )
+        return Text(words, MUTED)
     lines = []
     for at, level, words in reversed(notes):
         since = f"+{format_duration(at - begun)}" if begun is not None else ""

@@ -190,20 +190,29 @@ def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     return Choice("Cancel run", _ending(viewed, run), answers)
 
 
-def kept_words(run: RunView | None) -> str:
+def kept_words(run: RunView | None, viewed: CampaignSnapshot) -> str:
     """After a "no", of the run as it was asked of; None: of all."""
     if run is None:
-        return "all runs go on"
+        return "all runs go on" if viewed.active else "all runs stay as they are"
     return f"{run.label} {'stays' if run.state is RunState.PLANNED else 'goes on'}"
 
 
 def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
     """The answer is "yes" or "no"."""
+    total = viewed.total - viewed.done
+    them = "it" if total == 1 else "them"
     answers = (
-        Answer("y", "end all of them", "yes", destroys=True),
-        Answer("n", "let them go on", "no"),
+        (
+            Answer("y", f"end {'it' if total == 1 else 'all of them'}", "yes", destroys=True),
+            Answer("n", f"let {them} go on", "no"),
+        )
+        if viewed.active
+        else (
+            Answer("y", f"leave {them} out", "yes", destroys=True),
+            Answer("n", f"keep {them}", "no"),
+        )
     )
-    left = counted(viewed.total - viewed.done, "run")
+    left = counted(total, "run")
     return Choice(f"Cancel {left} of {plain(viewed.name)}", _ending_all(viewed), answers)
 
 
@@ -256,10 +265,13 @@ def _ending_all(viewed: CampaignSnapshot) -> str:
     """What ending all of them means."""
     at_work, waiting = viewed.active, viewed.total - viewed.done - viewed.active
     asked = [f"end {counted(at_work, 'run')} at work"] if at_work else []
-    asked += [f"start none of the {waiting} to come"] if waiting else []
+    if waiting:
+        one = "never start the one to come" if at_work else "never start the one run to come"
+        asked.append(one if waiting == 1 else f"start none of the {waiting} to come")
     jobs = ""
     if viewed.state.held is not None:
         jobs = " The campaign's job ends, and its nodes go back."
     elif any(viewed.state.run(run.run_id).job_id for run in viewed.runs if not run.state.ended):
         jobs = " Their jobs end or leave the queue."
-    return f"{' and '.join(asked).capitalize()}?{jobs} What is measured already stays."
+    still = "" if at_work else " None is at work."
+    return f"{' and '.join(asked).capitalize()}?{still}{jobs} What is measured already stays."

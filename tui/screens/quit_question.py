@@ -75,8 +75,10 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
         )
         what = f"a later demo begins {counted(live.active, 'run')} at work anew"
     else:
-        words = f"{left} still to end, and none is at work. A later demo goes on with them."
-        what = f"{left} wait for a later demo"
+        one = live.total - live.done == 1
+        with_them, wait = ("it", "waits") if one else ("them", "wait")
+        words = f"{left} still to end, and none is at work. A later demo goes on with {with_them}."
+        what = f"{left} {wait} for a later demo"
     return Choice(
         "Quit · SIMULATED",
         f"{plain(live.name)} has {words}",

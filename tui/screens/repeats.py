@@ -26,6 +26,7 @@ from profiles.gpu_models import short_model
 from profiles.throughput.steady import Disturbance
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDEST, Dialog
+from tui.screens.front_screen import REFRESH_S
 from tui.text import cell, number, plain, run_state
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.distribution import distribution_line, legend, limits
@@ -220,30 +221,48 @@ def _all_cases(group: Group, width: int) -> Text:
 
 
 class Repeats(Dialog[str]):
-    """Every repeat of a case."""
+    """Every repeat of a case.
+
+    ``renewed``: the case as it is now, for what goes on while it is read; None where nobody knows.
+    """
 
     PANEL = "repeats"
     BINDINGS = bindings("repeats")
 
     def __init__(self, case: CaseResult, whose: str = "") -> None:
         """``whose``: the campaign's name, where there is more than one."""
-        done = f"{case.succeeded} of {counted(case.wanted, 'repeat')} succeeded"
-        super().__init__(f"{plain(case.as_case.label)} · {done}")
+        super().__init__(_title(case))
         self._case = case
         self._whose = whose
+        self.renewed: Callable[[], CaseResult | None] | None = None
 
     def compose(self) -> ComposeResult:
-        width = self.app.size.width * WIDEST // 100 - FRAME
         with self.box(widest=True):
             if self._whose:
                 yield Static(Text(f"of {plain(self._whose)}", MUTED), markup=False)
-            yield Static(distribution_text(self._case, width), markup=False)
+            yield Static(self._distribution(), id="distribution", markup=False)
             yield KeyedTable(_columns(self._case.unit))
             yield Static(id="note", markup=False)
+
+    def _distribution(self) -> Text:
+        return distribution_text(self._case, self.app.size.width * WIDEST // 100 - FRAME)
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
         self.query_one(KeyedTable).refill(repeat_rows(self._case))
+        if self.renewed is not None:
+            self.set_interval(REFRESH_S, self.tick)
+
+    def tick(self) -> None:
+        """What has ended since; the cursor stays on its repeat."""
+        now = self.renewed() if self.renewed is not None and self.here else None
+        if now is None or now is self._case:
+            return
+        self._case, self._title = now, _title(now)
+        self.query_one("#distribution", Static).update(self._distribution())
+        self.query_one(KeyedTable).refill(repeat_rows(now), _columns(now.unit))
+        self._say_note()
+        self.refresh_bindings()
 
     @on(KeyedTable.Moved)
     def _say_note(self) -> None:
@@ -253,3 +272,8 @@ class Repeats(Dialog[str]):
         strange = outliers(self._case)
         words = _note(run, self._case, strange, disturbance_text) if run is not None else ""
         self.query_one("#note", Static).update(Text(words))
+
+
+def _title(case: CaseResult) -> str:
+    done = f"{case.succeeded} of {counted(case.wanted, 'repeat')} succeeded"
+    return f"{plain(case.as_case.label)} · {done}"

@@ -17,6 +17,7 @@ from backends.results.case_result import CaseResult
 from backends.results.projection import Projection, project_group
 from backends.results.summary import Group, summarise
 from profiles.format.case_labels import CaseLabels
+from tui.ended_so_far import ended_so_far
 from tui.key_bindings import bindings
 from tui.screens.campaign_text import none_shown
 from tui.screens.page import Page
@@ -149,11 +150,7 @@ class ResultsPage(Page):
 
     def _summarise(self, viewed: CampaignSnapshot | None) -> None:
         """The statistics, only when a run has ended since."""
-        ended = None
-        if viewed is not None:
-            states = tuple((run.run_id, run.state, run.paused) for run in viewed.runs)
-            logs = tuple(run.log_differs for run in viewed.state.runs.values())
-            ended = (viewed.path, states, logs)
+        ended = None if viewed is None else ended_so_far(viewed)
         if ended != self._summarised:
             self._summarised = ended
             self._groups = summarise(run_results(viewed.state)) if viewed else ()
@@ -438,12 +435,34 @@ class ResultsPage(Page):
         self.pull()
 
     def action_open(self) -> None:
-        selected = self.selected
-        if selected is not None:
-            self.app.push_screen(Repeats(selected[1]))
+        if (selected := self.selected) is None:
+            return
+        key, viewed = selected[1].as_case.key, self.viewed
+
+        def now() -> CaseResult | None:
+            if self._groups_now(viewed) is None or key not in self._cases:
+                return None
+            return self._cases[key][1]
+
+        dialog = Repeats(selected[1])
+        dialog.renewed = now
+        self.app.push_screen(dialog)
 
     def action_export(self) -> None:
-        if self.viewed is not None:
+        if (viewed := self.viewed) is not None:
             from tui.screens.export_sheet import ExportSheet  # noqa: PLC0415 (seldom needed)
 
-            self.app.push_screen(ExportSheet(self.viewed, self._groups))
+            sheet = ExportSheet(viewed, self._groups)
+            sheet.renewed = lambda: self._groups_now(viewed)
+            self.app.push_screen(sheet)
+
+    def _groups_now(
+        self, opened: CampaignSnapshot | None
+    ) -> tuple[CampaignSnapshot, Sequence[Group]] | None:
+        """For what lies over the page, which stands still behind it: of the campaign that it was
+        opened of, the same groups while nothing has ended. None where another is looked at."""
+        now = self.session.viewed
+        if now is None or opened is None or now.path != opened.path:
+            return None
+        self._summarise(now)
+        return now, self._groups

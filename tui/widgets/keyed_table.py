@@ -242,7 +242,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 chosen.remove(column)
                 given = widths[column.key] + 2 * self.cell_padding
                 spare, rest = spare + given, rest + given
-        for key, more in missing.items():
+        names = {c.key for c in chosen if c.ends}  # which can be told without their middle
+        for key, more in sorted(missing.items(), key=lambda one: one[0] in names):
             given = max(0, min(more, rest - least))
             widths[key] += given
             spare, rest = spare + more - given, rest - given

@@ -39,10 +39,12 @@ class TextLines(ScrollView, can_focus=True):
         """Beside the scrollbar, which stands over what is behind it."""
         return self.scrollable_content_region.width
 
-    def show(self, lines: Sequence[Text]) -> None:
+    def show(self, lines: Sequence[Text], *, stay: bool = False) -> None:
+        """From the top; ``stay``: where it was read, for it is the same text with other figures."""
         self._given = lines
         self._lay_out()
-        self.scroll_home(animate=False)
+        if not stay:
+            self.scroll_home(animate=False)
         self.on_resize()  # the scrollbar comes and goes
 
     def _lay_out(self) -> None:
