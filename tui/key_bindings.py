@@ -315,7 +315,8 @@ PANELS: Mapping[str, Panel] = {
     "runs": Panel(
         "Runs",
         "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
-        "The panels below follow the run under the cursor. Progress and ETA are estimates by the "
+        "The panels below follow the run under the cursor; the chart of one at work has the others "
+        "that are at work, too. Progress and ETA are estimates by the "
         "clock: of the time that runs of its case took, or its profile lets expect, and as much "
         "longer as other cases of it took than that; how far its log is they do not tell. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "

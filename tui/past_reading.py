@@ -24,6 +24,9 @@ class PastReading:
         self._clock = clock
         self._wanted = False
         self._read_at = -inf
+        self._turn = asyncio.Lock()
+        self._next: asyncio.Task[None] | None = None
+        self._begun = False  # the next one has, so that it is none any more
         self.index: PastIndex | None = None
         self.known = False  # all was read once; what comes later is only newer
 
@@ -39,14 +42,25 @@ class PastReading:
 
     async def read(self) -> None:
         """Read what is new. What that takes is loaded in the thread as well."""
-        self._wanted = True
-        try:
-            self.index = await asyncio.to_thread(lambda: self._session.workspace.past)
-            await asyncio.to_thread(self.index.read, lambda: self._wanted)
-            self.known = self.known or self.index.complete
-        finally:
-            self._wanted, self._read_at = False, self._clock()
+        async with self._turn:
+            self._begun = self._wanted = True
+            try:
+                self.index = await asyncio.to_thread(lambda: self._session.workspace.past)
+                await asyncio.to_thread(self.index.read, lambda: self._wanted)
+                self.known = self.known or self.index.complete
+            finally:
+                self._wanted, self._read_at = False, self._clock()
+
+    async def up_to_date(self) -> None:
+        """Until all is read that was written before this was called: by a look that begins later,
+        the same one for all who wait. It goes on where one of them does not wait for its end."""
+        if self._next is None or self._begun or self._next.done():
+            self._begun = False
+            self._next = asyncio.create_task(self.read())
+        await asyncio.shield(self._next)
 
     def stop(self) -> None:
         """The console goes: nothing else ends the thread."""
         self._wanted = False
+        if self._next is not None:
+            self._next.cancel()

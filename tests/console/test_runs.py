@@ -153,6 +153,23 @@ async def test_a_run_that_has_just_begun_has_no_curve_of_a_run_that_has_ended(
         assert "no reading yet" in words(page.query_one(Chart))
 
 
+async def test_the_chart_has_the_curve_of_the_run_under_the_cursor_or_names_whose_it_has(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        viewed, chart = controller.snapshot(), page.query_one(Chart)
+        assert len(viewed.series) > 1
+        for run in viewed.runs:
+            page.panels._drawn = None
+            page.panels.show(viewed, run, RunRows().names(viewed))
+            assert ("of all at work" in str(chart.border_title)) == run.state.active
+            if run.state.waits:
+                assert "no reading yet" in words(chart)
+
+
 async def test_the_log_follows_and_can_be_held_still(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace)
@@ -340,8 +357,9 @@ def test_what_the_frame_counts_is_each_run_once(ends: list[str]) -> None:
     counted = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z ]+[a-z])", said)}
     expected = Counter("to come" if end == "planned" else end for end in ends)
     assert {word: number for word, number in counted.items() if number} == dict(expected)
-    ended = sum(expected[word] for word in ("succeeded", "failed", "cancelled"))
-    assert viewed.summary.startswith(f"{ended}/{len(ends)} runs")  # as the header counts
+    lost = any(expected[word] for word in ("failed", "cancelled", "skipped"))
+    of_all = f"{expected['succeeded']}/{len(ends)} {'succeeded' if lost else 'runs'}"
+    assert viewed.summary.startswith(of_all)  # as the header counts
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9))

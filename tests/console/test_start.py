@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -564,3 +565,91 @@ async def test_past_results_change_how_long_a_plan_takes_and_never_what_it_is(
             assert f"about {format_duration(known.expected_s)} " in " ".join(said.split())
     finally:
         held.set()
+
+
+@pytest.mark.parametrize("answers", [0, 1, 2, 4])
+async def test_the_plan_that_starts_is_the_one_that_is_shown_whenever_past_results_come(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, answers: int
+) -> None:
+    """A campaign has just ended, and what was read is of before. ``answers``: when the disk
+    answers: at Enter (1), beside preflight (2), after the wait (4), or once it starts (0)."""
+    held, starting, go = threading.Event(), asyncio.Event(), asyncio.Event()
+    whole, start, check = PastIndex.read, workspace.start, workspace.preflight
+    checked = asyncio.Event()
+
+    async def slow(*given: Any, **named: Any) -> FakeController:
+        starting.set()
+        await go.wait()
+        return await start(*given, **named)
+
+    async def preflight(*given: Any) -> Any:
+        if answers & 2:
+            held.set()
+        await checked.wait()
+        return await check(*given)
+
+    monkeypatch.setattr(workspace, "start", slow)
+    monkeypatch.setattr(workspace, "preflight", preflight)
+    try:
+        async with console(workspace, LARGE) as (app, pilot):
+            await one_case_marked(app, pilot)
+            page = app.screen
+            assert isinstance(page, MatrixPage)
+            await until(pilot, lambda: page._asked.past_reading.known)
+            await type_ahead(app, pilot, *["plus"] * 8)
+            tick(app)
+            await until(pilot, partial(shows, app, "1 case × 9"))
+            await settled(app)
+            here = Case("cpu-smoke", 1, 1, {"batch_size": 32})
+            before = workspace.campaigns_dir / "before"
+            past_campaign(before, SMOKE, {here: [1.0]}, at=START, run_s=500.0)
+            monkeypatch.setattr(PastIndex, "read", lambda *g: (held.wait(20), whole(*g))[1])
+            if answers & 1:
+                held.set()
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, StartDialog))
+            dialog = app.screen
+            assert isinstance(dialog, StartDialog)
+            checked.set()
+            await until(pilot, lambda: dialog.able("start"))
+            if answers & 4:
+                held.set()
+                await page._asked.past_reading.up_to_date()
+            await settled(app)
+            await pilot.press("enter")
+            await until(pilot, starting.is_set)
+            held.set()
+            await page._asked.past_reading.read()
+            tick(app)
+            await settled(app)
+            shown = " ".join(words(dialog.query_one("#plan")).split())
+            go.set()
+            await until(pilot, lambda: workspace.started)
+            (plan,) = workspace.started
+            assert plan.expected_s is not None
+            assert f"about {format_duration(plan.expected_s)} " in shown
+            in_time = bool(answers & 7)
+            assert [one.measured_s for one in plan.cases] == [500.0 if in_time else None]
+            assert ("as measured" in shown) == in_time
+    finally:
+        held.set()
+
+
+@pytest.mark.parametrize("took", [0.125, 500.0])
+async def test_what_ended_just_now_counts_for_a_start_at_once(
+    workspace: FakeWorkspace, *, took: float
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        await until(pilot, lambda: page._asked.past_reading.known)
+        await settled(app)
+        here = Case("cpu-smoke", 1, 1, {"batch_size": 32})
+        path = workspace.campaigns_dir / "ended"
+        past_campaign(path, SMOKE, {here: [1.0]}, at=START, run_s=took)
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.started or isinstance(app.screen, StartDialog))
+        assert bool(workspace.started) == (took < 1.0)
+        if workspace.started:
+            assert [one.measured_s for one in workspace.started[0].cases] == [took]

@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.campaign.plan.selection import Selection
 from backends.hosts.live_telemetry import GPU_FIGURES, Figure, LiveTelemetry
+from profiles.durations import format_duration
 from profiles.format.catalog import Catalog
 from tests.console.conftest import (
     LARGE,
@@ -127,7 +128,7 @@ async def test_figures_stand_under_the_chart_on_its_axis(
         assert 8.8 < at_s < 10.2, "the sample of the tenth second stands for the one before it"
         await pilot.press("m")
         assert "utilisation of each" in screen_text(app)
-        assert "lines: from 0 to 100%" in screen_text(app)
+        assert "lines: 0 to 20s, from 0 to 100%" in screen_text(app)
         assert [row.split()[:2] for row in words(panel).splitlines()[:2]] == [
             ["GPU0", "96%"],
             ["GPU1", "96%"],
@@ -135,6 +136,34 @@ async def test_figures_stand_under_the_chart_on_its_axis(
         for _ in range(5):
             await pilot.press("m")
         assert "mean of 8 GPUs" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+async def test_lines_of_a_run_at_work_span_its_time_before_and_after_its_first_reading(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",))
+        await pilot.press("3")
+        tell(controller, "node1", gpu_lines(range(8), 60))
+        panel = app.screen.query_one(TelemetryPanel)
+        await until(pilot, lambda: panel.known)
+        await pilot.press("m")
+        tick(app)
+        await until(pilot, lambda: panel.display and panel._axis[1][1] > 1.0)
+        spans: set[bool] = set()
+        for _ in range(8):
+            workspace.clock.tick(3)
+            tick(app)
+            await pilot.pause()
+            run = controller.snapshot().runs[0]
+            if run.state.active:
+                spans.add(run.readings > 0)
+                end = max(10.0, run.elapsed_s or 0.0)
+                said = f"lines: 0 to {format_duration(end)}, "
+                await until(pilot, partial(shows, app, said))
+                assert panel._axis[1] == (0.0, end)
+        assert spans == {False, True}
 
 
 async def test_the_chart_keeps_its_room_beside_many_runs_telemetry_and_a_log(

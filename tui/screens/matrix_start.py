@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from backends.campaign.measured_before import WAIT_S
 from backends.hosts.preflight_finding import Level
 from profiles.counted import first_of
 from profiles.errors import DlperfError
@@ -152,7 +154,7 @@ class Starting:
     def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:
         from tui.screens.start_dialog import StartDialog  # noqa: PLC0415 - as above
 
-        dialog = StartDialog(self._session, self._hosts_now, plan, self._asked.timed, findings, why)
+        dialog = StartDialog(self._session, self._hosts_now, plan, self._asked, findings, why)
         self._page.app.push_screen(dialog, self._answered)
 
     def _answered(self, answer: str | None) -> None:
@@ -162,6 +164,10 @@ class Starting:
     async def _start_at_once(self, plan: Plan) -> None:
         """Unless preflight objects, or something else is marked by the time that it is done."""
         try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WAIT_S):
+                    await self._asked.past_reading.up_to_date()
+            plan = self._asked.timed(plan) or plan
             findings = await self._session.workspace.preflight(plan, self._do)
             now = self._asked.ready()
             if now.selection != plan.selection:
@@ -170,6 +176,8 @@ class Starting:
                 return self._ask(now, why=self._out_of_sight(now))
             if objections(findings):
                 return self._ask(plan, findings)
+            if (why := why_not_short(plan)) is not None:
+                return self._ask(plan, findings, why)
             self._do("starting …")
             await self._session.start(plan, findings)
             self._page.post_message(CampaignStarted())

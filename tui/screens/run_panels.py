@@ -284,7 +284,10 @@ class RunPanels(Vertical):
         else:
             series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
-            until_s = (run.elapsed_s or 0.0) if broke_off or run.silent_s is not None else 0.0
+            to_now = broke_off or run.state.active
+            until_s = (run.elapsed_s or 0.0) if to_now else 0.0
+            others = any(one.points for one in series if one.run_id != run.run_id)
+            over += " of all at work" * others
             plot = throughput_plot(
                 series,
                 run.run_id,
@@ -301,7 +304,8 @@ class RunPanels(Vertical):
         set_frame(chart, chart_title(record, over), Text(said, MUTED))
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
-            axis = chart.axis if plot.lines else (LABEL_WIDTH, waits)
+            aligned = plot.lines and (chart.display or alone or run.state.ended)
+            axis = chart.axis if aligned else (LABEL_WIDTH, waits)
             meters.align(*axis, _counted(run, own.points) if run.state.ended else None)
 
     def _show_schedule(

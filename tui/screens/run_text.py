@@ -377,11 +377,9 @@ def named_series(series: Sequence[ChartSeries], names: Mapping[str, str]) -> lis
 
 
 def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:
-    """The runs at work; of a run that has ended, its own. While one at work has none yet, nobody
-    else's stands in its place."""
+    """Its own and, while it is at work, those of the others that are. One that has not begun has
+    none, and nobody else's stands in its place."""
     records = viewed.state.runs
-    if run.state.ended:
-        return (chart_series(records[run.run_id]),)
     if run.state.active:
         return tuple(one for one in viewed.series if records[one.run_id].state.active)
-    return viewed.series
+    return (chart_series(records[run.run_id]),)

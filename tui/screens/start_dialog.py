@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.timer import Timer
 from textual.widgets import Static
 
+from backends.campaign.measured_before import WAIT_S
 from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
 from tui.messages import Problem
-from tui.plan_words import host_states, unfit_lines, unlike_lines, usable_now
+from tui.plan_words import READING_PAST, host_states, unfit_lines, unlike_lines, usable_now
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.start_text import (
@@ -29,6 +30,9 @@ from tui.screens.start_text import (
 from tui.session import Session
 from tui.text import Hanging, problem
 from tui.theme import MUTED, WARN
+
+if TYPE_CHECKING:
+    from tui.matrix_request import Asked
 
 CHECKING = "preflight: checking the hosts …"
 STARTS = ("start", "leave_out", "force")
@@ -46,21 +50,24 @@ class StartDialog(Dialog[str]):
         session: Session,
         hosts_now: HostsNow,
         plan: Plan,
-        timed: Callable[[Plan], Plan | None],
+        asked: Asked,
         findings: Sequence[Finding] | None = None,
         why: str = "",
     ) -> None:
         """``hosts_now``: of the page below, which asks them again.
-        ``timed``: the plan by what was measured before; None while that is being read.
+        ``asked``: what the plan is of; it knows what was measured before.
         ``findings``: of preflight, where it was made already. ``why``: it is asked, where the
         plan and the findings do not tell."""
         super().__init__("Start")
         self.sight.uninvited = findings is not None
         self._session = session
         self._hosts_now = hosts_now
-        self._timed = timed
-        self._plan = plan
-        self._waits: Timer | None = None
+        self._asked = asked
+        timed = asked.timed(plan)
+        self._plan = timed or plan
+        """The one that is shown, and that starts."""
+        self._reading = timed is None  # nobody knows how long it takes
+        self._waits = True  # for what was measured before now, as for preflight
         self._why = why
         self._hosts = hosts_now.of(session.viewed)
         self._away = unreachable(plan, self._hosts)
@@ -76,8 +83,8 @@ class StartDialog(Dialog[str]):
             yield Static(Hanging(cases_text(self._plan)), id="cases", markup=False)
 
     def on_mount(self) -> None:
-        if self._timed(self._plan) is None:
-            self._waits = self.set_interval(REFRESH_S, self._tell_time)
+        self.set_timer(WAIT_S, self._waited)
+        self.read_past()
         self.set_interval(REFRESH_S, self._allowed)
         self.set_interval(REFRESH_S, self.tick)
         if self._findings is None:
@@ -105,16 +112,22 @@ class StartDialog(Dialog[str]):
         else:
             self._show(self._findings)
 
-    def _tell_time(self) -> None:
-        """Once what was measured before is known, the plan is by that."""
-        if self._starting or (plan := self._timed(self._plan)) is None:
-            return
-        self._plan = plan
-        if self._findings is not None and self._refused is None and self.stopped:
-            self._show(self._findings)
-        self.query_one("#plan", Static).update(self._totals(plan, self._findings))
-        if self._waits is not None:
-            self._waits.stop()
+    def _waited(self) -> None:
+        self._waits = False
+        self.refresh_bindings()
+
+    @work(exclusive=True, group="past", description="read what was measured before the start")
+    async def read_past(self) -> None:
+        """Once, and then the plan is by that, whatever the page below reads later."""
+        await self._asked.past_reading.up_to_date()
+        if not self._starting and (plan := self._asked.timed(self._plan)) is not None:
+            if plan != self._plan:
+                self.sight.renew()  # what is typed is typed for what was shown
+            self._plan, self._reading = plan, False
+            if self._findings is not None and self._refused is None and self.stopped:
+                self._show(self._findings)
+            self.query_one("#plan", Static).update(self._totals(plan, self._findings))
+        self._waited()
 
     @property
     def stopped(self) -> bool:
@@ -125,6 +138,8 @@ class StartDialog(Dialog[str]):
         if self._starting:  # there is no way back from here
             return False
         if action in STARTS and self._refused is not None:
+            return False
+        if action in STARTS and self._waits:
             return False
         if action == "start":
             return self._findings is not None and not self.stopped
@@ -137,8 +152,8 @@ class StartDialog(Dialog[str]):
             return self._refused.what
         if action == "start" and self.stopped:
             return "preflight says stop"
-        if action in STARTS and self._findings is None:
-            return "preflight is still at work"
+        if action in STARTS and (self._findings is None or self._waits):
+            return "preflight is still at work" if self._findings is None else READING_PAST
         if action in ("force", "leave_out") and not self.stopped:
             return "preflight stops nothing"
         if action == "leave_out" and self._without is None:
@@ -164,7 +179,8 @@ class StartDialog(Dialog[str]):
         if self._refused is not None:
             text.append(f"nothing starts from here: {self._refused}\n\n", WARN)
         elif self.stopped:  # what the keys do before what is found: a key works where it is read
-            self._without = self._session.workspace.without_stopped(self._plan, findings)
+            without = self._session.workspace.without_stopped(self._plan, findings)
+            self._without = without and (self._asked.timed(without) or without)
             text.append_text(self._keys())
         text.append_text(checklist_text(self._plan, findings, self._away))
         self.query_one("#plan", Static).update(self._totals(self._plan, findings))
@@ -173,16 +189,14 @@ class StartDialog(Dialog[str]):
         self.refresh_bindings()
 
     def _keys(self) -> Text:
-        plan, without = self._timed(self._plan), self._without
-        kept = None if without is None else self._timed(without) or without
-        return stopped_text(plan or self._plan, kept, reading=plan is None)
+        return stopped_text(self._plan, self._without, reading=self._reading)
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
-        states, timed = host_states(plan, self._hosts, findings), self._timed(plan)
+        states = host_states(plan, self._hosts, findings)
         text = totals_text(
-            timed or plan,
+            plan,
             states,
-            reading=timed is None,
+            reading=self._reading,
             as_of=self._hosts_now.as_of(name for name, why in states.items() if why),
         )
         if self._why and not self.stopped:  # which decides alone
@@ -240,7 +254,7 @@ class StartDialog(Dialog[str]):
 
     @work(exclusive=True, group="start", description="start the campaign")
     async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
-        self._starting = True
+        self._starting, self._reading = True, False
         self.query_one("#plan", Static).update(self._totals(plan, () if force else findings))
         self._say(Text("starting …", MUTED))
         self.refresh_bindings()

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.hosts.host_facts import HostFacts
 from backends.hosts.live_telemetry import Figure, LiveTelemetry
+from profiles.durations import format_duration
 from tui.text import plain
 from tui.theme import MUTED
 from tui.typed_ahead import paint_soon
@@ -227,13 +228,15 @@ class TelemetryPanel(Widget, can_focus=False):
         if any(one.gpus for one in sources) and not any(one.telemetry.gpus for one in sources):
             waits = self._counted is None  # the run has not ended
             return "the first sample is still to come" if waits else "no sample has come"
-        start, figure = self._axis[1][0], self._figure
+        (start, end), figure = self._axis[1], self._figure
         full = "what stands behind /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):
             full = "the limit, of unlike GPUs the mean"
         lines = f"from 0 to {full}"
         if self._counted is None:
-            return f"figures: last reading · lines: {lines}"
+            span = f"{format_duration(start)} to {format_duration(end)}" if start else ""
+            span = span or f"0 to {format_duration(end)}"
+            return f"figures: last reading · lines: {span}, {lines}"
         span = "the chart's time" if start > 0 else "the run"
         return f"figures: {self._counted.words} · lines: {span}, {lines}"
 

@@ -63,7 +63,8 @@ def throughput_plot(
     shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
     if not any(points for _, points in shown):
         return Plot(empty=empty)
-    end = max(10.0, until_s, max(max(points)[0] for _, points in shown if points) * 1.02)
+    last = max(max(points)[0] for _, points in shown if points)
+    end = max(10.0, until_s, last if until_s else last * 1.02)
     notes = [latest.get(s.run_id) or _figure_text(s, points) for s, points in shown]
     shown = [(s, _thinned(s, points, end, width)) for s, points in shown]
     top = max(y for _, points in shown for _, y in points)
