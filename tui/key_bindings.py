@@ -147,7 +147,8 @@ PANELS: Mapping[str, Panel] = {
         "Each host of the inventory: whether it answers, what it has, and who uses it. The panel "
         "below shows the host under the cursor: what is wrong and how to mend it, its GPUs, how "
         "they are linked, and what they do now. Hosts are asked again every minute, those of a "
-        "fast demo every ten seconds of yours. A host is leased to one run at a time, so that two "
+        "fast demo every ten seconds of yours; ages there are of its simulated time. A host is "
+        "leased to one run at a time, so that two "
         "do not share it; no lease: no run has it. for 1n2g 2,3: for a run on 2 GPUs of 1 host, "
         "GPUs 2 and 3 are the best linked; it gets them with linked placement, else the first two.",
         (

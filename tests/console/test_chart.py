@@ -681,13 +681,20 @@ async def test_the_figures_of_a_legend_change_and_no_curve_is_drawn_for_that(
         assert len(drawn) == before
 
 
+@pytest.mark.parametrize("so_far", [False, True])
 @pytest.mark.parametrize("others", [0, 1, 3])
-def test_what_was_not_steady_names_its_curve_where_there_are_others(others: int) -> None:
+def test_what_was_not_steady_names_its_curve_where_there_are_others(
+    others: int, *, so_far: bool
+) -> None:
+    """And of a run at work that it is what its readings tell so far."""
     points = [(float(i), 100.0) for i in range(20)]
-    window = RunWindow(disturbed=((Disturbance(Shape.WARM_UP, -0.1, 0.05, 5), (5.0, 100.0)),))
+    found = ((Disturbance(Shape.WARM_UP, -0.1, 0.05, 5), (5.0, 100.0)),)
+    window = RunWindow(disturbed=found, so_far=so_far)
     every = [series(name, points) for name in "bacd"[: others + 1]]
     plot = throughput_plot(every, "b", width=80, window=window)
-    assert plot.legend == (f"◆ {'1: ' * bool(others)}not level before reading 6",)
+    assert plot.legend == (
+        f"◆ {'1: ' * bool(others)}not level before reading 6{' so far' * so_far}",
+    )
     assert next(line.label for line in plot.lines if line.tag == "1") == "b"
 
 

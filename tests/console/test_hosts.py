@@ -246,6 +246,7 @@ async def test_how_old_it_is_goes_by_the_time_of_the_hosts_and_of_their_runs(
         said = {None: "10m00s", 1.0: "10m00s", 30.0: "5h00m", 60.0: "10h00m"}[speed]
         assert set(shown.values()) == {said}
         assert f"as of {said} ago" in screen_text(app)
+        assert ("ages in simulated time" in screen_text(app)) is (speed is not None)
         page._ask_again()
         await until(pilot, lambda: workspace.refreshed)
         assert workspace.refreshed[-1] == max(60.0, 10.0 * (speed or 1.0))

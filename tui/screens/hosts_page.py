@@ -238,14 +238,15 @@ class HostsPage(Page):
         hosts = self._hosts = self.hosts_now.of(self.viewed)
         self._own = self._known_runs()
         panel = self.main_panel()
-        speed = self.session.workspace.cluster.simulated_speed or 1.0
-        rows = self._rows.of(hosts, self._own, now, STALE_S * speed)
+        speed = self.session.workspace.cluster.simulated_speed
+        rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0))
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
             queue = self.session.workspace.cluster.inventory.login is not None
             panel.table.refill(rows, OF_A_QUEUE if queue else COLUMNS)
         problem = plain(self.session.workspace.cluster.problem)
-        panel.retitle("Hosts", problem or summary(hosts))
+        flies = " · ages in simulated time" * (speed is not None)
+        panel.retitle("Hosts", problem or f"{summary(hosts)}{flies}")
         panel.say_when_empty(
             "No host matches; Esc takes the filter away"
             if panel.filter_text

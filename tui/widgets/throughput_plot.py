@@ -163,7 +163,7 @@ def _legend(window: RunWindow, *, dotted: bool, whose: str) -> Iterator[str]:
 
 def _disturbed(window: RunWindow, whose: str = "") -> Iterator[str]:
     for one, _ in window.disturbed:
-        words = f"{whose}{disturbance_brief(one)}"
+        words = f"{whose}{disturbance_brief(one)}{' so far' * window.so_far}"
         yield words if one.shape is Shape.TREND else f"{_mark(one.shape)} {words}"
 
 

@@ -38,7 +38,7 @@ class RunWindow:
     ``disturbed`` alone.
     ``start_s``, ``end_s``: of its first and last reading, seconds since the run began; None: the
     window begins, or ends, where the readings do. ``disturbed``: what was not steady, and the point
-    of the curve where it was.
+    of the curve where it was; ``so_far``: more readings may tell it otherwise.
     """
 
     warmup: int = 0
@@ -49,6 +49,7 @@ class RunWindow:
     end_s: float | None = None
     jitter: Jitter | None = None
     disturbed: tuple[tuple[Disturbance, Point], ...] = ()
+    so_far: bool = False
 
 
 def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
@@ -75,6 +76,7 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
         disturbed=tuple((one, points[_index(one, stride, len(points))]) for one in found)
         if points
         else (),
+        so_far=not run.state.ended,
     )
 
 
