@@ -248,7 +248,7 @@ def _hanging(words: str, width: int) -> list[str]:
 
 
 def _few_lines(command: str, width: int) -> list[str]:
-    lines = wrap(command, max(20, width))
+    lines = wrap(command, max(20, width), break_on_hyphens=False)
     if len(lines) > MOST_COMMAND:
         lines[MOST_COMMAND - 1 :] = [shorten(" ".join(lines[MOST_COMMAND - 1 :]), width)]
     return lines

@@ -44,7 +44,7 @@ from tests.support.past_campaigns import RUN_S, past_campaign
 from tui import matrix_marks
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS
-from tui.matrix_below import published_lines, run_lines
+from tui.matrix_below import _few_lines, published_lines, run_lines
 from tui.matrix_marks import new_marks
 from tui.matrix_past import brief
 from tui.matrix_request import Able, Asked
@@ -669,3 +669,14 @@ async def test_where_no_lines_are_free_the_grid_has_them(workspace: FakeWorkspac
         await settled(app)
         assert "what a run is" not in screen_text(app)
         assert not page.query_one("#below").display
+
+
+WORDS = st.lists(st.text("ab-_{}.=", min_size=1, max_size=18), min_size=1, max_size=30)
+
+
+@given(WORDS.map(" ".join), st.integers(20, 120))
+def test_a_command_breaks_between_its_words_alone(command: str, width: int) -> None:
+    shown = " ".join(_few_lines(command, width))
+    whole, _, _ = shown.partition("…")
+    assert command.startswith(whole.rstrip())
+    assert shown == command or "…" in shown
