@@ -447,9 +447,9 @@ class Workspace:
 
         remove_campaign(path, self.clock, force=force, asked=asked)
 
-    def describe_campaign(self, path: Path, about: About) -> None:
-        """Say something of a campaign, which its report has from then on; of one that a console is
-        at work on, when that writes the report next.
+    def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
+        """Say something else of a campaign than what is said there, which its report has from then
+        on; of one that a console is at work on, when that writes the report next.
 
         Raises
         ------
@@ -457,7 +457,7 @@ class Workspace:
         """
         from backends.campaign.folder.save_tags_and_note import describe  # noqa: PLC0415 (as above)
 
-        describe(path, about, self.clock)
+        return describe(path, change, self.clock)
 
     def find_campaign(self, name_or_path: str) -> Path:
         """A campaign by its name in the campaigns directory, or by its path.

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ class Session:
         """Campaigns that are to be compared."""
         self._leaving: asyncio.Task[Begun] | None = None
         self._loading = threading.Lock()
+        self._on_disk = asyncio.Lock()
+        """One change of a campaign's files at a time: each would find the other's lock there."""
 
     @property
     def hosts(self) -> tuple[HostSnapshot, ...]:
@@ -280,7 +283,8 @@ class Session:
     async def look_at_removable(self, path: Path) -> Removable:
         """What to ask about before a campaign is removed; raises as :meth:`remove`."""
         self._refuse_readonly()
-        return await asyncio.to_thread(self.workspace.look_at_removable, path)
+        async with self._on_disk:
+            return await asyncio.to_thread(self.workspace.look_at_removable, path)
 
     async def remove(self, asked: Removable) -> None:
         """What was asked about, from this disk and from sight.
@@ -293,7 +297,8 @@ class Session:
         self._refuse_readonly()
         path = asked.summary.path
         try:
-            await asyncio.to_thread(self.workspace.remove_campaign, path, asked=asked)
+            async with self._on_disk:
+                await asyncio.to_thread(self.workspace.remove_campaign, path, asked=asked)
         finally:
             if not await asyncio.to_thread(path.exists):
                 await self._forget(path)
@@ -318,7 +323,16 @@ class Session:
         DlperfError: read-only, or it cannot be written.
         """
         self._refuse_readonly()
-        return await asyncio.to_thread(self._describe, path, tags, note)
+
+        def change(said: About) -> About:
+            return replace(
+                said,
+                tags=said.tags if tags is None else tags,
+                note=said.note if note is None else note,
+            )
+
+        async with self._on_disk:
+            return await asyncio.to_thread(self.workspace.describe_campaign, path, change)
 
     def note_of_viewed(self) -> str:
         """What its operator noted on the campaign that is shown; "" where nothing."""
@@ -326,15 +340,6 @@ class Session:
 
         path = self.viewed_path
         return "" if path is None else read_about(path).note
-
-    def _describe(self, path: Path, tags: tuple[str, ...] | None, note: str | None) -> About:
-        from backends.campaign.folder.tags_and_note import About, read_about  # noqa: PLC0415
-
-        said = read_about(path)
-        tags, note = said.tags if tags is None else tags, said.note if note is None else note
-        about = About(tags, note)
-        self.workspace.describe_campaign(path, about)
-        return about
 
     def _refuse_readonly(self) -> None:
         if self.readonly:

@@ -707,9 +707,11 @@ class FakeWorkspace:
     def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         self.summaries = [one for one in self.summaries if one.path != path]
 
-    def describe_campaign(self, path: Path, about: About) -> None:
+    def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
         found = next(one for one in self.summaries if one.path == path)
+        about = change(found.about)
         self.summaries[self.summaries.index(found)] = replace(found, about=about)
+        return about
 
     def runs_together(
         self, paths: Sequence[Path]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -149,10 +149,10 @@ class WatchedWorkspace(FakeWorkspace):
         assert f"Remove {path.name}, " in self.seen.text
         super().remove_campaign(path, asked=asked)
 
-    def describe_campaign(self, path: Path, about: About) -> None:
+    def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
         written = isinstance(self.seen.screen, Prompt) and path.name in self.seen.text
         assert written or self.seen.campaign == str(path), self.seen.text
-        super().describe_campaign(path, about)
+        return super().describe_campaign(path, change)
 
     def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:
         made = super().controller(plan, name)

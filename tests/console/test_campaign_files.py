@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +22,10 @@ from rich.text import Text
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from backends.campaign.folder import save_tags_and_note
+from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About, read_about, write_about
 from backends.campaign.record import events as ev
@@ -57,8 +64,8 @@ class OnDisk(FakeWorkspace):
     def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         Workspace.remove_campaign(self._real, path, asked=asked)
 
-    def describe_campaign(self, path: Path, about: About) -> None:
-        Workspace.describe_campaign(self._real, path, about)
+    def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
+        return Workspace.describe_campaign(self._real, path, change)
 
 
 @pytest.fixture
@@ -295,7 +302,7 @@ async def test_a_note_is_written_and_its_problem_told_though_the_list_was_left(
     campaign(on_disk, "done", *DONE)
     begun, let = threading.Event(), threading.Event()
 
-    def describe(path: Path, about: About) -> None:
+    def describe(path: Path, change: Callable[[About], About]) -> About:
         begun.set()
         assert let.wait(30)
         raise DlperfError("the disk is full", where=str(path), remedy="make room")
@@ -316,6 +323,64 @@ async def test_a_note_is_written_and_its_problem_told_though_the_list_was_left(
 
 
 # Tags and notes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slow", ["read", "write"])
+async def test_what_is_said_in_a_burst_is_all_kept_and_the_campaign_can_be_removed_then(
+    on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch, slow: str
+) -> None:
+    """Whatever a write takes its time for: the next begins when it is done, as does a removal."""
+    path = campaign(on_disk, "done", *DONE)
+    rewrite_results(read_campaign(path), path)
+    name = {"read": "read_about", "write": "rewrite_results"}[slow]
+    real = getattr(save_tags_and_note, name)
+
+    def slowly(*words: object) -> object:
+        time.sleep(0.3)
+        return real(*words)
+
+    monkeypatch.setattr(save_tags_and_note, name, slowly)
+    async with console(on_disk, HUGE) as (app, pilot):
+        await open_list(app, pilot, 1)
+        for key, text in (("t", "nightly"), ("n", "hello"), ("t", "weekly")):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, Prompt))
+            app.screen.query_one(Input).value = text
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, CampaignList))
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert read_about(path) == About(("weekly",), "hello")
+        report = (path / "report.md").read_text()
+        assert "hello" in report
+        assert "weekly" in report
+
+
+def test_who_holds_the_directorys_lock_for_ever_stops_nobody(
+    on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever can read it can lock it."""
+    monkeypatch.setattr(save_tags_and_note, "MOST_WAIT_S", 0.2)
+    path = campaign(on_disk, "done", *DONE)
+    fd = os.open(path, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        on_disk.describe_campaign(path, lambda about: replace(about, note="mine"))
+    finally:
+        os.close(fd)
+    assert read_about(path).note == "mine"
+
+
+def test_programs_that_say_something_at_once_lose_nothing(on_disk: OnDisk) -> None:
+    path = campaign(on_disk, "done", *DONE)
+    said = [f"t{number}" for number in range(8)]
+
+    def say(tag: str) -> None:
+        on_disk.describe_campaign(path, lambda about: replace(about, tags=(*about.tags, tag)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(say, said))
+    assert sorted(read_about(path).tags) == said
 
 
 async def test_tags_and_note_are_written_as_the_commands_write_them(on_disk: OnDisk) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.folder.adopt import size_of
 from backends.campaign.folder.find_campaign import campaign_directory
 from backends.campaign.folder.index import CampaignSummary
-from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags, read_about
+from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags
 from backends.results.numbers import bytes_text
 from backends.results.past_result import fastest
 from backends.use_cases import Workspace
@@ -215,23 +216,25 @@ def _tag(workspace: Workspace, arguments: argparse.Namespace) -> int:
     path = find_first(
         workspace.find_campaign, (arguments.campaign, *arguments.tags), "campaigns tag"
     )
-    said = read_about(path)
     named = checked_tags(tuple(arguments.tags))
-    if arguments.remove:
-        tags = tuple(tag for tag in said.tags if tag not in named)
-    else:
-        tags = checked_tags((*said.tags, *named))
-    return _describe(workspace, path, About(tags, said.note))
+
+    def tagged(said: About) -> About:
+        if arguments.remove:
+            return replace(said, tags=tuple(tag for tag in said.tags if tag not in named))
+        return replace(said, tags=checked_tags((*said.tags, *named)))
+
+    return _describe(workspace, path, tagged)
 
 
 def _note(workspace: Workspace, arguments: argparse.Namespace) -> int:
     words = (arguments.campaign, arguments.text)
     path = find_first(workspace.find_campaign, words, "campaigns note")
-    return _describe(workspace, path, About(read_about(path).tags, checked_note(arguments.text)))
+    note = checked_note(arguments.text)
+    return _describe(workspace, path, lambda said: replace(said, note=note))
 
 
-def _describe(workspace: Workspace, path: Path, about: About) -> int:
-    workspace.describe_campaign(path, about)
+def _describe(workspace: Workspace, path: Path, change: Callable[[About], About]) -> int:
+    about = workspace.describe_campaign(path, change)
     said = " ".join([*(f"#{tag}" for tag in about.tags), about.note]).strip()
     say(f"{path.name}: {said or 'nothing said'}")
     return OK
