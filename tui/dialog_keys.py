@@ -122,7 +122,8 @@ DIALOGS: Mapping[str, Panel] = {
     ),
     "campaigns": Panel(
         "Campaigns",
-        "Fastest case: the largest throughput of the campaign; speedup and grade are of that "
+        "Fastest case: the largest throughput of the campaign, where profiles have several units "
+        "that of the first profile which has a result; speedup and grade are of that "
         "case, and of no other.\n"
         f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.\n"
         "How long ago is by your clock, in a demo too, whose runs have a faster one.",

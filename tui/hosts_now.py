@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from backends.hosts.host_facts import HostSnapshot
-from profiles.durations import format_duration
 from tui.own_leases import OwnLeases, back_again, left_since
+from tui.text import age_text
 
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
@@ -55,18 +55,26 @@ class HostsNow:
     def as_of(self, names: Iterable[str]) -> str:
         """ ", as of 3m00s ago", which is when the first of these was asked; empty where none should
         have been asked again by now."""
-        now, these = self._session.workspace.cluster.now(), set(names)
-        ages = [now - one.probed_at for one in self.seen if one.probed_at and one.name in these]
-        oldest = max(ages, default=0.0)
-        if oldest < MISSED * self.period_s:
+        these = set(names)
+        ages = (self.age_s(one) for one in self.seen if one.name in these)
+        oldest = max((age for age in ages if age is not None), default=0.0)
+        if oldest < MISSED * self.period_s / self._speed:
             return ""
-        return f", as of {format_duration(oldest // 60 * 60)} ago"
+        return f", as of {age_text(oldest)} ago"
+
+    def age_s(self, host: HostSnapshot) -> float | None:
+        """How old what is known of it is, by the clock of who sits here."""
+        at = host.probed_at
+        return (self._session.workspace.cluster.now() - at) / self._speed if at else None
+
+    @property
+    def _speed(self) -> float:
+        return self._session.workspace.cluster.simulated_speed or 1.0
 
     @property
     def period_s(self) -> float:
         """A host is asked again so often, by the clock of the hosts."""
-        speed = self._session.workspace.cluster.simulated_speed or 1.0
-        return max(OLD_S, LEAST_S * speed)
+        return max(OLD_S, LEAST_S * self._speed)
 
     async def ask_again(self, viewed: CampaignSnapshot | None) -> None:
         """Those that were asked long ago, and those of which a campaign has told something since.
@@ -85,4 +93,4 @@ class HostsNow:
         known = self._session.hosts
         news = back_again(known, told_by) | left_since(known, told_by)
         if among := [host for host in asked if host.name in news]:
-            await cluster.refresh(AGAIN_EVERY_S * (cluster.simulated_speed or 1.0), among)
+            await cluster.refresh(AGAIN_EVERY_S * self._speed, among)

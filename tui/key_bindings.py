@@ -323,7 +323,8 @@ PANELS: Mapping[str, Panel] = {
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
         "p95: 95% of its steps took no longer. CV: "
         "the standard deviation of its step times over their mean; that of repeats is on page 4. "
-        "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall.",
+        "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall. "
+        "rank 5 14% slow: its own time of a step is so much above the others', who wait for it.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(

@@ -59,7 +59,7 @@ def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console, or one that it followed, is over."""
     report = f"{called_as()} report {shlex.quote(str(live.path))}"
     again = called_again(simulated=live.simulated)
-    look = f"Look at it with: {plain(again)}, then O; or where its files are: {plain(report)}"
+    look = f"Look at it with: {plain(again)}, then O; or print it with: {plain(report)}"
     return f"{plain(titled(live))}. {look}"
 
 

@@ -140,7 +140,11 @@ def age(host: HostSnapshot, now: float | None) -> str:
     """How long ago all this was so: ``now``, ``25s``, ``3m00s``; a dash: it was never asked."""
     if host.probed_at is None or now is None:
         return "–"
-    passed = max(0.0, now - host.probed_at)
+    return age_text(max(0.0, now - host.probed_at))
+
+
+def age_text(passed: float) -> str:
+    """Of so many seconds, as for :func:`age`."""
     if passed < _FRESH_S:
         return "now"
     step = _FRESH_S if passed < 60 else 60

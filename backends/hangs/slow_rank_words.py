@@ -31,14 +31,16 @@ def slow_rank_line(slow: SlowRank, *, ranks: int = 0, ended_at: float | None = N
 
 
 def still_slow(slow_ranks: Sequence[SlowRank] | None) -> str:
-    """Those that are slow now, in few words for a row; empty where none is: ``rank 5 +14% on node3
-    GPU5``"""
+    """Those that are slow now, in few words for a row; empty where none is: ``rank 5 14% slow on
+    node3 GPU5``"""
     now = [slow for slow in slow_ranks or () if slow.until is None]
     if not now:
         return ""
     more = f", {len(now) - 1} more" if len(now) > 1 else ""
     slow = now[0]
-    return f"rank {slow.rank} {slow.excess:+.0%} on {clean_text(slow.host)}{_device(slow)}{more}"
+    return (
+        f"rank {slow.rank} {slow.excess:.0%} slow on {clean_text(slow.host)}{_device(slow)}{more}"
+    )
 
 
 def _device(slow: SlowRank) -> str:

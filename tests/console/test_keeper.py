@@ -286,7 +286,7 @@ async def test_leaving_a_campaign_that_ended_while_it_was_followed_says_how_and_
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
     assert told.startswith("kept: 2/2 runs · finished")
-    assert told.endswith(f"where its files are: dlperf-tui report {path}")
+    assert told.endswith(f"or print it with: dlperf-tui report {path}")
 
 
 async def test_leaving_a_campaign_that_was_over_when_it_was_opened_says_nothing(

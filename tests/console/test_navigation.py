@@ -129,7 +129,7 @@ async def test_quit_after_a_campaign_says_where_its_files_are_and_how_to_come_ba
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
     assert told.startswith("2026-11-21-resnet50: 1/1 runs")
-    assert "Look at it with: dlperf-tui, then O; or where its files are: " in told
+    assert "Look at it with: dlperf-tui, then O; or print it with: " in told
     assert told.endswith(f"dlperf-tui report {controller.path}"), "once, and nothing behind it"
     assert told.count(str(controller.path)) == 1
     assert "\n" not in told

@@ -42,11 +42,11 @@ async def test_a_slow_rank_is_named_while_the_run_is_at_work(bench: Bench) -> No
 
     def named() -> bool:
         texts = [run.state_text for run in controller.snapshot().runs]
-        return any("rank 2 +" in text for text in texts)
+        return any(" slow on " in text for text in texts)
 
     await until(named)
     [view] = controller.snapshot().runs
-    assert view.state_text == f"running, rank 2 +26% on {bench.hosts[0].name}"
+    assert view.state_text == f"running, rank 2 26% slow on {bench.hosts[0].name}"
     run = only_run(await finish(controller))
     assert run.slow_ranks is not None
     [slow] = run.slow_ranks

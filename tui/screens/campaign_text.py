@@ -153,10 +153,13 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     """What tells the campaign under the cursor from others of its day, on two lines or three."""
     parts = [summary.problem] if summary.problem else []
     if (best := fastest_of(summary, results)) is not None:
-        several = len({past.profile for past in results[summary.path]}) > 1
+        every = results[summary.path]
+        several = len({past.profile for past in every}) > 1
+        units = {past.unit for past in every if isinstance(past, PastResult)}
+        of_unit = f" in {best.unit}" * (len(units) > 1)
         _, speedup, grade, device = figure_words(best)
         case = f"{f'{best.profile} ' * several}{best.label}"
-        parts += [f"fastest {case}: {readable(best.throughput)} {best.unit}"]
+        parts += [f"fastest{of_unit} {case}: {readable(best.throughput)} {best.unit}"]
         why = ", ".join(MARKS[mark] for mark in best.marks)
         why = f" ({why})" if why else ""
         parts += [f"speedup {speedup}{why}"] if best.speedup is not None else []

@@ -23,7 +23,7 @@ from tui.matrix_marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
 from tui.screens.front_screen import REFRESH_S
 from tui.session import Session
-from tui.text import age, cell, host_state, plain, problem
+from tui.text import age_text, cell, host_state, plain, problem
 from tui.theme import GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
 
@@ -265,11 +265,11 @@ class HostPicker(MarkList[str]):
             self.fill()
 
     def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
-        now = self._session.workspace.cluster.now()
         for host in self._snapshots:
             held = str(host.lease) if host.lease is not None else ""
             words = " · ".join(filter(None, (held, host.reason)))
-            old = cell(age(host, now), MUTED, right=True)
+            passed = self._hosts_now.age_s(host)
+            old = cell("–" if passed is None else age_text(passed), MUTED, right=True)
             yield host.name, (host_state(host), cell(host.name, "bold"), cell(words, MUTED), old)
 
     def written(self, text: str) -> None:

@@ -218,7 +218,9 @@ class TelemetryPanel(Widget, can_focus=False):
         elif self._figure is not None:
             of = f"{WORDS[self._figure].title} of each"
         elif gpus:
-            of = f"mean of {gpus} GPUs" if gpus > 1 else "of its GPU"
+            every = sum(map(len, self._devices.values()))
+            of = f"mean of {gpus}{f' of its {every}' * (gpus < every)} GPUs"
+            of = of if every > 1 else "of its GPU"
         else:
             of = "mean of its hosts" if len(sources) > 1 else "of its host"
         return Text(plain(" · ".join(filter(None, ("Telemetry", self._called, of)))))
@@ -231,7 +233,7 @@ class TelemetryPanel(Widget, can_focus=False):
         (start, end), figure = self._axis[1], self._figure
         full = "what stands behind /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):
-            full = "the limit, of unlike GPUs the mean"
+            full = "the mean of the limits"
         lines = f"from 0 to {full}"
         if self._counted is None:
             span = f"{format_duration(start)} to {format_duration(end)}" if start else ""

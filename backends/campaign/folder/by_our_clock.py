@@ -17,8 +17,15 @@ def begun_at(state: CampaignState, directory: Path) -> float | None:
 
 
 def was_at(at: float, state: CampaignState, directory: Path) -> float:
-    """Of what the journal says was ``at`` that time."""
-    return _at_most(at, state, directory, journal.FILE_NAME)
+    """Of what the journal says was ``at`` that time: as far from its begin to its newest event, by
+    the clock of who reads, as by the campaign's own."""
+    began, begun = state.created_at, begun_at(state, directory)
+    wrote = _at_most(at, state, directory, journal.FILE_NAME)
+    if not state.simulated or began is None or begun is None or wrote >= at:
+        return wrote
+    ends = (end for run in state.runs.values() for end in (run.ended_at, run.last_reading_at))
+    newest = max([at, *(end for end in ends if end is not None)])
+    return begun + (at - began) / max(newest - began, 1.0) * max(0.0, wrote - begun)
 
 
 def _at_most(at: float, state: CampaignState, directory: Path, *files: str) -> float:

@@ -129,4 +129,6 @@ def test_words_say_who_where_by_how_much_and_since_when() -> None:
     assert " above the others for 42 s " in slow_rank_line(SLOW, ended_at=SLOW.since + 42)
     assert " since " in slow_rank_line(SLOW, ended_at=SLOW.since + 60)
     assert still_slow((over,)) == still_slow(None) == ""
-    assert still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 +14% on node3 GPU5, 1 more"
+    assert (
+        still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 14% slow on node3 GPU5, 1 more"
+    )
