@@ -216,7 +216,7 @@ class RunsPage(RunChanges):
             hosts=hosts,
             zoomed=zoomed,
             held=self._held,
-            metered=meters.display or meters.known or meters.reading,
+            metered=meters.may_tell,
             labels=tuple(labels.items()),
             silent=run is not None and run.silent_s is not None,
             troubled=self._others,
@@ -295,7 +295,7 @@ class RunsPage(RunChanges):
         if action in there:
             return there[action]
         if action in ("view", "zoom", "copy", "open", "meters", "schedule", "sort"):
-            apt = action != "meters" or self._able.metered
+            apt = action != "meters" or self.panels.meters.may_tell
             if action == "view":
                 apt = not self._able.all_in_sight
             if action == "open":

@@ -79,6 +79,11 @@ class TelemetryPanel(Widget, can_focus=False):
         self._strips: list[Strip] = []
         self._shown: tuple[str, ...] = ()
 
+    @property
+    def may_tell(self) -> bool:
+        """It is in sight, or has something to show, or may have."""
+        return self.display or self.known or self.reading
+
     def on_mount(self) -> None:
         self.set_interval(LOOK_EVERY_S, self.look)
 
