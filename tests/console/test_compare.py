@@ -1056,3 +1056,27 @@ async def test_where_there_is_room_each_campaign_says_how_sure_its_figures_are(
         await until(pilot, lambda: "Environments" in screen.query_one("#campaigns", Details).text)
         shown = screen.query_one("#campaigns", Details).text
         assert shown.endswith("\n".join(told)) == (size == HUGE)
+
+
+async def test_a_help_that_opened_before_they_were_read_says_what_is_so_then(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await three(workspace)
+    go = threading.Event()
+    read = workspace.runs_together
+
+    def slowly(paths):  # type: ignore[no-untyped-def]
+        assert go.wait(20)
+        return read(paths)
+
+    monkeypatch.setattr(workspace, "runs_together", slowly)
+    async with console(workspace, HUGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("space", "j", "space", "c")
+        await until(pilot, partial(shows, app, "reading the campaigns"))
+        await pilot.press("question_mark")
+        await until(pilot, partial(shows, app, "not now: the campaigns are being read"))
+        go.set()
+        await until(pilot, lambda: not shows(app, "the campaigns are being read"))
+        assert shows(app, "not now: all of them are finished")
