@@ -396,11 +396,9 @@ class DlperfApp(App[str]):
         self._flash.say(words, pressed)
 
     def action_help(self) -> None:
-        from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
-        from tui.screens.help import help_of, wide_enough  # noqa: PLC0415
+        from tui.screens.dialogs import Help  # noqa: PLC0415 - seldom needed
 
-        title, widest = f"Help · {self.screen_title()}", wide_enough(self.screen)
-        self.push_screen(Reading(title, help_of(self.screen), widest=widest))
+        self.push_screen(Help(f"Help · {self.screen_title()}", self.screen))
 
     def screen_title(self) -> str:
         return str(getattr(self.screen, "PANEL", "")).capitalize()

@@ -252,15 +252,20 @@ def usable_now(
     return left, f"times and hosts of the runs leave out {them}"
 
 
-def keys_line(plan: Plan, without: Plan | None) -> str:
+def keys_line(plan: Plan, without: Plan | None, shown: Plan) -> str:
     """What Enter comes to where preflight stops some host: of the start dialog's keys that which
-    goes on ``without`` it, if one can, and that which does not."""
+    goes on ``without`` it, if one can, and that which does not; which of them runs on the hosts of
+    the plan that is ``shown`` is said."""
+    named = [host.name for host in shown.hosts]
+    every = ", as here" * (named == [host.name for host in plan.hosts])
     if without is None:
-        return "Enter asks first; F starts with all hosts, as here"
-    there = plain(ranked_nodeset([host.name for host in without.hosts]))
+        return f"Enter asks first; F starts with all hosts{every}"
+    hosts = [host.name for host in without.hosts]
+    there = plain(ranked_nodeset(hosts))
     fewer = without.run_count < plan.run_count
     of = f" ({without.run_count} of {plan.run_count} runs)" if fewer else ""
-    return f"Enter asks first: x goes on with {there} alone{of}, F with all, as here"
+    alone = ", as here" * (not every and named == hosts)
+    return f"Enter asks first: x goes on with {there} alone{of}{alone}, F with all{every}"
 
 
 def unlike_lines(findings: Iterable[Finding]) -> list[str]:

@@ -121,7 +121,8 @@ def read_sides(
     campaigns: Sequence[CampaignSummary],
     remarks: Mapping[str, tuple[str, ...]],
 ) -> tuple[Side, ...]:
-    """Blocking. ``remarks`` by path.
+    """Blocking. ``remarks`` by path. Counts of each are of the runs that are compared, however many
+    have ended since ``campaigns`` were listed.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def read_sides(
         )
     return tuple(
         Side(
-            about,
+            about.counting(runs),
             runs,
             summarise(runs),
             joined(prints, OR)

@@ -109,17 +109,22 @@ def _doubted(concern: Concern, case: CaseResult) -> list[str]:
 
 def _with_repeats(told: Iterable[tuple[int, str]], lang: Lang = "en") -> list[str]:
     """One sentence per text, with the repeats that it is of."""
-    repeats: dict[str, list[str]] = {}
+    repeats: dict[str, list[int]] = {}
     for repeat, text in told:
-        repeats.setdefault(text, []).append(str(repeat))
+        repeats.setdefault(text, []).append(repeat)
     return [
         pick(
             lang,
-            f"repeat{'s' * (len(own) > 1)} {', '.join(own)}: {text}",
-            f"第 {', '.join(own)} 次重复：{text}",
+            f"repeat{'s' * (len(own) > 1)} {_numbers(own)}: {text}",
+            f"第 {_numbers(own)} 次重复：{text}",
         )
         for text, own in repeats.items()
     ]
+
+
+def _numbers(repeats: Iterable[int], mark: str = "") -> str:
+    """Of repeats, however these followed one another: one that was paused may have run last."""
+    return ", ".join(f"{mark}{repeat}" for repeat in sorted(repeats))
 
 
 def _forced(case: CaseResult, lang: Lang) -> list[str]:
@@ -190,7 +195,7 @@ def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
 def _packed(case: CaseResult, lang: Lang) -> list[str]:
     which = [run.repeat for run in case.measured_runs if run.shared_with]
     count, of = len(which), len(case.measured_runs)
-    listed = f" ({', '.join(f'#{repeat}' for repeat in sorted(which))})" * (count < of)
+    listed = f" ({_numbers(which, '#')})" * (count < of)
     english = "the only repeat" if of == 1 else f"{count} of {of} repeats{listed}"
     return [
         pick(
@@ -223,7 +228,7 @@ def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
 
 
 def _came_at_once(late: Sequence[RunResult], lang: Lang) -> str:
-    repeats = ", ".join(str(run.repeat) for run in late)
+    repeats = _numbers(run.repeat for run in late)
     one = len(late) == 1
     which, its = ("the log of repeat", "its") if one else ("the logs of repeats", "their")
     return pick(

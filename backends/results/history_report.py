@@ -205,17 +205,17 @@ def rests_on(case: CaseHistory) -> str:
 
 
 def _scatter(case: CaseHistory) -> str:
-    """What decides which drop would be seen: how the figures of the level before the last campaign
-    scatter, and the repeats of each; "": there is only one of them."""
+    """What decides which drop would be seen: how the geometric means of the level's campaigns
+    before the last scatter, and the repeats of each; "": there is only one of them."""
     begins = case.changes[-1].point if case.changes else 0
     level = [point.case for point in case.points[begins:] if point.measured][:-1]
-    figures = [one.throughput for one in level if one.throughput]
+    means = [statistics.geometric_mean(one.throughputs) for one in level]
     repeats = [one.spread.cv for one in level if one.spread and one.spread.cv is not None]
-    if len(figures) < 2:
+    if len(means) < 2:
         return ""
-    between = statistics.stdev(figures) / statistics.fmean(figures)
+    between = statistics.stdev(means) / statistics.fmean(means)
     within = f", their repeats by {percent(statistics.median(repeats))}" if repeats else ""
-    return f" (campaigns before it scatter by {percent(between)}{within})"
+    return f" (means of campaigns before it scatter by {percent(between)}{within})"
 
 
 def _others(point: Point) -> Iterator[str]:

@@ -73,7 +73,7 @@ def environments_with_repeats(case: CaseResult) -> Iterator[tuple[str, list[int]
     for run in case.measured_runs:
         if run.fingerprint:
             found.setdefault(run.fingerprint, []).append(run.repeat)
-    yield from found.items()
+    yield from ((text, sorted(repeats)) for text, repeats in found.items())
 
 
 def _by_models(texts: Iterable[str]) -> dict[str, str]:

@@ -106,10 +106,11 @@ def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
 
 
 def explain(case: CaseResult, base: CaseResult) -> Explanation | None:
-    """None for the base, and where nothing is lost, or it is not known that anything is."""
+    """None for the base, and where nothing is lost, or it is not known that anything is: then the
+    efficiency has no interval, or one that includes 1."""
     if case is base or case.efficiency is None or case.efficiency >= 1:
         return None
-    if case.efficiency_interval is not None and case.efficiency_interval.high >= 1:
+    if case.efficiency_interval is None or case.efficiency_interval.high >= 1:
         return None
     loss = 1 - case.efficiency
     mine, its = case.profiled, base.profiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, trimmed
+from backends.results.ratios import FEWEST
 from backends.results.scaling_loss import (
     NOTABLE,
     Cause,
@@ -94,6 +95,9 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
     explained = explain(case, base)
     if explained is not None and explained.profiled is not None:
         told.append(_measured_by(explained, lang))
+    if case.profiled is not None and case.efficiency_interval is None:
+        few = f"fewer than {FEWEST} repeats do not tell whether anything is lost"
+        told.append(pick(lang, few, f"重复少于 {FEWEST} 次，无法判断是否有损失"))
     rest = pick(lang, ", ", "，").join(told)
     efficiency = f" {percent(case.efficiency)}" if case.efficiency is not None else ""
     if explained is None:

@@ -194,6 +194,7 @@ class FakeSummary:
 
     called = CampaignSummary.called
     saying = CampaignSummary.saying
+    counting = CampaignSummary.counting
 
 
 def commands(case: Case, hosts: Sequence[str]) -> tuple[str, ...]:

@@ -405,17 +405,19 @@ async def test_figures_of_before_stay_with_a_word_when_reading_again_fails(
 
 
 async def test_r_reads_anew_how_far_each_campaign_is(workspace: FakeWorkspace) -> None:
+    """Each time by the runs that the table is of, whatever its row in the list said."""
     await three(workspace)
     async with console(workspace, HUGE) as (app, pilot):
         go_on(workspace)
         screen = await open_compare(app, pilot, 2)
-        assert shows(app, "9 of 24 runs succeeded")
+        ended = len(workspace.controllers[workspace.summaries[0].path].state.runs)
+        assert shows(app, f"{ended} of 24 runs succeeded")
         workspace.clock.tick(7200)
-        workspace.summaries[0] = replace(workspace.summaries[0], done=12)
+        workspace.summaries[0] = replace(workspace.summaries[0], done=12, total=25)
         workspace.summaries.reverse()
         before = screen._now
         await pilot.press("r")
-        await until(pilot, partial(shows, app, "12 of 24 runs succeeded"))
+        await until(pilot, partial(shows, app, f"{ended} of 25 runs succeeded"))
         assert screen._now >= before + 7200
         names = [one.about.name for one in screen._found.sides] if screen._found else []
         assert names == ["b-driver", "c-again"], "each keeps its number"
@@ -1054,3 +1056,27 @@ async def test_where_there_is_room_each_campaign_says_how_sure_its_figures_are(
         await until(pilot, lambda: "Environments" in screen.query_one("#campaigns", Details).text)
         shown = screen.query_one("#campaigns", Details).text
         assert shown.endswith("\n".join(told)) == (size == HUGE)
+
+
+async def test_a_help_that_opened_before_they_were_read_says_what_is_so_then(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await three(workspace)
+    go = threading.Event()
+    read = workspace.runs_together
+
+    def slowly(paths):  # type: ignore[no-untyped-def]
+        assert go.wait(20)
+        return read(paths)
+
+    monkeypatch.setattr(workspace, "runs_together", slowly)
+    async with console(workspace, HUGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("space", "j", "space", "c")
+        await until(pilot, partial(shows, app, "reading the campaigns"))
+        await pilot.press("question_mark")
+        await until(pilot, partial(shows, app, "not now: the campaigns are being read"))
+        go.set()
+        await until(pilot, lambda: not shows(app, "the campaigns are being read"))
+        assert shows(app, "not now: all of them are finished")

@@ -381,7 +381,7 @@ def test_hosts_of_a_plan_stand_in_its_order_wherever_they_are_told() -> None:
     assert f"on any of {there}" in totals_text(plan, {}).plain
     assert f"any of {there}" in plan_totals(plan)
     assert there in checklist_text(plan, ()).plain
-    assert keys_line(plan, plan).startswith(f"Enter asks first: x goes on with {there} alone")
+    assert keys_line(plan, plan, plan).startswith(f"Enter asks first: x goes on with {there} alone")
     assert not_counted(dict.fromkeys(["v1", "v2", "h1"], "busy")) == f"{there} busy"
     away = [replace(_host(name, "away"), reason="gone") for name in ("v1", "v2", "h1")]
     assert unfit_lines(plan, away)[0] == f"{there} cannot be used now: gone"

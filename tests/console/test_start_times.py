@@ -70,11 +70,13 @@ def test_a_dry_run_on_stopped_hosts_says_which_key_starts_it_without_them(
     stopped: set[str],
 ) -> None:
     plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
-    line = keys_line(plan, plan_on(left))
-    assert (
-        line == f"Enter asks first: x goes on with {fold_nodeset(left)} alone, F with all, as here"
-    )
-    assert keys_line(plan, None) == "Enter asks first; F starts with all hosts, as here"
+    x, asks = f"x goes on with {fold_nodeset(left)} alone", "Enter asks first"
+    without = plan_on(left)
+    assert keys_line(plan, without, plan) == f"{asks}: {x}, F with all, as here"
+    assert keys_line(plan, None, plan) == f"{asks}; F starts with all hosts, as here"
+    if stopped:
+        assert keys_line(plan, without, without) == f"{asks}: {x}, as here, F with all"
+        assert keys_line(plan, None, without) == f"{asks}; F starts with all hosts"
 
 
 @pytest.mark.parametrize("worn", [False, True])

@@ -66,7 +66,7 @@ def explained(directory: Path, name: str, *words: str) -> dict[str, dict[str, An
     profile = planted_profile(name, directory)
     command = ["--inventory", str(directory / "hosts.toml")]
     command += ["--campaigns", str(directory / "campaigns"), "run", "--profile", str(profile)]
-    command += ["--case", "1n1g", "1n2g", "-r", "1", "--explain", "--json", *words]
+    command += ["--case", "1n1g", "1n2g", "-r", "3", "--explain", "--json", *words]
     environment = {**os.environ, "HOME": str(directory)}
     for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         environment.pop(variable, None)
@@ -75,9 +75,9 @@ def explained(directory: Path, name: str, *words: str) -> dict[str, dict[str, An
     document = json.loads(done.stdout)
     counted = [run for run in document["runs"] if not run["profiled"]]
     profiled = [run for run in document["runs"] if run["profiled"]]
-    assert len(counted) == len(profiled) == len(document["results"])
+    assert len(counted) == 3 * len(profiled) == 3 * len(document["results"])
     assert {run["throughput"] for run in profiled} == {None}
-    assert {result["repeats"] for result in document["results"]} == {1}
+    assert {result["repeats"] for result in document["results"]} == {3}
     two = [result for result in document["results"] if result["case"] == "1n2g"]
     (campaign,) = (directory / "campaigns").iterdir()
     report = (campaign / "report.md").read_text()

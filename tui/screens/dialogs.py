@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.geometry import Size
 from textual.notifications import Notifications
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -23,7 +23,7 @@ from textual.widgets.option_list import Option
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints, sign_of
 from tui.messages import Said
-from tui.refused_keys import UNSEEN
+from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
 from tui.screens.help import help_of, wide_enough
 from tui.text import plain, problem
@@ -159,8 +159,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return self.able(action) and (self.sight.seen or action in ahead)
 
     def action_help(self) -> None:
-        title, widest = f"Help · {self._title}", wide_enough(self)
-        self.app.push_screen(Reading(title, help_of(self), widest=widest))
+        self.app.push_screen(Help(f"Help · {self._title}", self))
 
     def action_leave(self) -> None:
         self.finish(None)
@@ -403,6 +402,25 @@ class Reading(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with self.box(wide=self._wide, widest=self._widest), Pages():
-            shown = Static(markup=False)
+            shown = Static(id="reading", markup=False)
             shown.update(RenderedOnce(shown, self._text))
             yield shown
+
+
+class Help(Reading):
+    """What ``?`` says of a page or dialog below; which keys do nothing *now* is so while it is
+    open."""
+
+    def __init__(self, title: str, below: Screen[Any]) -> None:
+        super().__init__(title, help_of(below), widest=wide_enough(below))
+        self._below, self._idle = below, idle(below)
+
+    def on_mount(self) -> None:
+        self.set_interval(REFRESH_S, self._renew)
+
+    def _renew(self) -> None:
+        if not self.here or (now := idle(self._below)) == self._idle:
+            return
+        self._idle = now
+        shown = self.query_one("#reading", Static)
+        shown.update(RenderedOnce(shown, help_of(self._below)))

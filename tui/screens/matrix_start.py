@@ -86,7 +86,7 @@ class Starting:
         unfit = [*unfit_lines(plan, hosts, found, now), *[narrowed] * bool(narrowed)]
         if any(finding.level == Level.STOP for finding in found):
             without = self._session.workspace.without_stopped(plan, found)
-            unfit.append(keys_line(plan, without))
+            unfit.append(keys_line(plan, without, usable))
         unfit += unlike_lines(found)
         self._page.app.push_screen(DryRunView(usable, runs, unfit), answered)
 

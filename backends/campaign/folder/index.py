@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -18,7 +18,8 @@ from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
-from backends.results.attempts import planned_again, tried_again
+from backends.results.attempts import latest_attempts, planned_again, tried_again
+from backends.results.run_result import ENDED, RunResult
 from profiles.format.case_labels import parameter_values
 
 
@@ -61,6 +62,22 @@ class CampaignSummary:
     def saying(self, about: About) -> Self:
         """The same, of which something else is said."""
         return replace(self, about=about)
+
+    def counting(self, runs: Sequence[RunResult]) -> Self:
+        """The same with the counts of ``runs``, which were read after it was listed, so that they
+        agree with what is told of these."""
+        latest = latest_attempts(runs)
+        cancelled = [run for run in latest if run.state == "cancelled"]
+        return replace(
+            self,
+            done=sum(run.state in ENDED for run in latest),
+            failed=sum(run.state == "failed" for run in latest),
+            total=max(self.total, len(latest)),
+            cancelled=len(cancelled),
+            skipped=sum(run.skipped for run in cancelled),
+            tried_again=tried_again(runs, latest),
+            planned_again=planned_again(runs, latest),
+        )
 
     @property
     def hosts_left_out(self) -> tuple[str, ...]:

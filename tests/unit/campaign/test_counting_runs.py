@@ -170,6 +170,34 @@ def tried(tries: list[list[str]]) -> Iterator[ev.Event]:
     yield ev.CampaignFinished(t=10.0)
 
 
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(ENDS), min_size=1, max_size=3).filter(
+            lambda ends: "succeeded" not in ends[:-1]
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.data(),
+)
+def test_a_campaign_that_went_on_after_it_was_listed_has_the_counts_of_its_runs(
+    tries: list[list[str]], data: st.DataObject
+) -> None:
+    """Whatever ended between the listing and the reading of its runs."""
+    events = list(tried(tries))
+    first = data.draw(st.integers(2, len(events)))
+    with TemporaryDirectory() as directory:
+        written = Path(directory) / journal.FILE_NAME
+        written.write_bytes(b"".join(map(encode, events[:first])))
+        before = summarise_campaign(Path(directory), lambda: 20.0)
+        written.write_bytes(b"".join(map(encode, events)))
+        after = summarise_campaign(Path(directory), lambda: 20.0)
+    told = before.counting(run_results(fold(events)))
+    counts = ("done", "failed", "cancelled", "skipped", "total", "tried_again", "planned_again")
+    assert {n: getattr(told, n) for n in counts} == {n: getattr(after, n) for n in counts}
+
+
 def counted_in(text: str) -> int:
     """All runs that a text of counts tells; ``3/6`` and ``3 of 6 runs`` of those that succeeded."""
     text = re.sub(r"(\d+)(/\d+| of \d+ runs)(?= (succeeded|runs))", r"\1", text)

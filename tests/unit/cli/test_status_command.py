@@ -405,7 +405,7 @@ def test_what_was_done_before_is_told_in_one_line_and_counts(campaign: Campaign)
     for _ in range(2):
         changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
     first, *_, then = told
-    assert first == "2 of 4 were done before"
+    assert first == "2 of 4 had ended before"
     assert then.startswith("[3/4] ")
 
 

@@ -596,3 +596,16 @@ def test_a_report_has_the_letter_of_each_reason(runs_of):
         assert f"- 1n1g: {letter}{line}" in flagged
         assert (f"{letter}{line}" in text.splitlines()[2]) is bool(letter)
     assert {found.ceiling for found in group.cases[0].findings} >= {Grade.B, Grade.C}
+
+
+@given(st.permutations(range(1, 7)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_repeats_are_listed_by_number_in_whatever_order_they_ran(runs_of, order: list[int]):
+    """One that was paused runs last."""
+    forced = runs_of("1n1g", steady(n=6), forced=True, stops=("node1: busy",))
+    ran = [replace(run, started_at=100.0 * order[run.repeat - 1]) for run in forced]
+    case, group = only(ran)
+    assert [run.repeat for run in case.runs] == [order.index(n) + 1 for n in range(1, 7)]
+    listed = [line for line in finding_lines(case, group) if "repeats " in line and "busy" in line]
+    assert listed
+    assert all("repeats 1, 2, 3, 4, 5, 6: " in line for line in listed)

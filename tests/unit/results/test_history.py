@@ -575,19 +575,24 @@ def test_other_hosts_are_told_with_the_cases_that_had_others_before(
     assert some or "1n1g" not in told
 
 
-@given(st.floats(0.0001, 0.01), st.floats(0.0001, 0.01))
+@given(st.floats(0.0001, 0.01), st.floats(0.0001, 0.01), st.floats(-1, 1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_drop_that_would_be_seen_is_told_with_the_scatter_that_it_rests_on(
-    runs_of: Runs, days: float, repeats: float
+    runs_of: Runs, days: float, repeats: float, skew: float
 ) -> None:
+    """That of geometric means, however far medians are from these."""
     levels = [1 + days * sign for sign in (1, -1, 1, -1, 1, 0)]
-    runs = [[1000.0 * level * (1 + repeats * i) for i in (-1, 0, 1)] for level in levels]
+    off = [skew * sign for sign in (1, -1, -1, 1, 1, 0)]
+    runs = [
+        [1000.0 * level * (1 + repeats * i) for i in (-1, middle, 1)]
+        for level, middle in zip(levels, off, strict=True)
+    ]
     seen = history([campaign(at, runs_of("1n1g", v)) for at, v in enumerate(runs)]).cases[0]
     if seen.why is Why.LAST and not seen.changes:
-        figures = [1000.0 * level for level in levels[:-1]]
+        figures = [statistics.geometric_mean(values) for values in runs[:-1]]
         between = percent(statistics.stdev(figures) / statistics.fmean(figures))
         said = rests_on(seen)
-        assert f"(campaigns before it scatter by {between}, their repeats by " in said
+        assert f"(means of campaigns before it scatter by {between}, their repeats by " in said
         assert ("not decided" in said) == ("(95%)" in said)
         assert ("not decided" in said) == ("campaigns on either side would" in said)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,9 +41,18 @@ def profiled(tag: str, speed: float, ranks: Sequence[RankTime], **fields: Any) -
     return run(tag, speed, repeat=9, profiled=True, ranks=tuple(ranks), **fields)
 
 
-def only(runs: Sequence[RunResult]) -> tuple[Group, CaseResult]:
-    """The group of the runs and its last case."""
-    (group,) = summarise(runs)
+def repeated(runs: Sequence[RunResult], times: int = 3) -> list[RunResult]:
+    """With so many repeats of each: three are the fewest that tell of a loss."""
+    return [
+        one if n == 1 else replace(one, run_id=f"{one.run_id}-{n}", repeat=n)
+        for one in runs
+        for n in range(1, 1 + (1 if one.profiled else times))
+    ]
+
+
+def only(runs: Sequence[RunResult], times: int = 3) -> tuple[Group, CaseResult]:
+    """The group of the runs, each so often, and its last case."""
+    (group,) = summarise(repeated(runs, times))
     return group, group.cases[-1]
 
 
@@ -212,7 +222,7 @@ def strong(tag: str, speed: float, total: int = 256) -> RunResult:
 
 def test_weak_and_strong_scaling_are_told_apart() -> None:
     runs = [run("1n1g", 100.0), run("1n2g", 180.0), strong("1n1g", 100.0), strong("1n2g", 150.0)]
-    groups = summarise(runs)
+    groups = summarise(repeated(runs))
     assert [scaling(group) for group in groups] == [Scaling.WEAK, Scaling.STRONG]
     assert [group.cases[1].speedup for group in groups] == [1.8, 1.5]
     results = document("c", runs, groups)["results"]
@@ -324,11 +334,24 @@ def test_what_may_be_no_loss_at_all_is_not_divided() -> None:
         runs = [*BASE[1:], profiled("1n2g", 196.0, ranks)]
         for number, (one, two) in enumerate(speeds, 1):
             runs += [run("1n1g", one, repeat=number), run("1n2g", two, repeat=number)]
-        group, case = only(runs)
+        group, case = only(runs, times=1)
         told.append(explain(case, group.base_case))
         assert ("exposed" in explained_lines(group)[1]) is (told[-1] is not None)
     assert told[0] is not None
     assert told[1] is None
+
+
+@given(st.integers(1, 4), st.floats(0.5, 0.9999))
+def test_a_loss_without_an_interval_is_not_divided(times: int, efficiency: float) -> None:
+    ranks = [rank(n, 1 / efficiency, 0.98, 0.02, 0.0) for n in range(2)]
+    speed = 200.0 * efficiency
+    group, case = only([*BASE, run("1n2g", speed), profiled("1n2g", speed, ranks)], times)
+    line, line_zh = explained_lines(group)[1], explained_lines(group, "zh")[1]
+    assert (explain(case, group.base_case) is None) is (times < 3)
+    assert (case_document(case, group)["explained"] is None) is (times < 3)
+    assert ("unexplained" in line) is (times >= 3)
+    assert line.endswith("fewer than 3 repeats do not tell whether anything is lost") is (times < 3)
+    assert line_zh.endswith("重复少于 3 次，无法判断是否有损失") is (times < 3)
 
 
 def test_a_campaign_of_one_case_scales_nothing(
@@ -362,5 +385,5 @@ def test_words_of_hosts_say_what_the_sets_are(ours: frozenset[str], theirs: froz
 def test_how_to_tell_more_is_said_only_where_that_would_tell_something(ideal, explains):
     runs = [run("1n1g", 100.0), run("2n1g", 200.0 if ideal else 160.0)]
     context = ReportContext("c", explains=frozenset({runs[0].profile} if explains else ()))
-    text = render_report(context, runs, summarise(runs))
+    text = render_report(context, runs, summarise(repeated(runs)))
     assert ("--explain" in text) is (explains and not ideal)

@@ -126,8 +126,8 @@ class Changes:
 
     def _tell_before(self, now: CampaignSnapshot, out: Callable[[str], None], mark: str) -> None:
         self._shown = dict.fromkeys(self._before, "")
-        if done := len(self._ended & _latest(now)):
-            out(f"{mark}{done} of {now.total} were done before")
+        if ended := len(self._ended & _latest(now)):
+            out(f"{mark}{ended} of {now.total} had ended before")
 
     def _number(self, now: CampaignSnapshot) -> str:
         return f"[{len(self._ended & _latest(now))}/{now.total}] "
