@@ -49,7 +49,7 @@ SHORT = {
 def short_of(concern: Concern, case: CaseResult) -> str:
     """As :data:`SHORT`; what nobody started, or somebody cancelled, has not failed."""
     if concern is Concern.FAILED_RUNS and case.failed_runs:
-        if case.skipped_runs == case.failed_runs:
+        if case.never_begun_runs == case.failed_runs:
             return "repeats missing"
         if all(run.state == "cancelled" for run in case.failed_runs):
             return "cancelled runs"
