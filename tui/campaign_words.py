@@ -34,9 +34,11 @@ def succeeded(summary: CampaignSummary) -> int:
 
 
 def lost_words(summary: CampaignSummary) -> list[str]:
-    """``2 failed``, ``1 cancelled``, and what was ``skipped`` before it had started."""
+    """``2 failed``, ``1 not begun`` as it was in vain, ``1 cancelled``, and what was ``skipped``
+    before it had started."""
     counts = (
-        (summary.failed, "failed"),
+        (summary.failed - summary.not_begun, "failed"),
+        (summary.not_begun, "not begun"),
         (summary.cancelled - summary.skipped, "cancelled"),
         (summary.skipped, "skipped"),
     )

@@ -10,7 +10,7 @@ class Attempt(Protocol):
     @property
     def run_id(self) -> str: ...
     @property
-    def skipped(self) -> bool: ...
+    def never_begun(self) -> bool: ...
     @property
     def slot(self) -> tuple[object, ...]:
         """The repeat, or the profiled run, that this is an attempt at."""
@@ -32,10 +32,10 @@ def tried_again(runs: Iterable[Attempt], latest: Iterable[Attempt]) -> int:
     """How many of ``runs`` were begun, and have a later attempt in their place: with the ``latest``
     and what was :func:`planned_again` these are all."""
     last = {run.run_id for run in latest}
-    return sum(run.run_id not in last and not run.skipped for run in runs)
+    return sum(run.run_id not in last and not run.never_begun for run in runs)
 
 
 def planned_again(runs: Iterable[Attempt], latest: Iterable[Attempt]) -> int:
-    """How many of ``runs`` were skipped, and have another in their place."""
+    """How many of ``runs`` were never begun, and have another in their place."""
     last = {run.run_id for run in latest}
-    return sum(run.run_id not in last and run.skipped for run in runs)
+    return sum(run.run_id not in last and run.never_begun for run in runs)

@@ -413,14 +413,14 @@ def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> str:
             ]
             lines += [f"- {name}, {w.profiled}: {_failed_run(run, lost)}" for run in untold]
             failed = [run for run in case.failed_runs if not run.skipped]
-            replaced = [run for run in case.superseded if not run.skipped]
+            replaced = [run for run in case.superseded if not run.never_begun]
             if not failed and not replaced:
                 continue
             lines.append(
                 "- "
                 + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.wanted)
             )
-            if never := len(case.skipped_runs):
+            if never := len(case.never_begun_runs):
                 lines[-1] += w.of_which_never.format(never=never)
             for run in failed:
                 lines += [f"  - {_failed_run(run, lost)}", *_diagnosed(run, w)]
@@ -435,9 +435,8 @@ def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> str:
 
 
 def _failed_run(run: RunResult, lost: frozenset[str]) -> str:
-    text = f"#{run.repeat}: {md_text(run.state)}"
-    if run.reason:
-        text += f", {md_text(run.reason)}"
+    told = (run.reason,) if run.never_begun else (run.state, run.reason)
+    text = f"#{run.repeat}: {', '.join(md_text(one) for one in told if one)}"
     return _with_hosts_and_log(text, run, lost)
 
 

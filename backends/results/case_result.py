@@ -144,12 +144,19 @@ class CaseResult:
     @property
     def retried_runs(self) -> tuple[RunResult, ...]:
         """Attempts that failed and were tried again, whatever became of that."""
-        return tuple(run for run in self.superseded if run.state == "failed")
+        return tuple(
+            run for run in self.superseded if run.state == "failed" and not run.never_begun
+        )
 
     @property
     def skipped_runs(self) -> tuple[RunResult, ...]:
         """Of the failed: those that were cancelled before they had started."""
         return tuple(run for run in self.failed_runs if run.skipped)
+
+    @property
+    def never_begun_runs(self) -> tuple[RunResult, ...]:
+        """Of the failed: the skipped ones, and those that were in vain."""
+        return tuple(run for run in self.failed_runs if run.never_begun)
 
     @property
     def fingerprints(self) -> frozenset[str]:

@@ -121,7 +121,7 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
 
 def _of_the_attempts(case: CaseResult) -> Iterator[Finding]:
     if failed := len(case.failed_runs):
-        never = len(case.skipped_runs)  # which tells nothing of those that were
+        never = len(case.never_begun_runs)  # which tells nothing of those that were
         share = (failed - never) / max(1, case.repeats - never)
         yield Finding(Concern.FAILED_RUNS, _at_most(share, MOST_FAILED))
     if case.retried_runs:

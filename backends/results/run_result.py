@@ -32,6 +32,8 @@ COST_PER_HOUR = "cost_per_hour"
 """The metric of a run whose hosts all have a price: of an hour of its devices together."""
 SKIPPED = "skipped: never started"
 """Of a run that was cancelled before it had started."""
+NOT_RUN = "not run: "
+"""Before the reason of a run that failed without having been begun, since that was in vain."""
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 """States after which nothing more happens; a repeat counts in the n of "k of n" from then on."""
 
@@ -205,6 +207,11 @@ class RunResult:
     def skipped(self) -> bool:
         """It was cancelled before it had started."""
         return self.state == "cancelled" and self.started_at is None
+
+    @property
+    def never_begun(self) -> bool:
+        """It was skipped, or failed since running it was in vain."""
+        return self.skipped or (self.state == "failed" and self.reason.startswith(NOT_RUN))
 
     @property
     def why(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from backends.results.case_result import CaseResult
-from backends.results.findings import Concern, Finding, Grade, gravest_first
+from backends.results.findings import Concern, Grade, gravest_first
 
 SHORT = {
     Concern.SIMULATED: "simulated",
@@ -49,33 +49,23 @@ SHORT = {
 def short_of(concern: Concern, case: CaseResult) -> str:
     """As :data:`SHORT`; what nobody started, or somebody cancelled, has not failed."""
     if concern is Concern.FAILED_RUNS and case.failed_runs:
-        if case.skipped_runs == case.failed_runs:
+        if case.never_begun_runs == case.failed_runs:
             return "repeats missing"
         if all(run.state == "cancelled" for run in case.failed_runs):
             return "cancelled runs"
     return SHORT[concern]
 
 
-_OF_A_MIXTURE = (
-    Concern.OTHER_ENVIRONMENT,
-    Concern.WIDE_INTERVAL,
-    Concern.CV_RED,
-    Concern.CV_AMBER,
-)
-
-
 def set_by(cases: Iterable[CaseResult], grade: Grade) -> list[str]:
-    """What leaves cases of ``grade`` no better one, the gravest first, and a mixture where that
-    follows from it; their base's grade only where nothing else does, for that is a case of its
-    own."""
+    """What leaves cases of ``grade`` no better one, the gravest first, and nothing that would allow
+    one; their base's grade only where nothing else does, for that is a case of its own."""
     of = [*cases]
     found = gravest_first(
-        Finding(finding.concern, grade)
+        finding
         for case in of
         if case.grade is grade
         for finding in case.findings
         if finding.ceiling is grade
-        or (finding.concern is Concern.MIXED_ENVIRONMENT and _follows_from_mixture(case))
     )
     concerns = dict.fromkeys(finding.concern for finding in found)
     if len(concerns) > 1:
@@ -87,11 +77,6 @@ def _short_together(concern: Concern, cases: Iterable[CaseResult]) -> str:
     having = (case for case in cases if concern in case.concerns)
     words = dict.fromkeys(short_of(concern, case) for case in having)
     return next(iter(words)) if len(words) == 1 else SHORT[concern]
-
-
-def _follows_from_mixture(case: CaseResult) -> bool:
-    """What sets its grade: where it ran on several models it scatters by that."""
-    return any(f.ceiling is case.grade and f.concern in _OF_A_MIXTURE for f in case.findings)
 
 
 def fell_by(before: CaseResult | None, now: CaseResult | None) -> str:

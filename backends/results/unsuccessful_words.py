@@ -7,8 +7,8 @@ from backends.results.case_result import CaseResult
 
 def unsuccessful_line(case: CaseResult) -> tuple[str, str]:
     """A word for each kind of them: in English and in Chinese."""
-    never = len(case.skipped_runs)
-    cancelled = sum(run.state == "cancelled" for run in case.failed_runs) - never
+    never = len(case.never_begun_runs)
+    cancelled = sum(run.state == "cancelled" and not run.never_begun for run in case.failed_runs)
     kinds = [
         (len(case.failed_runs) - never - cancelled, "did not succeed", "did not succeed", "未成功"),
         (cancelled, "was cancelled", "were cancelled", "已取消"),

@@ -182,6 +182,7 @@ class FakeSummary:
     failed: int = 0
     cancelled: int = 0
     skipped: int = 0
+    not_begun: int = 0
     about: About = field(default_factory=About)
     measures: str = "oneflow-resnet50 1n1g"
     problem: str = ""

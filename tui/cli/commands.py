@@ -128,7 +128,7 @@ COMMANDS = {
         example="dlperf-tui parse -p oneflow-resnet50 --gpus 8 rank0.log",
     ),
     "import": Command(
-        "make a campaign of a tree of existing logs",
+        "make a campaign of logs, figures or a bundle",
         changes=True,
         example="dlperf-tui import -p paddle-resnet50 logs -o baseline",
     ),

@@ -17,8 +17,8 @@ from tui.cli.shared.options import open_workspace
 
 SHELLS = ("bash", "zsh", "fish")
 _CAMPAIGNS = ("CAMPAIGN", "BASELINE", "CANDIDATE")
-_DIRECTORIES = ("DIR", "LOGTREE")
-_FILES = ("FILE", "LOG", "NAME|FILE")
+_DIRECTORIES = ("DIR",)
+_FILES = ("FILE", "LOG", "NAME|FILE", "SOURCE")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -119,7 +119,7 @@ def _note(
         watched_brief(run),
         "outlier; it counts" if run in strange else "",
         _attempt(run, case),
-        "replaced by a later attempt" if run in case.superseded and not run.skipped else "",
+        "replaced by a later attempt" if run in case.superseded and not run.never_begun else "",
         f"packed beside {len(run.shared_with)}" if run.shared_with else "",
         f"its log: {plain(run.log_differs)}" * bool(run.log_differs),
         plain(run.reason) or ", ".join(plain(w) for w in run.warnings),
@@ -130,7 +130,7 @@ def _note(
 def _attempt(run: RunResult, case: CaseResult) -> str:
     """As :attr:`backends.campaign.record.run_record.RunRecord.attempt_words`."""
     before = [one for one in case.superseded if one.slot == run.slot and one.attempt < run.attempt]
-    if run.attempt > 1 and before and all(one.skipped for one in before):
+    if run.attempt > 1 and before and all(one.never_begun for one in before):
         return "planned again"
     return f"attempt {run.attempt}" if run.attempt > 1 else ""
 

@@ -96,8 +96,10 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     parts.append(
         (f"{well} succeeded{uncounted}", GOOD if viewed.finished and not viewed.failed else TEXT)
     )
-    if viewed.failed:
-        parts.append((f"✗ {viewed.failed} failed", BAD))
+    if failed := viewed.failed - viewed.not_begun:
+        parts.append((f"✗ {failed} failed", BAD))
+    if viewed.not_begun:
+        parts.append((f"{viewed.not_begun} not begun", BAD))
     parts += [(words, MUTED) for words in again_words(viewed)]
     left_out = ((viewed.cancelled - viewed.skipped, "cancelled"), (viewed.skipped, "skipped"))
     parts += [(f"{many} {word}", MUTED) for many, word in left_out if many]

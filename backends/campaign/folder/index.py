@@ -42,13 +42,14 @@ class CampaignSummary:
     about: About = field(default_factory=About)  # what people say of it
     cancelled: int = 0  # runs, of those that are done
     skipped: int = 0  # of the cancelled: before they had started
+    not_begun: int = 0  # of the failed: running them was in vain
     paused: int = 0  # runs that are not to be started
     keeper: bool = False  # it is live, and a keeper goes on with it
     profiles: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
     parameters: tuple[str, ...] = ()  # all values that they have, such as b256
     tried_again: int = 0  # beside all: attempts with a later one in their place
-    planned_again: int = 0  # likewise: what was skipped, which is no attempt
+    planned_again: int = 0  # likewise: what was never begun, which is no attempt
     forced: bool = False  # stops of preflight were overridden when it began
     hosts_forced: tuple[str, ...] = ()  # which of them stopped, where every one is named
     left_out: tuple[str, ...] = ()  # what it began without, and why: "node3: in use"
@@ -196,6 +197,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         about=read_about(path),
         cancelled=sum(run.run_id in cancelled for run in latest),
         skipped=sum(run.run_id in cancelled and run.started_at is None for run in latest),
+        not_begun=sum(run.in_vain for run in latest),
         paused=sum(run.paused for run in latest),
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),

@@ -8,12 +8,14 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, RunRecord
+from backends.results.run_result import NOT_RUN as NOT_RUN_FOR
 from profiles.logs.failures import OUT_OF_GPU_MEMORY
 
 ENOUGH = 2
 """Repeats that were out of memory, where none succeeded: one may have had a neighbour."""
 NOT_RUN = (
-    f"not run: {ENOUGH} repeats of its case were out of memory and none succeeded; retry runs it"
+    f"{NOT_RUN_FOR}{ENOUGH} repeats of its case were out of memory and none succeeded; "
+    "retry runs it"
 )
 
 

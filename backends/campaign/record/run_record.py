@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
 from backends.campaign.record.run_state import RunState
 from profiles.format.case import Case
@@ -175,6 +176,15 @@ class RunRecord:
     def skipped(self) -> bool:
         """It was cancelled before it had started."""
         return self.state is RunState.CANCELLED and self.started_at is None
+
+    @property
+    def in_vain(self) -> bool:
+        """It failed without having been begun."""
+        return self.state is RunState.FAILED and self.category == Cause.IN_VAIN
+
+    @property
+    def never_begun(self) -> bool:
+        return self.skipped or self.in_vain
 
     @property
     def attempt_words(self) -> str:

@@ -129,9 +129,10 @@ class CampaignSnapshot:
     kept_by: Holder | None = None  # who else is at work on it; None: nobody, or we are
     profiled: int = 0  # of those that succeeded: uncounted, for where the time goes
     skipped: int = 0  # of the cancelled: before they had started
+    not_begun: int = 0  # of the failed: running them was in vain
     to_come: int = 0  # of all: profiled runs, planned when the repeats have ended
     tried_again: int = 0  # beside all: attempts with a later one in their place
-    planned_again: int = 0  # likewise: what was skipped, which is no attempt
+    planned_again: int = 0  # likewise: what was never begun, which is no attempt
     blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
     unusable: Mapping[str, str] = field(default_factory=dict)  # why, of those that a run might have
     after_that_s: float | None = None  # what all of it takes once these can be used
@@ -168,8 +169,10 @@ class CampaignSnapshot:
         """For the header: "9/24 runs · ETA 41m", "8/24 succeeded · 1 failed · ETA 41m"."""
         well = self.done - self.failed - self.cancelled
         parts = [f"{well}/{self.total} {'runs' if well == self.done else 'succeeded'}"]
-        if self.failed:
-            parts.append(f"{self.failed} failed")
+        if self.failed > self.not_begun:
+            parts.append(f"{self.failed - self.not_begun} failed")
+        if self.not_begun:
+            parts.append(f"{self.not_begun} not begun")
         if self.cancelled > self.skipped:
             parts.append(f"{self.cancelled - self.skipped} cancelled")
         if self.skipped:
@@ -287,6 +290,7 @@ def take(
         kept_by=kept_by,
         profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
         skipped=sum(run.skipped for run in done),
+        not_begun=sum(run.in_vain for run in done),
         tried_again=tried_again(every, latest),
         planned_again=planned_again(every, latest),
         blocked_by=blocked_by,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.campaign.folder.artifacts import report_context
 from backends.campaign.plan.does_not_fit import ENOUGH, NOT_RUN, repeats_in_vain
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.plan.runs_to_retry import runs_to_retry
@@ -16,7 +18,12 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
-from backends.results.summary import summarise
+from backends.campaign.record.status_view import take
+from backends.results.attempts import planned_again, tried_again
+from backends.results.campaign_report import render_report
+from backends.results.case_result import CaseResult
+from backends.results.summary import Group, summarise
+from backends.results.unsuccessful_words import unsuccessful_line
 from profiles.errors import SelectionError
 from profiles.logs.failures import OUT_OF_GPU_MEMORY
 from tests.unit.campaign.test_further_repeats import planned, ran
@@ -78,6 +85,48 @@ def test_the_results_say_why_there_are_no_further_repeats_and_retry_runs_them() 
     state = fold([ran(again, 40.0, None)[0], _named(again, REASONS["gpu"])], state)
     assert state.runs[again].state is RunState.FAILED
     assert not repeats_in_vain(state, state.runs[again], (), 50.0), "one alone tells nothing"
+
+
+@given(st.integers(2, 6), st.integers(1, 4), st.booleans())
+def test_what_was_not_begun_is_told_as_no_failure_and_no_attempt(
+    begun: int, left: int, again: bool
+) -> None:
+    every = ids(begun + left)
+    state = campaign(["gpu"] * begun, len(every))
+    state = fold(repeats_in_vain(state, state.runs[every[begun - 1]], (), 20.0), state)
+    state = fold([ev.RunCancelled(t=21.0, run_id=f"abcd-{len(every) + 1:04d}-a1")], state)
+    case, group = _first(state)
+    assert unsuccessful_line(case)[0] == (
+        f"{begun} of {len(every)} repeats did not succeed, {left} {'was' if left == 1 else 'were'} "
+        "never started; they count for nothing"
+    )
+    assert (
+        f"{begun} failed · {left} not begun · 1 skipped" in take(state, Path("c"), now=40.0).summary
+    )
+    report = render_report(report_context(state, Path("c")), run_results(state), [group], "en")
+    assert "failed, not run" not in report
+    assert report.count("  - #") == len(every)
+    if again:
+        state = fold([next_attempt(state.runs[run_id], 30.0) for run_id in every], state)
+        for one in every:
+            state = fold(ran(f"{one[:-1]}2", 40.0, 50.0), state)
+        case, group = _first(state)
+        assert {run.repeat for run in case.retried_runs} == set(range(1, begun + 1))
+        latest = state.latest_attempts()
+        assert tried_again(state.runs.values(), latest) == begun
+        assert planned_again(state.runs.values(), latest) == left
+        words = [state.runs[f"{one[:-1]}2"].attempt_words for one in every]
+        assert words == ["attempt 2"] * begun + ["planned again"] * left
+
+
+def _first(state: CampaignState) -> tuple[CaseResult, Group]:
+    [found] = [
+        (case, group)
+        for group in summarise(run_results(state))
+        for case in group.cases
+        if case.case == "1n1g"
+    ]
+    return found
 
 
 def test_who_retries_where_none_has_failed_is_told_how_a_cancelled_run_is_named() -> None:

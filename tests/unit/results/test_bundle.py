@@ -377,6 +377,35 @@ def test_a_log_that_was_edited_or_deleted_is_told_with_the_bundle_and_in_it(said
     assert again.count("warning: ") == 2
 
 
+@pytest.mark.parametrize("lost", [0, 1, 4])
+def test_an_import_says_which_figures_its_logs_do_not_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lost: int
+):
+    campaign = copied(tmp_path / "c")
+    runs = read_campaign(campaign).runs.values()
+    measured = [run for run in runs if run.throughput and not run.profiled]
+    for run in measured[:lost]:
+        (campaign / run.log).unlink()
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "./c", "--bundle", "b.tar.zst"]) == (1 if lost else 0)
+    capsys.readouterr()
+    assert main(["import", "b.tar.zst", "-o", "copy"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{tmp_path / 'copy'}: ")
+    n = len(measured)
+    if not lost:
+        assert err == ""
+        assert out.endswith(f" runs, {n} measured\n")
+        return
+    assert out.endswith(f" runs, {n - lost} of {n} measured figures are what their logs give\n")
+    *warned, last = err.splitlines()
+    figures = "1 figure" if lost == 1 else f"{lost} figures"
+    assert last == f"copy: not to be cited: its logs do not give {figures}"
+    assert main(["report", "./copy"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert warned == [line for line in told if line.startswith("warning: ")] != []
+
+
 def test_logs_of_an_import_are_measured_by_the_profile_of_today(said, tmp_path: Path):
     log = tmp_path / "tree" / "1n1g" / "r50_b128_fp32_1.log"
     log.parent.mkdir(parents=True)

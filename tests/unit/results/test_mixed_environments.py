@@ -23,12 +23,13 @@ from backends.hosts.host_facts import HostSnapshot
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_files import comparison_document, comparison_junit, comparisons_csv
 from backends.results.comparison_report import comparison_markdown, comparison_words, what_differs
+from backends.results.grade_words import found_lines, lettered
 from backends.results.history import history
 from backends.results.history_report import rests_on, what_changed
 from backends.results.layouts.cells import efficiency_cell, speedup_cell
 from backends.results.publish import publish
 from backends.results.run_result import RunResult
-from backends.results.short_flags import set_by
+from backends.results.short_flags import SHORT, set_by
 from backends.results.summary import summarise
 from profiles.format.catalog import Catalog
 from tests.unit.hosts.test_machines import EXAMPLES
@@ -69,6 +70,19 @@ def test_other_shares_of_the_same_models_are_no_noise_but_are_counted(runs_of: R
         assert counted in text
         for claim in ("noise", "would decide", "No case is slower"):
             assert claim not in text
+    _, after = comparison_words(found)
+    assert not [line for line in after if "No other case" in line]
+    beside = comparison_words(
+        compare(
+            [*ours, *mixed(runs_of, "1n1g", [H200] * 6)],
+            [*mixed(runs_of, "1n8g", [H200] * 3 + [V100] * 3), *mixed(runs_of, "1n1g", [H200] * 6)],
+        )
+    )[1]
+    assert list(beside) == [
+        "No verdict on 1 case with repeats of several environments.",
+        "No other case is slower by more than 2% and beyond what chance does among the tests of "
+        "2 cases (Holm).",
+    ]
     assert found.fails() == ()
     assert found.fails(strict=True) == (case,)
 
@@ -269,19 +283,20 @@ def test_cells_of_the_pivot_are_marked_where_repeats_are_of_several_environments
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(PRINTS, st.booleans())
-def test_a_mixture_is_named_before_what_follows_from_it(
+def test_a_grade_is_set_by_what_has_that_letter_alone(
     runs_of: Runs, prints: list[str], forced: bool
 ):
     runs = mixed(runs_of, "1n1g", prints)
     runs = [replace(run, forced=forced) for run in runs]
-    (case,) = summarise(runs)[0].cases
+    (group,) = summarise(runs)
+    (case,) = group.cases
     assert case.grade is not None
-    words = set_by([case], case.grade)
-    follows = {"wide interval", "CV above 5%", "CV above 2%", "several environments"}
-    if len({*prints}) > 1 and follows & {*words}:
-        assert next(word for word in words if word in follows) == "several environments"
-    else:
-        assert "several environments" not in words
+    sets = [SHORT[found.concern] for found in case.findings if found.ceiling is case.grade]
+    assert set_by([case], case.grade) == sets
+    lines = [lettered(found, line) for found, line in found_lines(case, group)]
+    assert (f"{case.grade}: its repeats come from different environments" in "".join(lines)) is (
+        "several environments" in sets
+    )
 
 
 def test_a_base_has_no_mark_of_another_environment(runs_of: Runs):

@@ -132,6 +132,9 @@ def test_names_of_one_machine_are_named(runs_of: Runs):
     runs = runs_of("1n1g", times(1))
     one = replace(HERE, by_names=(("node1", "node2", "node3"),))
     words = comparison_words(compare(runs, runs).on(one, HERE))[0]
-    said = "One machine has several names in the baseline, and counts once: node[1-3]."
+    gpus = ", with the GPUs of all of them" if HERE.gpus else ""
+    said = f"One machine has several names in the baseline, and counts once{gpus}: node[1-3]."
     assert said in words
     assert not any("candidate, and counts once" in line for line in words)
+    words = comparison_words(compare(runs, runs).on(replace(one, gpus=0), HERE))[0]
+    assert "One machine has several names in the baseline, and counts once: node[1-3]." in words

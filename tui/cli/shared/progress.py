@@ -96,7 +96,7 @@ class Changes:
             self._say_what_helps(view, out)
         for called, views in in_vain.items():
             which = ", ".join(f"#{view.repeat}" for view in views)
-            out(clean_text(f"{mark}{self._number(now)}{called} {which} failed – {NOT_RUN}"))
+            out(clean_text(f"{mark}{self._number(now)}{called} {which} – {NOT_RUN}"))
         if now.held and not self._held:
             runs = counted(now.paused, "run")
             out(f"all that is left is paused, {runs}: nothing starts before they are unpaused")
