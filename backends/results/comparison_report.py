@@ -20,6 +20,7 @@ from backends.results.findings import Concern
 from backends.results.grade import rules_of
 from backends.results.grade_words import rules_text
 from backends.results.layouts.cells import count_cell, range_cell
+from backends.results.mixed_environments import no_verdict_words, shares_changed
 from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
 from backends.results.provenance import provenance
@@ -121,7 +122,7 @@ def what_differs(comparison: Comparison) -> tuple[str, ...]:
     ours, theirs = comparison.machines
     kinds = {
         "environments": comparison.environments,
-        "shares of environments": not comparison.environments and _mixed(comparison),
+        "shares of environments": not comparison.environments and _other_shares(comparison),
         "hosts": ours and theirs and machines_apart(ours, theirs, setup=True),
         "scripts or settings": comparison.unlike,
         "rules of measuring": _other_rules(comparison),
@@ -209,6 +210,13 @@ def _mixed(comparison: Comparison) -> list[str]:
     return [f"Repeats of one case ran in several environments, and no interval judges it: {told}."][
         : bool(found)
     ]
+
+
+def _other_shares(comparison: Comparison) -> bool:
+    """More of a case's repeats than before ran in one of its environments."""
+    mixed = [case for case in comparison.cases if case.ground is Ground.MIXED]
+    pairs = [(case.baseline, case.candidate) for case in mixed]
+    return any(ours and theirs and shares_changed(ours, theirs) for ours, theirs in pairs)
 
 
 def _no_recipe(comparison: Comparison) -> list[str]:
@@ -313,9 +321,7 @@ def _exit_lines(comparison: Comparison, exits: _Exit) -> list[str]:
         if case.ground is Ground.MIXED and case.verdict is Verdict.INCONCLUSIVE
     ]
     if mixed:
-        lines.append(
-            f"No verdict on {counted(len(mixed), 'case')} with repeats of several environments."
-        )
+        lines.append(no_verdict_words(len(mixed)))
     if n > len(mixed) and not decisive:
         beyond = f"by more than {comparison.threshold * 100:g}%"
         # They are among Holm's tests nevertheless: one that is slower decides.

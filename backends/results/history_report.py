@@ -15,6 +15,7 @@ from backends.results.comparison import Verdict
 from backends.results.findings import Grade
 from backends.results.history import Campaign, CaseHistory, History, LevelChange, Point, Why
 from backends.results.layouts.cells import count_cell, cv_cell
+from backends.results.mixed_environments import no_verdict_words
 from backends.results.numbers import NOTHING, fixed, percent, signed_percent
 from backends.results.ratios import RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
@@ -53,6 +54,9 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
     doubtful = [case for case in decisive if unjudged(case.doubts)]
     chance = [case for case in history.regressions if not case.decisive]
     failed = [case for case in history.cases if case.why is Why.FAILED]
+    mixed = sum(case.is_mixed for case in history.cases)
+    if mixed:
+        after.append(no_verdict_words(mixed))
     if plain:
         after.append(f"Regression that stands among all cases: {_names(plain)}.")
     if doubtful:
@@ -60,8 +64,9 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
             f"Slower among all cases, so that the exit code is 1, whatever it is from: "
             f"{_names(doubtful)}."
         )
-    elif not plain and history.judged:
-        after.append("No regression stands among all cases.")
+    elif not plain and history.judged and mixed < len(history.cases):
+        others = " of the others" * bool(mixed)
+        after.append(f"No regression{others} stands among all cases.")
     if chance:
         after.append(f"May be chance among so many: {_names(chance)}.")
     if failed:

@@ -14,6 +14,7 @@ from backends.hosts.fingerprint import (
     short_devices,
 )
 from backends.results.case_result import CaseResult
+from profiles.counted import counted
 
 _NOT_RECORDED = "not recorded"
 
@@ -60,6 +61,10 @@ def shares_changed(before: CaseResult, now: CaseResult) -> str:
     if not any(map(is_mixed, (before, now))) or _shares(before) == _shares(now):
         return ""
     return f"repeats of {now.case}: {' → '.join(counts_of(before, now))}"
+
+
+def no_verdict_words(cases: int) -> str:
+    return f"No verdict on {counted(cases, 'case')} with repeats of several environments."
 
 
 def _shares(case: CaseResult) -> dict[str, Fraction]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,7 +26,7 @@ from backends.results.comparison_files import comparison_document, comparison_ju
 from backends.results.comparison_report import comparison_markdown, comparison_words, what_differs
 from backends.results.grade_words import found_lines, lettered
 from backends.results.history import history
-from backends.results.history_report import rests_on, what_changed
+from backends.results.history_report import history_words, rests_on, what_changed
 from backends.results.layouts.cells import efficiency_cell, speedup_cell
 from backends.results.publish import publish
 from backends.results.run_result import RunResult
@@ -103,6 +104,12 @@ def test_no_interval_judges_what_is_mixed_on_either_side(
         listed = {one["environment"]: one["repeats"] for one in told[f"{side}_environments"]}
         assert sorted(itertools.chain(*listed.values())) == [*range(1, len(prints) + 1)]
         assert all(prints[repeat - 1] == text for text in listed for repeat in listed[text])
+    counts = [
+        {text: Fraction(side.count(text), len(side)) for text in side} for side in (before, after)
+    ]
+    mixture = len({*before, *after}) > 1 and max(map(len, counts)) > 1
+    if mixture and "environments" not in what_differs(found):
+        assert ("shares of environments" in what_differs(found)) is (counts[0] != counts[1])
     one_each = len({*before}) == len({*after}) == 1
     assert ("mixed environments" in case.words) is not one_each
     if one_each:
@@ -132,6 +139,17 @@ def test_a_history_says_it_too(runs_of: Runs):
     (case,) = past.cases
     assert case.words == "not judged: mixed environments"
     assert "a drop of" not in rests_on(case)
+    no_verdict = "No verdict on 1 case with repeats of several environments."
+    assert no_verdict in history_words(past)[1]
+    assert not [line for line in history_words(past)[1] if line.startswith("No regression")]
+    beside = [
+        campaign(
+            n, [*mixed(runs_of, "1n1g", [H200, V100] * 3), *mixed(runs_of, "1n8g", [H200] * 6)]
+        )
+        for n in (0, 1)
+    ]
+    said = history_words(history(beside))[1]
+    assert [no_verdict, "No regression of the others stands among all cases."] == list(said[:2])
 
 
 def test_what_is_mixed_is_in_no_level_of_a_history(runs_of: Runs):
