@@ -142,6 +142,12 @@ class CaseResult:
         return tuple(run for run in self.runs if not run.succeeded)
 
     @property
+    def lost_runs(self) -> tuple[RunResult, ...]:
+        """Of :attr:`failed_runs` those that are not being tried again."""
+        again = {run.repeat for run in self.unended_runs}
+        return tuple(run for run in self.failed_runs if run.repeat not in again)
+
+    @property
     def retried_runs(self) -> tuple[RunResult, ...]:
         """Attempts that failed and were tried again, whatever became of that."""
         return tuple(

@@ -120,9 +120,9 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
 
 
 def _of_the_attempts(case: CaseResult) -> Iterator[Finding]:
-    if failed := len(case.failed_runs):
-        never = len(case.never_begun_runs)  # which tells nothing of those that were
-        share = (failed - never) / max(1, case.repeats - never)
+    if lost := case.lost_runs:
+        never = sum(run.never_begun for run in lost)  # which tells nothing of those that were
+        share = (len(lost) - never) / max(1, len(lost) + case.succeeded - never)
         yield Finding(Concern.FAILED_RUNS, _at_most(share, MOST_FAILED))
     if case.retried_runs:
         yield _usual(Concern.RETRIED)

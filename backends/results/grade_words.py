@@ -142,7 +142,7 @@ def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
     since = [
         pick(
             lang,
-            f"repeat {run.repeat}: its log does not give its figure any more: {run.log_differs}",
+            f"repeat {run.repeat}: its logs are not as they were when it ended: {run.log_differs}",
             f"第 {run.repeat} 次重复：其日志已不再给出该数值：{run.log_differs}",
         )
         for run in case.runs

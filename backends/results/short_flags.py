@@ -48,10 +48,10 @@ SHORT = {
 
 def short_of(concern: Concern, case: CaseResult) -> str:
     """As :data:`SHORT`; what nobody started, or somebody cancelled, has not failed."""
-    if concern is Concern.FAILED_RUNS and case.failed_runs:
-        if case.never_begun_runs == case.failed_runs:
+    if concern is Concern.FAILED_RUNS and (lost := case.lost_runs):
+        if all(run.never_begun for run in lost):
             return "repeats missing"
-        if all(run.state == "cancelled" for run in case.failed_runs):
+        if all(run.state == "cancelled" for run in lost):
             return "cancelled runs"
     return SHORT[concern]
 

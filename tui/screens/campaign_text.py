@@ -166,6 +166,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
         parts += [f"grade {grade}"] if best.grade is not None else []
         parts += [device] if best.devices else []
     parts += [summary.about.note] if summary.about.note else []
+    parts += [f"in {summary.path.name}"] if summary.path.name != summary.name else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded"]
     parts += again_words(summary)

@@ -386,7 +386,8 @@ def _known(case: CaseResult) -> list[tuple[str, str]]:
 
 def _half(spread: Spread) -> str:
     """Of its interval over the repeats, whatever they scatter within."""
-    return "–" if spread.half_width is None else f"±{half_text(spread.half_width)}"
+    half = spread.half_width if spread.interval else spread.student
+    return "–" if half is None else f"±{half_text(half)}"
 
 
 def in_side(side: Side, case: ComparedCase) -> tuple[CaseResult, Group] | None:

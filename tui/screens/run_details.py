@@ -126,7 +126,7 @@ def details_text(
         for place, one in enumerate(record.steady or ())
     )
     slow = map(slow_rank_line, record.slow_ranks or ())
-    since = [f"its log does not give its figure any more: {result.log_differs}"]
+    since = [f"its logs are not as they were when it ended: {result.log_differs}"]
     since *= bool(result.log_differs)
     for warning in (*slow, *unsteady, *record.warnings, *since):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")

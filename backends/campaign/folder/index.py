@@ -73,6 +73,7 @@ class CampaignSummary:
             self,
             done=sum(run.state in ENDED for run in latest),
             failed=sum(run.state == "failed" for run in latest),
+            not_begun=sum(run.state == "failed" and run.never_begun for run in latest),
             total=max(self.total, len(latest)),
             cancelled=len(cancelled),
             skipped=sum(run.skipped for run in cancelled),

@@ -31,6 +31,7 @@ from backends.results.grade_words import (
     rules_text,
     worst_case,
 )
+from backends.results.layouts.cells import unended_notes
 from backends.results.provenance import provenance
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
@@ -44,6 +45,7 @@ from backends.results.statistics import (
 )
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import Group, summarise
+from backends.results.translations import EN
 from profiles.format.measure_section import Statistic
 from profiles.throughput.steady import Disturbance, Shape
 
@@ -583,6 +585,17 @@ def test_what_was_never_started_is_no_failure(runs_of, never: int, cancelled: in
     )
     if not cancelled:
         assert case.grade == before.grade
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_being_tried_again_is_not_settled_as_failed_and_is_still_to_end(runs_of, again):
+    runs = runs_of("1n1g", [*steady(), None])
+    retry = replace(runs[-1], run_id="again", attempt=2, state="planned", reason="")
+    [group] = summarise([*runs, *[retry] * again])
+    [case] = group.cases
+    assert (Concern.FAILED_RUNS in case.concerns) is not again
+    told = " ".join(unended_notes([case], EN))
+    assert ("1 not ended yet" in told) is again
 
 
 def test_a_report_has_the_letter_of_each_reason(runs_of):

@@ -59,6 +59,7 @@ def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
         "simulated": campaign.simulated,
         "done": campaign.done,
         "failed": campaign.failed,
+        "not_begun": campaign.not_begun,
         "cancelled": campaign.cancelled,
         "skipped": campaign.skipped,
         "total": campaign.total,

@@ -185,5 +185,6 @@ def failures(failed: Iterable[RunRecord]) -> Iterator[str]:
         alike.setdefault((run.profile, run.case.label, run.reason), []).append(run)
     for (profile, label, reason), runs in alike.items():
         which = ", ".join("profiled" if run.profiled else f"#{run.repeat}" for run in runs)
-        yield f"failed: {profile} {label} {which}: {reason}"
+        became = "not begun" if runs[0].in_vain else "failed"
+        yield f"{became}: {profile} {label} {which}: {reason}"
         yield from (f"    {line}" for line in runs[0].evidence)
