@@ -60,7 +60,7 @@ READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
 CHANGING = ("mark_all", "mark_none", "scaling", "parameters", "settings")
 """What is done to the profile on the grid alone."""
-LEAST_BELOW = 6
+LEAST_BELOW = 5
 """Free lines, from which on they say what a run is."""
 
 
