@@ -90,7 +90,7 @@ async def demo() -> dict[str, str]:
         plan = workspace.plan(Selection(("oneflow-resnet50",), tags, repeats=3))
         await app.session.start(plan)
         await pilot.press("3")
-        await until(pilot, lambda: at_work(app, "1n8g", 0.2))
+        await until(pilot, lambda: at_work(app, "1n8g", 0.7))
         await go_to(app, pilot, lambda run: run.state is RunState.RUNNING)
         pictures["runs"] = await picture(app, pilot)
         await pilot.resize_terminal(*SMALL)

@@ -175,7 +175,8 @@ PANELS: Mapping[str, Panel] = {
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
         "A faint figure was measured before, by the same settings, on the same GPU model where "
         "that is known; the letter is its grade; with ✗ the case failed since then. [·] and ? wait "
-        "for a host to answer. Below stands how long the case takes, and its whole row, column and "
+        "for a host to answer. How long ago something was is by your clock, in a demo too. "
+        "Below stands how long the case takes, and its whole row, column and "
         "matrix if all were marked. "
         "Of profiles, [s] needs settings first, and a dot has no case that can run here; [·] is "
         "marked, but none of its cases can run here, or none before a host has answered. "
@@ -316,8 +317,8 @@ PANELS: Mapping[str, Panel] = {
     "runs": Panel(
         "Runs",
         "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
-        "The panels below follow the run under the cursor; the chart of one at work has the others "
-        "that are at work, too. Progress and ETA are estimates by the "
+        "The panels below follow the run under the cursor; the chart of one that has not ended has "
+        "those that are at work, too. Progress and ETA are estimates by the "
         "clock: of the time that runs of its case took, or its profile lets expect, and as much "
         "longer as other cases of it took than that; how far its log is they do not tell. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "

@@ -33,8 +33,9 @@ def provenance(
     """``dlperf-tui 1.2 · 2026-11-21-resnet50 · 2026-11-21 · node[1-4], NVIDIA H200, driver 580.1 ·
     n 6 to 8, CV up to 0.41% · grades 3 × A, 1 × C (forced) · forced past node2: in use: alice ·
     without node5``: the program that wrote it, campaign, days (UTC), hosts, successful repeats and
-    how far those of a case scatter, grades, and what a C or a D is for; what of preflight was
-    overridden, whatever else sets the grades, and which hosts were left out.
+    how far those of a case scatter, grades, and what a C or a D is for; how many runs have not
+    ended yet; what of preflight was overridden, whatever else sets the grades, and which hosts were
+    left out.
 
     Of what is not known nothing is said. ``version``: of this program. ``name``: the campaign's
     where it is shown, instead of that in its journal. ``machines``: tell apart those that have one
@@ -50,6 +51,7 @@ def provenance(
         pick(lang, "imported", "导入数据") * any(run.imported for run in runs),
         ", ".join(_machines(runs, machines, lang)),
         *how_sure(cases, lang),
+        _left(cases, lang),
         _forced([run for case in cases for run in case.runs], lang),
         _left_out(runs, lang),
     ]
@@ -57,6 +59,13 @@ def provenance(
         cases_failed = f"{failed} case{'s' * (failed > 1)} failed"
         parts.append(pick(lang, cases_failed, f"{failed} 个用例失败"))
     return " · ".join(filter(None, parts))
+
+
+def _left(cases: Iterable[CaseResult], lang: Lang) -> str:
+    """``5 runs not ended yet``: these are no final figures."""
+    left = sum(case.still_to_end for case in cases)
+    words = f"{counted(left, 'run')} not ended yet", f"尚有 {left} 次运行未结束"
+    return pick(lang, *words) * (left > 0)
 
 
 def _forced(runs: Iterable[RunResult], lang: Lang) -> str:

@@ -145,7 +145,7 @@ def test_a_campaign_that_is_detached_goes_on_when_its_terminal_is_closed_at_once
     assert len(list((path / ANSWERS).iterdir())) == 1
     assert not list((path / TAKEN).iterdir())
     assert (path / "report.md").is_file()
-    shown, _ = command(bench, "status", path.name, "--json")
+    shown, _ = command(bench, "status", path.name, "--json", code=1)
     assert "kept_by" not in json.loads(shown), "of one that has finished"
     _, said = command(bench, "resume", path.name, "--detach")
     assert "nothing is left to do" in said

@@ -86,7 +86,7 @@ async def test_pausing_from_the_command_line_survives_and_a_run_of_it_waits_and_
 
     assert "1 run unpaused" in call(bench, "unpause", name, "--run", second)[1]
     call(bench, "cancel", name, "--run", state_of(bench).latest_attempts()[-1].run_id)
-    call(bench, "resume", name)
+    call(bench, "resume", name, code=1)  # not all of its runs succeeded
     state: CampaignState = fold(read_events(bench.campaign / "events.jsonl"))
     assert state.finished
     _, then, last = state.runs.values()

@@ -77,8 +77,8 @@ def test_a_profile_that_names_a_partition_gets_the_nodes_of_that(
     assert main(["plan", *words, "1n1g", "--hosts", "node3", "--json"]) == 0
     job = json.loads(capsys.readouterr().out)["runs"][0]["job"]
     assert "--exclude='node[1-2,4]'" in job
-    assert main(["plan", *words, "4n1g", "--sbatch=-p short"]) == 0
-    assert "needs 4 hosts, there are 2" in capsys.readouterr().out
+    assert main(["plan", *words, "4n1g", "--sbatch=-p short"]) == 2
+    assert "needs 4 hosts, there are 2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["hosts", "plan", "run"])

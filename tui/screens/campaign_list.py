@@ -316,8 +316,9 @@ class CampaignList(Dialog[str]):
 
     def action_tag(self) -> None:
         if (chosen := self._chosen()) is not None:
-            words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
             tags = " ".join(chosen.about.tags)
+            words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
+            words += " What is typed takes their place, behind End it is one more." * bool(tags)
             asking = Saying if tags else Prompt
             prompt = asking(
                 "Tags", words, value=tags, check=tags_of, placeholder="e.g. baseline v100"

@@ -379,9 +379,8 @@ def named_series(series: Sequence[ChartSeries], names: Mapping[str, str]) -> lis
 
 
 def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:
-    """Its own and, while it is at work, those of the others that are. One that has not begun has
-    none, and nobody else's stands in its place."""
+    """Its own and, until it has ended, those of the others that are at work; the title says so."""
     records = viewed.state.runs
-    if run.state.active:
+    if not run.state.ended:
         return tuple(one for one in viewed.series if records[one.run_id].state.active)
     return (chart_series(records[run.run_id]),)

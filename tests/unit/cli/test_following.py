@@ -43,6 +43,7 @@ def _failed(
         repeat=repeat,
         reason=reason,
         profiled=profiled,
+        in_vain=False,
         evidence=(f"line of {repeat}",),
     )
 

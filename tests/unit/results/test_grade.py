@@ -32,7 +32,9 @@ from backends.results.grade_words import (
     worst_case,
 )
 from backends.results.layouts.cells import unended_notes
+from backends.results.layouts.common import LayoutOptions
 from backends.results.provenance import provenance
+from backends.results.publish import publish
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
@@ -45,7 +47,7 @@ from backends.results.statistics import (
 )
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import Group, summarise
-from backends.results.translations import EN
+from backends.results.translations import EN, Lang
 from profiles.format.measure_section import Statistic
 from profiles.throughput.steady import Disturbance, Shape
 
@@ -622,3 +624,18 @@ def test_repeats_are_listed_by_number_in_whatever_order_they_ran(runs_of, order:
     listed = [line for line in finding_lines(case, group) if "repeats " in line and "busy" in line]
     assert listed
     assert all("repeats 1, 2, 3, 4, 5, 6: " in line for line in listed)
+
+
+@pytest.mark.parametrize("layout", ["speedup", "pivot", "compare"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_table_of_a_campaign_that_goes_on_says_how_much_of_it_is_left(
+    runs_of, layout: str, lang: Lang, left: int
+):
+    runs = runs_of("1n1g", [*steady(), *[None] * left])
+    runs[len(steady()) :] = [
+        replace(run, state="planned", reason="", log=None) for run in runs[len(steady()) :]
+    ]
+    said = publish("c", runs, layout=layout, options=LayoutOptions(lang=lang)).splitlines()[-1]
+    words = {"en": "2 runs not ended yet", "zh": "尚有 2 次运行未结束"}[lang]
+    assert (words in said) is (left > 0)
