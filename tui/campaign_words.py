@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from backends.hosts.fingerprint import short_devices
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, fixed, readable
+from backends.results.run_counts import lost_words
 
 if TYPE_CHECKING:
     from backends.results.past_result import PastResult
@@ -26,23 +27,6 @@ GRADES = "A a claim, B a table, C orientation, D is a number, no more"
 def state_words(summary: CampaignSummary) -> str:
     """``finished``; ``finished, 2 failed, 1 skipped``; ``live, 1 cancelled``: the gravest first."""
     return ", ".join([summary.state, *lost_words(summary)])
-
-
-def succeeded(summary: CampaignSummary) -> int:
-    """How many runs: with those of :func:`lost_words` they are all that have ended."""
-    return summary.done - summary.failed - summary.cancelled
-
-
-def lost_words(summary: CampaignSummary) -> list[str]:
-    """``2 failed``, ``1 not begun`` as it was in vain, ``1 cancelled``, and what was ``skipped``
-    before it had started."""
-    counts = (
-        (summary.failed - summary.not_begun, "failed"),
-        (summary.not_begun, "not begun"),
-        (summary.cancelled - summary.skipped, "cancelled"),
-        (summary.skipped, "skipped"),
-    )
-    return [f"{number} {word}" for number, word in counts if number]
 
 
 def begun_words(summary: CampaignSummary) -> list[str]:

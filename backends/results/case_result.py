@@ -133,11 +133,6 @@ class CaseResult:
         return max(0, self.planned - self.repeats)
 
     @property
-    def still_to_end(self) -> int:
-        """Runs that have not ended: as :attr:`unended`, and what is being tried again."""
-        return max(self.unended, len(self.unended_runs))
-
-    @property
     def wanted(self) -> int:
         """Repeats that have ended or are planned: the n of "k/n"."""
         return self.repeats + self.unended

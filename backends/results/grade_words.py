@@ -137,14 +137,16 @@ def _forced(case: CaseResult, lang: Lang) -> list[str]:
     return [pick(lang, f"it was forced: {why}", f"强制启动：{why_zh}")]
 
 
+def logs_differ(run: RunResult, lang: Lang = "en") -> str:
+    """Of a run whose figure they do not give."""
+    said = pick(lang, "its logs are not as they were when it ended: ", "其日志已不再给出该数值：")
+    return said + run.log_differs
+
+
 def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
     """One sentence per log: who can write to it can have written what its figure is."""
     since = [
-        pick(
-            lang,
-            f"repeat {run.repeat}: its logs are not as they were when it ended: {run.log_differs}",
-            f"第 {run.repeat} 次重复：其日志已不再给出该数值：{run.log_differs}",
-        )
+        pick(lang, f"repeat {run.repeat}: ", f"第 {run.repeat} 次重复：") + logs_differ(run, lang)
         for run in case.runs
         if run.log_differs
     ]

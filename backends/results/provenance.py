@@ -63,7 +63,7 @@ def provenance(
 
 def _left(cases: Iterable[CaseResult], lang: Lang) -> str:
     """``5 runs not ended yet``: these are no final figures."""
-    left = sum(case.still_to_end for case in cases)
+    left = sum(len(case.unended_runs) for case in cases)
     words = f"{counted(left, 'run')} not ended yet", f"尚有 {left} 次运行未结束"
     return pick(lang, *words) * (left > 0)
 

@@ -465,23 +465,33 @@ def unreadable(path: Path) -> object:
     raise DlperfError("the journal is damaged", where=path.name, remedy="mend it")
 
 
+def read_when_told(workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Runs to be compared are read once this is set."""
+    go, read = threading.Event(), workspace.runs_together
+
+    def slowly(paths):  # type: ignore[no-untyped-def]
+        assert go.wait(20)
+        return read(paths)
+
+    monkeypatch.setattr(workspace, "runs_together", slowly)
+    return go
+
+
+async def compare_two(app: DlperfApp, pilot: Pilot[str]) -> None:
+    """Until they are being read."""
+    await pilot.press("O")
+    await until(pilot, partial(shows, app, "✓ finished"))
+    await pilot.press("space", "j", "space", "c")
+    await until(pilot, partial(shows, app, "reading the campaigns"))
+
+
 async def test_while_they_are_read_the_screen_says_so_and_can_be_left(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await three(workspace)
-    go = threading.Event()
-    read = workspace.runs_together
-
-    def slowly(paths):  # type: ignore[no-untyped-def]
-        go.wait(10)
-        return read(paths)
-
-    monkeypatch.setattr(workspace, "runs_together", slowly)
+    go = read_when_told(workspace, monkeypatch)
     async with console(workspace, LARGE) as (app, pilot):
-        await pilot.press("O")
-        await until(pilot, partial(shows, app, "✓ finished"))
-        await pilot.press("space", "j", "space", "c")
-        await until(pilot, partial(shows, app, "reading the campaigns"))
+        await compare_two(app, pilot)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
         go.set()
@@ -1062,19 +1072,9 @@ async def test_a_help_that_opened_before_they_were_read_says_what_is_so_then(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await three(workspace)
-    go = threading.Event()
-    read = workspace.runs_together
-
-    def slowly(paths):  # type: ignore[no-untyped-def]
-        assert go.wait(20)
-        return read(paths)
-
-    monkeypatch.setattr(workspace, "runs_together", slowly)
+    go = read_when_told(workspace, monkeypatch)
     async with console(workspace, HUGE) as (app, pilot):
-        await pilot.press("O")
-        await until(pilot, partial(shows, app, "✓ finished"))
-        await pilot.press("space", "j", "space", "c")
-        await until(pilot, partial(shows, app, "reading the campaigns"))
+        await compare_two(app, pilot)
         await pilot.press("question_mark")
         await until(pilot, partial(shows, app, "not now: the campaigns are being read"))
         go.set()

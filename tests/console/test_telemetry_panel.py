@@ -441,19 +441,25 @@ def short(text: str) -> str:
     return text.replace(" b128 fp32", "")
 
 
+def read_at_will(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Telemetry is read while this is set, as it is at first."""
+    goes_on, read = threading.Event(), RunTelemetry.read
+    goes_on.set()
+
+    def reads(telemetry: RunTelemetry) -> bool:
+        assert goes_on.wait(30)
+        return read(telemetry)
+
+    monkeypatch.setattr(RunTelemetry, "read", reads)
+    return goes_on
+
+
 async def test_whatever_the_moves_figures_stand_under_the_name_of_their_run(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files that take their time: between a move and its data those of the run before stay for a
     moment, then nothing is shown."""
-    slow, read = threading.Event(), RunTelemetry.read
-    slow.set()
-
-    def reads(telemetry: RunTelemetry) -> bool:
-        assert slow.wait(30)
-        return read(telemetry)
-
-    monkeypatch.setattr(RunTelemetry, "read", reads)
+    slow = read_at_will(monkeypatch)
     async with console(workspace, HUGE) as (app, pilot):
         controller = begin(app, workspace, ("1n8g", "2n8g"), repeats=3)
         await pilot.press("3", "v", "v")
@@ -497,14 +503,7 @@ async def test_m_waits_for_what_is_being_read_and_says_when_there_is_nothing(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, *, told: bool
 ) -> None:
     """Typed right behind the move to a run whose telemetry nobody has looked at."""
-    slow, read = threading.Event(), RunTelemetry.read
-    slow.set()
-
-    def reads(telemetry: RunTelemetry) -> bool:
-        assert slow.wait(30)
-        return read(telemetry)
-
-    monkeypatch.setattr(RunTelemetry, "read", reads)
+    slow = read_at_will(monkeypatch)
     async with console(workspace, SMALL) as (app, pilot):
         controller = begin(app, workspace, ("1n8g",), repeats=2)
         await pilot.press("3")

@@ -12,7 +12,7 @@ from typing import Any
 from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.plan import DryRun, Plan
 from backends.campaign.plan.remarks import plan_remarks
-from backends.hosts.preflight_finding import stopping
+from backends.hosts.preflight_finding import Finding, stopping
 from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_jobs, add_json, add_pull
@@ -68,10 +68,11 @@ async def _plan(arguments: argparse.Namespace) -> int:
             made = leave_out(workspace, made, workspace.foreseen(made))
         if arguments.export is not None:
             return _export(workspace, made, arguments)
-        now, narrowed = usable_now(made, workspace.cluster.snapshots(), workspace.foreseen(made))
+        found = workspace.foreseen(made)
+        now, narrowed = usable_now(made, workspace.cluster.snapshots(), found)
         runs = workspace.dry_run(now)
         elsewhere = workspace.dry_run_elsewhere(made)
-        foreseen = _foreseen_lines(workspace, made, narrowed)
+        foreseen = _foreseen_lines(workspace, made, found, narrowed)
         if arguments.json:
             print_json(
                 {
@@ -123,10 +124,11 @@ async def _plan(arguments: argparse.Namespace) -> int:
         return OK
 
 
-def _foreseen_lines(workspace: Workspace, made: Plan, narrowed: str) -> list[str]:
-    """What ``run`` will say of the hosts, and what can be done where it stops at that.
-    ``narrowed``: of :func:`tui.plan_words.usable_now`."""
-    found = workspace.foreseen(made)
+def _foreseen_lines(
+    workspace: Workspace, made: Plan, found: Sequence[Finding], narrowed: str
+) -> list[str]:
+    """What ``run`` will say of the hosts, and what can be done where it stops at that. ``found``:
+    of preflight. ``narrowed``: of :func:`tui.plan_words.usable_now`."""
     lines = unfit_lines(made, workspace.cluster.snapshots(), found)
     lines += [narrowed] * bool(narrowed)
     if (stop := stopping(found, force=False)) is not None:

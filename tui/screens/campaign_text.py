@@ -13,10 +13,11 @@ from backends.campaign.record.lock import CampaignLockedError, Role
 from backends.hosts.fingerprint import short_devices
 from backends.results.numbers import bytes_text, readable
 from backends.results.past_result import Past, PastResult, fastest
+from backends.results.run_counts import lost_words, succeeded
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
-from tui.campaign_words import MARKS, begun_words, figure_words, lost_words, state_words, succeeded
+from tui.campaign_words import MARKS, begun_words, figure_words, state_words
 from tui.kept_words import again_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice

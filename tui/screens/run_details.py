@@ -21,7 +21,7 @@ from backends.hosts.fingerprint import has_no_packages, side_by_side
 from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.device_words import memory_name
-from backends.results.grade_words import rules_text
+from backends.results.grade_words import logs_differ, rules_text
 from backends.results.steady_words import disturbance_text
 from backends.results.telemetry_words import coinciding, usual_lines
 from backends.results.workload_figures import configuration, measurements
@@ -126,8 +126,7 @@ def details_text(
         for place, one in enumerate(record.steady or ())
     )
     slow = map(slow_rank_line, record.slow_ranks or ())
-    since = [f"its logs are not as they were when it ended: {result.log_differs}"]
-    since *= bool(result.log_differs)
+    since = [logs_differ(result)] * bool(result.log_differs)
     for warning in (*slow, *unsteady, *record.warnings, *since):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     for host, command in zip(run.hosts, run.commands, strict=False):

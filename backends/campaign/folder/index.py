@@ -18,8 +18,9 @@ from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
-from backends.results.attempts import latest_attempts, planned_again, tried_again
-from backends.results.run_result import ENDED, RunResult
+from backends.results.attempts import latest_attempts
+from backends.results.run_counts import run_counts
+from backends.results.run_result import RunResult
 from profiles.format.case_labels import parameter_values
 
 
@@ -68,18 +69,7 @@ class CampaignSummary:
         """The same with the counts of ``runs``, which were read after it was listed, so that they
         agree with what is told of these."""
         latest = latest_attempts(runs)
-        cancelled = [run for run in latest if run.state == "cancelled"]
-        return replace(
-            self,
-            done=sum(run.state in ENDED for run in latest),
-            failed=sum(run.state == "failed" for run in latest),
-            not_begun=sum(run.state == "failed" and run.never_begun for run in latest),
-            total=max(self.total, len(latest)),
-            cancelled=len(cancelled),
-            skipped=sum(run.skipped for run in cancelled),
-            tried_again=tried_again(runs, latest),
-            planned_again=planned_again(runs, latest),
-        )
+        return replace(self, total=max(self.total, len(latest)), **run_counts(runs, latest))
 
     @property
     def hosts_left_out(self) -> tuple[str, ...]:
@@ -180,15 +170,21 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     state = fold(journal.read_events(path / journal.FILE_NAME, readings=False))
     latest = state.latest_attempts()
     over = _is_over(state)
-    failed, cancelled = _failed_and_cancelled(state, path)
+    counts = run_counts(state.runs.values(), latest)
+    if state.lost_ends:
+        failed, cancelled = _failed_and_cancelled(state, path)
+        counts["done"] = sum(r.state.ended or r.run_id in state.lost_ends for r in latest)
+        counts["failed"] = sum(run.run_id in failed for run in latest)
+        counts["cancelled"] = sum(run.run_id in cancelled for run in latest)
+        counts["skipped"] = sum(
+            run.run_id in cancelled and run.started_at is None for run in latest
+        )
     writer = CampaignLock(path, clock).living()
     elsewhere = elsewhere_words(state.found(frozen_damage="", copy_of=copied_from(path, state)))
     return CampaignSummary(
         name=state.campaign or path.name,
         path=path,
         state=("finished" if over else "copy" if elsewhere else "live" if writer else "unfinished"),
-        done=sum(run.state.ended or run.run_id in state.lost_ends for run in latest),
-        failed=sum(run.run_id in failed for run in latest),
         total=len(latest) + len(profiled_to_come(state, latest)),
         created_at=begun_at(state, path),
         simulated=state.simulated,
@@ -196,19 +192,15 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         problem=elsewhere if not over else "",
         elsewhere=bool(elsewhere),
         about=read_about(path),
-        cancelled=sum(run.run_id in cancelled for run in latest),
-        skipped=sum(run.run_id in cancelled and run.started_at is None for run in latest),
-        not_begun=sum(run.in_vain for run in latest),
         paused=sum(run.paused for run in latest),
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
         parameters=parameter_values(run.case for run in latest),
-        tried_again=tried_again(state.runs.values(), latest),
-        planned_again=planned_again(state.runs.values(), latest),
         forced=state.forced,
         hosts_forced=state.hosts_forced,
         left_out=state.left_out,
+        **counts,
     )
 
 
@@ -220,14 +212,12 @@ def _is_over(state: CampaignState) -> bool:
 
 
 def _failed_and_cancelled(state: CampaignState, path: Path) -> tuple[set[str], set[str]]:
-    """Runs by id. Of those whose end is lost: as results.json says; where it does not, a run failed
-    of which no log is here to measure."""
-    failed = {run.run_id for run in state.runs.values() if run.state is RunState.FAILED}
-    cancelled = {run.run_id for run in state.runs.values() if run.state is RunState.CANCELLED}
-    if not state.lost_ends:
-        return failed, cancelled
+    """Runs by id, with those whose end is lost: as results.json says; where it does not, a run
+    failed of which no log is here to measure."""
     from backends.campaign.folder.read_results_json import told_results  # noqa: PLC0415 (seldom)
 
+    failed = {run.run_id for run in state.runs.values() if run.state is RunState.FAILED}
+    cancelled = {run.run_id for run in state.runs.values() if run.state is RunState.CANCELLED}
     told = told_results(path)
     for run_id in state.lost_ends:
         said = told.get(run_id, {}).get("state")

@@ -164,8 +164,7 @@ def _clock(t: float) -> str:
 
 
 def _became(run: RunRecord, outage: Outage) -> str:
-    named = f"{run.profile} {run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
-    named = f"{named} {run.attempt_words}".rstrip()
+    named = f"{run.profile} {run.label}"
     if run.run_id in outage.put_back:
         return f"{named} had not started{_put_back_and(run)}"
     if not run.state.ended:

@@ -195,6 +195,12 @@ class RunRecord:
         return "planned again" if self.none_begun else f"attempt {self.attempt}"
 
     @property
+    def label(self) -> str:
+        """ "1n8g b128 #2 attempt 2": in a campaign of one profile."""
+        text = f"{self.case.label} {'profiled' if self.profiled else f'#{self.repeat}'}"
+        return f"{text} {self.attempt_words}".rstrip()
+
+    @property
     def came_at(self) -> Sequence[float]:
         """When its readings came, of those that are kept. What came late, as over a connection that
         was lost meanwhile, was there when the run had ended on its hosts."""

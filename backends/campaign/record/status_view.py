@@ -25,7 +25,7 @@ from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
 from backends.inventory.nodesets import fold_nodeset
-from backends.results.attempts import planned_again, tried_again
+from backends.results.run_counts import lost_words, run_counts, succeeded
 from backends.transports.transport import Problem
 from profiles.durations import clock_text, format_duration
 from profiles.format.case import Case
@@ -167,16 +167,9 @@ class CampaignSnapshot:
     @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m", "8/24 succeeded · 1 failed · ETA 41m"."""
-        well = self.done - self.failed - self.cancelled
+        well = succeeded(self)
         parts = [f"{well}/{self.total} {'runs' if well == self.done else 'succeeded'}"]
-        if self.failed > self.not_begun:
-            parts.append(f"{self.failed - self.not_begun} failed")
-        if self.not_begun:
-            parts.append(f"{self.not_begun} not begun")
-        if self.cancelled > self.skipped:
-            parts.append(f"{self.cancelled - self.skipped} cancelled")
-        if self.skipped:
-            parts.append(f"{self.skipped} skipped")
+        parts += lost_words(self)
         if self.paused:
             parts.append(f"{self.paused} paused")
         if self.finished:
@@ -275,9 +268,6 @@ def take(
         state=state,
         runs=tuple(views),
         series=_series(state, active),
-        done=len(done),
-        failed=sum(run.state is RunState.FAILED for run in done),
-        cancelled=sum(run.state is RunState.CANCELLED for run in done),
         active=len(active),
         paused=len(left) - len(to_do),
         total=len(latest) + to_come,
@@ -289,21 +279,18 @@ def take(
         notes=_notes(state),
         kept_by=kept_by,
         profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
-        skipped=sum(run.skipped for run in done),
-        not_begun=sum(run.in_vain for run in done),
-        tried_again=tried_again(every, latest),
-        planned_again=planned_again(every, latest),
         blocked_by=blocked_by,
         unusable=unusable,
         after_that_s=left_s if blocked_by else None,
         no_eta=_no_eta(views, blocked_by) if estimated and to_do and left_s is None else "",
+        **run_counts(every, latest),
     )
 
 
 def _with_label(waiting: Waiting | None, state: CampaignState) -> Waiting | None:
     """``behind`` whom, as it is called on a screen."""
     ahead = state.runs.get(waiting.behind) if waiting is not None else None
-    return waiting if waiting is None or ahead is None else replace(waiting, behind=_label(ahead))
+    return waiting if waiting is None or ahead is None else replace(waiting, behind=ahead.label)
 
 
 def _no_eta(views: Sequence[RunView], blocked_by: Sequence[str]) -> str:
@@ -360,11 +347,6 @@ def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
     return (*state.notes_of_begin, *told, *damage)
 
 
-def _label(run: RunRecord) -> str:
-    text = f"{run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
-    return f"{text} {run.attempt_words}".rstrip()
-
-
 def _view(
     run: RunRecord,
     path: Path,
@@ -416,7 +398,7 @@ def _view(
         run_id=run.run_id,
         profile=run.profile,
         case=run.case,
-        label=_label(run),
+        label=run.label,
         repeat=run.repeat,
         attempt=run.attempt,
         state=run.state,
@@ -544,7 +526,7 @@ def chart_series(run: RunRecord) -> ChartSeries:
     """The thinned readings of one run, in seconds since it started."""
     return ChartSeries(
         run_id=run.run_id,
-        label=_label(run),
+        label=run.label,
         unit=run.unit,
         readings=run.series,
         start=run.started_at or 0.0,

@@ -102,5 +102,5 @@ def flags_cell(cases: Iterable[CaseResult]) -> str:
 
 def unended_notes(cases: Iterable[CaseResult], w: Words) -> tuple[str, ...]:
     """What the ``3/7`` of :func:`count_cell` means in a campaign that goes on."""
-    unended = sum(case.still_to_end for case in cases)
+    unended = sum(len(case.unended_runs) for case in cases)
     return (w.mark_unended.format(unended=unended),) if unended else ()

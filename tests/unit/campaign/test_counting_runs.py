@@ -23,10 +23,11 @@ from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.results.attempts import latest_attempts, tried_again
 from backends.results.campaign_report import render_report
+from backends.results.run_counts import lost_words
 from backends.results.summary import summarise
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
-from tui.campaign_words import lost_words, state_words
+from tui.campaign_words import state_words
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.kept_words import titled
 from tui.screens.campaign_text import summary_words

@@ -12,7 +12,8 @@ from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import PastResult
 from backends.results.render import Column
-from tui.campaign_words import FIGURES, begun_words, figure_words, state_words, succeeded
+from backends.results.run_counts import succeeded
+from tui.campaign_words import FIGURES, begun_words, figure_words, state_words
 from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {

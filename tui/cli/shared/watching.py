@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.status_view import CampaignSnapshot
+from backends.results.run_counts import lost_words, succeeded
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
-from tui.campaign_words import lost_words, succeeded
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.cli.shared.exit_codes import code_of
 from tui.cli.shared.print_table import Rows, fitted
