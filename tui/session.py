@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.plan import Plan
-    from backends.campaign.record.status_view import CampaignSnapshot, RunView
+    from backends.campaign.record.run_view import RunView
+    from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.host_facts import HostSnapshot
     from backends.hosts.preflight_finding import Finding
     from backends.keeper.process import Begun

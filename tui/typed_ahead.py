@@ -51,6 +51,7 @@ class TypedAhead:
         self._alarm: Timer | None = None
         self._gave_up = False
         self._last = -inf
+        self._meant_since = -inf
         self.typed_at: float | None = None
         """Of the key that is being dealt with, -inf where it waited too long; None: none is."""
 
@@ -70,6 +71,8 @@ class TypedAhead:
                 self._look_again(PATIENCE_S - waited)
                 return None
             event = self._waiting.popleft()
+            if event.time < self._meant_since:
+                continue
             if sight is None or sight.takes(event):
                 late = not ready or (
                     self._gave_up and sight is not None and event.time < sight.since
@@ -79,6 +82,11 @@ class TypedAhead:
                 self.number += 1
                 return event
         return None
+
+    def drop_unseen(self, sight: Sight) -> None:
+        """The key that is being dealt with was not taken: what was typed in the same burst, before
+        ``sight`` showed what is in front, was meant for what would have come after it."""
+        self._meant_since = sight.since
 
     def _look_again(self, seconds: float) -> None:
         if self._alarm is not None:

@@ -19,8 +19,8 @@ from backends.campaign.record.cause import AWAY, Cause
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import RunRecord, RunState
-from backends.campaign.record.status_view import TAKEN_UP
 from backends.campaign.run.cleanup import Cleaner
 from backends.campaign.run.end_and_fetch import Kept
 from backends.campaign.run.end_events import failed, requeued

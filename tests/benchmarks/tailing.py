@@ -17,7 +17,7 @@ from pathlib import Path
 from backends.campaign.controller import CampaignController
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
-from backends.campaign.record.status_view import RunView
+from backends.campaign.record.run_view import RunView
 from backends.inventory.host_entry import Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog

@@ -19,8 +19,8 @@ from textual.strip import Strip
 
 from backends.campaign.record.chart_points import TOGETHER_S, spread
 from backends.campaign.record.run_record import Series
+from backends.campaign.record.run_view import ChartSeries
 from backends.campaign.record.run_window import Jitter, RunWindow
-from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
 from profiles.throughput.steady import Disturbance, Shape

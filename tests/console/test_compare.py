@@ -48,8 +48,9 @@ from tui.key_bindings import PANELS, hints
 from tui.screens import compare_screen
 from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
+from tui.screens.compare_panels import environments_text, figures_text
 from tui.screens.compare_screen import Compare
-from tui.screens.compare_text import VERDICTS, environments_text, figures_text, title_words
+from tui.screens.compare_text import VERDICTS, title_words
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
 from tui.text import cell, number, problem_line

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.run_view import RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.engines.slurm.gres import Gpus
 from backends.engines.slurm.node_hosts import node_snapshot
 from backends.engines.slurm.nodes import Node

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup
+from backends.campaign.record.run_view import chart_series
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.state import fold
-from backends.campaign.record.status_view import chart_series, take
+from backends.campaign.record.status_view import take
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
 from backends.hangs.remedy_words import remedy_line

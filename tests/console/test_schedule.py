@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.run_view import RunView
 from backends.campaign.record.state import CampaignState, fold
-from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
+from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.durations import format_duration
 from tests.console.conftest import (

@@ -162,6 +162,10 @@ async def test_a_campaign_is_opened_by_keys_typed_before_the_list_was_read(
         assert app.session.viewed_path == paths[down]
 
 
+def listed(app: App[Any]) -> bool:
+    return isinstance(app.screen, CampaignList) and app.screen._listed.seen
+
+
 @pytest.mark.parametrize("ahead", [True, False])
 async def test_campaigns_are_marked_by_keys_that_were_typed_at_the_list(
     workspace: FakeWorkspace, ahead: bool
@@ -175,6 +179,7 @@ async def test_campaigns_are_marked_by_keys_that_were_typed_at_the_list(
             await type_ahead(app, pilot, "O", "space", "j", "space")
         else:
             await pilot.press("O")
+            await until(pilot, partial(listed, app))
             await type_ahead(app, pilot, "space", "j", "space")
         dialog = app.screen
         assert isinstance(dialog, CampaignList)
@@ -211,12 +216,16 @@ async def test_enter_of_a_burst_takes_tags_and_a_note_where_none_were_said_befor
     async with console(workspace) as (app, pilot):
         await pilot.press("O")
         await until(pilot, partial(shows, app, "✓ finished"))
-        await type_ahead(app, pilot, key, *"v100x", "enter")
+        await type_ahead(app, pilot, key, *"v100x", "enter", *"jk")
         await until(pilot, lambda: isinstance(app.screen, Prompt if said else CampaignList))
-        if not said:
+        if said:
+            assert app.screen.query_one(Input).value == "v100x"  # and j and k, which were for then
+            await pilot.press(*"j", "enter")
+            await until(pilot, partial(shows, app, "saved"))
+        else:
             await until(pilot, partial(shows, app, "saved"))
         told = workspace.summaries[0].about
-        assert "v100x" in (*told.tags, told.note) or said
+        assert "v100x" + "j" * said in (*told.tags, told.note)
 
 
 async def test_a_key_that_acts_at_once_on_what_was_not_shown_yet_says_so_truly(

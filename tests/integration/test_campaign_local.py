@@ -22,8 +22,8 @@ from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.codec import encode
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.lock import CampaignLockedError
+from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import CampaignState, RunState
-from backends.campaign.record.status_view import TAKEN_UP
 from backends.campaign.run import end_reason, supervisor
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running

@@ -27,19 +27,16 @@ from tui.messages import Problem, Said
 from tui.screens.across_dialog import AcrossList
 from tui.screens.compare_curves import curves_of
 from tui.screens.compare_file import copied_text, file_of, written_as
+from tui.screens.compare_panels import campaigns_panel, figures_text, in_side, verdict_panel
 from tui.screens.compare_text import (
     COLUMNS,
     below_rows,
-    campaigns_panel,
     columns_of,
     compared_rows,
-    figures_text,
-    in_side,
     labels_of,
     none_compared,
     row_key,
     title_words,
-    verdict_panel,
 )
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.named_file import destination, meant, whole, write_named

@@ -340,6 +340,7 @@ class Prompt(Dialog[str]):
             self.action_accept()
         else:
             self.post_message(Said(f"⏎ Accept: {UNSEEN}"))
+            typed_ahead(self).drop_unseen(self.sight)
 
     def action_accept(self) -> None:
         value = self.query_one(Input).value

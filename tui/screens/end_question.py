@@ -7,7 +7,8 @@ from pathlib import Path
 
 from textual.app import App
 
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.run_view import RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from tui.key_bindings import sign_of
 from tui.messages import Said
 from tui.screens.dialogs import Choice

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backends.campaign.record.run_estimates import case_key, durations
+from backends.campaign.record.run_view import RunView
 from backends.campaign.record.state import RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.hosts.fingerprint import has_gpus
 from backends.inventory.nodesets import ranked_nodeset
 from backends.keeper.request import Verb

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from textual import work
 
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.run_view import RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.keeper.request import Verb
 from profiles.errors import DlperfError
 from tui.messages import Problem, Said

@@ -10,10 +10,10 @@ from rich.text import Text
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_results import run_result
+from backends.campaign.record.run_view import COLLECTING, WARMING_UP, RunView, chart_series
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
-from backends.campaign.record.status_view import COLLECTING, WARMING_UP, RunView, chart_series
 from backends.hangs.remedy_words import remedy_line
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line

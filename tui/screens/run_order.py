@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from backends.campaign.record.run_view import RunView
 from backends.campaign.record.state import RunState
-from backends.campaign.record.status_view import RunView
 from tui.row_order import RowOrder
 from tui.widgets.keyed_table import Row
 

@@ -15,9 +15,10 @@ from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
 from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_view import RunView, chart_series
 from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
 from backends.campaign.record.state import RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.engines.engine import WaitKind
 from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostFacts

@@ -9,17 +9,17 @@ from functools import lru_cache
 from rich.cells import cell_len
 from rich.text import Text
 
-from backends.campaign.record.state import RunState
-from backends.campaign.record.status_view import (
+from backends.campaign.record.run_view import (
     COLLECTING,
     NO_READING,
     NO_READING_YET,
     WARMING_UP,
-    CampaignSnapshot,
     ChartSeries,
     RunView,
     chart_series,
 )
+from backends.campaign.record.state import RunState
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels

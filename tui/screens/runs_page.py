@@ -8,10 +8,8 @@ from typing import NamedTuple
 from textual import events, on
 from textual.widget import Widget
 
-from backends.campaign.record.status_view import (
-    CampaignSnapshot,
-    RunView,
-)
+from backends.campaign.record.run_view import RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Said

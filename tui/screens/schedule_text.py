@@ -13,7 +13,8 @@ from rich.text import Text
 from backends.campaign.record.run_estimates import Estimates, expected_slots
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.run_view import RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.engines.hosts_schedule import Slot
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, inf
 from types import MappingProxyType
 
+from backends.campaign.record.run_view import ChartSeries
 from backends.campaign.record.run_window import RunWindow
-from backends.campaign.record.status_view import ChartSeries
 from backends.results.numbers import percent
 from backends.results.steady_words import disturbance_brief
 from profiles.counted import counted

@@ -14,7 +14,7 @@ from profiles.logs.own_log_names import log_path, safe_name
 
 if TYPE_CHECKING:
     from backends.campaign.record.run_record import RunRecord
-    from backends.campaign.record.status_view import RunView
+    from backends.campaign.record.run_view import RunView
     from profiles.format.profile import Profile
 
 

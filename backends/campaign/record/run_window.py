@@ -53,7 +53,7 @@ class RunWindow:
 
 
 def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
-    """``points``: of :attr:`backends.campaign.record.status_view.ChartSeries.points`, one for each
+    """``points``: of :attr:`backends.campaign.record.run_view.ChartSeries.points`, one for each
     ``stride`` of readings."""
     first, used = window_bounds(run)
     stride = run.series.stride

@@ -18,8 +18,8 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_changes import launching
+from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import RunRecord, RunState
-from backends.campaign.record.status_view import TAKEN_UP
 from backends.campaign.run.diagnosing import Diagnoser, Evidence, all_answer
 from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
 from backends.campaign.run.end_events import cancelled, failed, ran_s, requeued, succeeded

@@ -17,8 +17,9 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.run_estimates import durations, expected_slots
 from backends.campaign.record.run_state import RunState
+from backends.campaign.record.run_view import RunView
 from backends.campaign.record.state import CampaignState, apply, fold
-from backends.campaign.record.status_view import CampaignSnapshot, Kept, RunView, take
+from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.transports.transport import Problem

@@ -24,8 +24,9 @@ from backends.campaign.folder.raw_logs import LogChecks
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now
 from backends.campaign.record.lock import Holder, Role
+from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import fold
-from backends.campaign.record.status_view import TAKEN_UP, take
+from backends.campaign.record.status_view import take
 from backends.engines.engine import Waiting, WaitKind
 from profiles.cleantext import LINE_CAP, clean_text
 from tests.unit.campaign.strategies import planned

@@ -17,9 +17,9 @@ from backends.campaign.record.events import ReadingsSampled
 from backends.campaign.record.run_record import RunRecord, Series
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_state import RunState
+from backends.campaign.record.run_view import chart_series
 from backends.campaign.record.run_window import came_at_once, jitter, run_window, window_seen
 from backends.campaign.record.state import CampaignState, apply, fold
-from backends.campaign.record.status_view import chart_series
 from profiles.throughput.steady import Disturbance, Shape, disturbances
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded

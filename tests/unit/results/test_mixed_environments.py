@@ -36,7 +36,8 @@ from profiles.format.catalog import Catalog
 from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.test_history import campaign
 from tui.screens.compare_file import copied_text
-from tui.screens.compare_text import columns_of, compared_rows, machines_shown
+from tui.screens.compare_panels import machines_shown
+from tui.screens.compare_text import columns_of, compared_rows
 from tui.screens.compare_text import labels_of as compare_labels
 from tui.screens.result_text import labels_of, result_rows
 from tui.side_by_side import Side, held_against

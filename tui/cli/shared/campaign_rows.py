@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.run_view import RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import PastResult

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from backends.campaign.plan.does_not_fit import NOT_RUN
+from backends.campaign.record.run_view import RunView
 from backends.campaign.record.state import RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
