@@ -44,8 +44,10 @@ from tui.app import DlperfApp
 from tui.cli.program import main
 from tui.key_bindings import PANELS
 from tui.screens.campaign_list import CampaignList, kept_campaign, unfinished_question
+from tui.screens.dialogs import Choice
 from tui.session import Session
 from tui.widgets.header import header_text
+from tui.widgets.keyed_table import KeyedTable
 
 SPEED = 60.0
 WITHIN_S = 60.0
@@ -393,3 +395,37 @@ async def test_ages_are_told_by_the_clock_of_who_sits_here_however_far_ahead_the
     assert abs(session.now - time.time()) < 0.2
     assert 0.5 <= session.now - before < 5.0
     await session.close()
+
+
+async def test_a_campaign_in_the_directory_of_one_that_was_removed_is_another(
+    tmp_path: Path,
+) -> None:
+    """Of as many runs of the same cases: nothing of the one before is shown for it."""
+    async with demo(tmp_path, HUGE) as (app, pilot):
+        seen: list[str] = []
+        for _ in range(2):
+            await start(app, "1n1g")
+            await pilot.press("3", "j")
+            for panel in ("v", "s", "3"):  # each keeps what it shows
+                await pilot.press(panel)
+                await settled(app)
+            await until(app, lambda: finished(app))
+            [path] = tmp_path.iterdir()
+            seen.append(path.name)
+            await settled(app)
+            rows = app.screen.query_one(KeyedTable).rows
+            assert {key.value for key in rows} == {run.run_id for run in runs(app)}
+            await pilot.press("4")
+            await until(app, lambda: shows(app, "1n1g"))
+            await pilot.press("O")
+            await until(app, lambda: shows(app, "✓ finished"))
+            await settled(app)
+            await pilot.press("d")
+            await until(app, lambda: isinstance(app.screen, Choice))
+            await settled(app)
+            await pilot.press("y")
+            await until(app, lambda: not any(tmp_path.iterdir()))
+            await until(app, lambda: isinstance(app.screen, CampaignList))
+            await settled(app)
+            await pilot.press("escape")
+        assert seen[0] == seen[1], "the case that is meant"

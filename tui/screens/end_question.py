@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from textual.app import App
 
@@ -26,7 +25,7 @@ class EndQuestion:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._asked: tuple[Choice, Path, RunView | None] | None = None
+        self._asked: tuple[Choice, object, RunView | None] | None = None
         self._unasked = frozenset[str]()  # keys that now would answer what is not asked any more
         self._past = ""  # why it is not
 
@@ -42,7 +41,7 @@ class EndQuestion:
         what is done after a yes that came in time."""
         question = words(viewed)
         question.renewed = lambda: words(self._as_asked(viewed))
-        self._asked = question, viewed.path, run
+        self._asked = question, viewed.identity, run
 
         def answered(said: str | None) -> None:
             past, self._asked = self._past_asking(), None
@@ -60,11 +59,11 @@ class EndQuestion:
     def _as_asked(self, before: CampaignSnapshot) -> CampaignSnapshot:
         """The campaign as it is now, of which something was asked ``before``."""
         now = self._session.viewed
-        return now if now is not None and now.path == before.path else before
+        return now if now is not None and now.identity == before.identity else before
 
     def _past_asking(self) -> str:
         viewed = self._session.viewed
-        if self._asked is None or viewed is None or viewed.path != self._asked[1]:
+        if self._asked is None or viewed is None or viewed.identity != self._asked[1]:
             return ""
         return past_asking(self._asked[2], viewed)
 

@@ -462,7 +462,7 @@ class ResultsPage(Page):
         """For what lies over the page, which stands still behind it: of the campaign that it was
         opened of, the same groups while nothing has ended. None where another is looked at."""
         now = self.session.viewed
-        if now is None or opened is None or now.path != opened.path:
+        if now is None or opened is None or now.identity != opened.identity:
             return None
         self._summarise(now)
         return now, self._groups

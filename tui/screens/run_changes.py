@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from textual import work
 
@@ -70,7 +69,7 @@ class RunChanges(Page):
     ) -> None:
         """To end a run as it is now, or all."""
         runs = None if run is None else [run.run_id]
-        cancel = partial(self._change, Verb.CANCEL, runs, of=viewed.path)
+        cancel = partial(self._change, Verb.CANCEL, runs, of=viewed.identity)
         self._end_question.ask(self.app, asked, viewed, run, cancel)
 
     def _tick(self) -> None:
@@ -117,18 +116,18 @@ class RunChanges(Page):
 
         def answered(said: str | None) -> None:
             if said == "yes":
-                self._change(Verb.REPEAT, of=viewed.path)
+                self._change(Verb.REPEAT, of=viewed.identity)
 
         self.app.push_screen(repeat_question(viewed), answered)
 
     def _change(
-        self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: Path | None = None
+        self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: object = None
     ) -> None:
         """By the campaign at work here, or by whoever is at work on the one that is looked at.
 
         ``run_ids``: None: all, where that can be meant. ``of``: the campaign that was asked about.
         """
-        if of is not None and of != self.session.viewed_path:
+        if of is not None and (self.viewed is None or of != self.viewed.identity):
             self.post_message(Said("another campaign is shown now; nothing was changed"))
         elif self.session.opened is not None:
             self._ask(verb, run_ids)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rich.text import Text
 from textual import on, work
@@ -92,7 +91,7 @@ class RunPanels(Vertical):
         self._drawn_s = 0.0
         self._told: object = None  # what the details are of
         self._scheduled: object = None  # what the schedule is of
-        self._hosts_of: Path | None = None
+        self._hosts_of: object = None
         self._hosts: Mapping[str, HostFacts] = {}  # of that campaign, as they were
 
     def compose(self) -> ComposeResult:
@@ -318,7 +317,7 @@ class RunPanels(Vertical):
         second = 0 if is_over(viewed) else int(now)
         whole = self.size.height if self.alone or not self.tall else self.size.height * 66 // 100
         rows = whole - FRAME
-        told = (viewed.path, viewed.revision, run.run_id, second, width, rows, len(self._hosts))
+        told = (viewed.identity, viewed.revision, run.run_id, second, width, rows, len(self._hosts))
         if told != self._scheduled and width > MOST_NAME:
             self._scheduled = told
             text = self._timetable.lines(
@@ -340,7 +339,7 @@ class RunPanels(Vertical):
         at_work = run.state.active and not (run.collecting or run.out_of_reach)
         now = self.meters.newest() if at_work else ""
         panel = self.beside if self.beside.display else self.details
-        of = (viewed.path, viewed.revision, run.run_id, run.state_text)
+        of = (viewed.identity, viewed.revision, run.run_id, run.state_text)
         told = (panel, *of, clock, fixed, now)
         if told != self._told:
             self._told = told
@@ -363,16 +362,16 @@ class RunPanels(Vertical):
             panel.show_whole()
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
-        if self._hosts_of != viewed.path:
-            self._hosts_of, self._hosts, self._timetable = viewed.path, {}, Schedule()
-            self.read_hosts(viewed.path)
+        if self._hosts_of != viewed.identity:
+            self._hosts_of, self._hosts, self._timetable = viewed.identity, {}, Schedule()
+            self.read_hosts(viewed)
 
     @work(exclusive=True, group="hosts", description="read what the campaign ran on")
-    async def read_hosts(self, campaign: Path) -> None:
+    async def read_hosts(self, viewed: CampaignSnapshot) -> None:
         from backends.campaign.folder.recorded_hosts import recorded_hosts  # noqa: PLC0415
 
-        found = await asyncio.to_thread(recorded_hosts, campaign, 0.0)
-        if campaign == self._hosts_of:
+        found = await asyncio.to_thread(recorded_hosts, viewed.path, 0.0)
+        if viewed.identity == self._hosts_of:
             self._hosts = {one.name: one.facts for one in found if one.facts is not None}
             self._told = None
 

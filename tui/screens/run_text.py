@@ -130,7 +130,7 @@ class RunRows:
 
     def _labels_for(self, viewed: CampaignSnapshot) -> None:
         """How its runs are called beside one another; none is ever taken away."""
-        of = viewed.path, len(viewed.runs)
+        of = viewed.identity, len(viewed.runs)
         if of != self._labels_of:
             self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
             self._profiles, self._alike = apart(dict.fromkeys(run.profile for run in viewed.runs))
@@ -370,7 +370,7 @@ def rows_signature(viewed: CampaignSnapshot | None) -> object:
         for run in viewed.runs
         if not run.state.ended and run.state_text != RunState.PLANNED
     )
-    return (viewed.path, viewed.revision, viewed.read_only, viewed.kept_by, clocks)
+    return (viewed.identity, viewed.revision, viewed.read_only, viewed.kept_by, clocks)
 
 
 def named_series(series: Sequence[ChartSeries], names: Mapping[str, str]) -> list[ChartSeries]:

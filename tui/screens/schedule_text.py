@@ -114,7 +114,7 @@ class Schedule:
         silent = frozenset(one.run_id for one in viewed.runs if one.silent_s is not None)
         unusable = frozenset(viewed.unusable)
         often = int(now / PLAY_EVERY_S)
-        of = (viewed.path, marks, silent, unusable, len(state.runs), len(names), often)
+        of = (viewed.identity, marks, silent, unusable, len(state.runs), len(names), often)
         if of != self._of:
             expected = self._estimates.of(state.runs.values())
             self._of = of

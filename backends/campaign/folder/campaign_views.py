@@ -39,7 +39,7 @@ class CampaignViews:
         self._completed: dict[Path, tuple[CampaignState, CampaignState]] = {}
         self._judged: dict[Path, tuple[CampaignState, tuple[LogDoubt, ...], CampaignState]] = {}
         self._readers: dict[Path, CampaignReader] = {}
-        self._kept: dict[Path, Kept] = {}
+        self._kept: dict[tuple[Path, str], Kept] = {}  # by directory and whose it is
         self._seen: dict[Path, tuple[CampaignState, int]] = {}
         self._moments: dict[Path, MomentReader] = {}
 
@@ -47,7 +47,7 @@ class CampaignViews:
         """A read-only view of any campaign, live or past, of this or another console."""
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
-        kept = self._kept.setdefault(path, Kept())
+        kept = self._kept.setdefault((path, state.stem), Kept())
         doubts: tuple[LogDoubt, ...] = ()
         if state.finished:
             doubts = self._checks.doubts(state, path, unstamped=False)

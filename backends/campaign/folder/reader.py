@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Set
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from backends.campaign.folder import frozen
 from backends.campaign.folder.directory_identity import copied_from
 from backends.campaign.folder.refuse_foreign_files import refuse_strange
+from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
@@ -17,11 +19,15 @@ from backends.campaign.record import journal
 from backends.campaign.record.run_changes import planning, record_of, without_its_end
 from backends.campaign.record.state import CampaignState, fold, next_attempt_id
 
+FIRST_LINE = 4096
+"""Bytes of a journal that are no other's: when it was begun, how, and by whom."""
+
 
 class CampaignReader:
     """Follows a campaign that somebody else may write: each :meth:`state` reads only what is new.
 
     A run that the journal has lost is in the frozen plan, so that what happened to it still counts.
+    Another campaign in the place of one that was taken away is read from its beginning.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -29,6 +35,7 @@ class CampaignReader:
         self.changed = ""  # what lies elsewhere now than when it began, in words, after a look
         self._journal: journal.JournalReader | None = None
         self._damage = ""
+        self._begins = b""  # the journal's first line, which says which campaign it is of
 
     def state(self) -> CampaignState:
         """The state now.
@@ -39,8 +46,10 @@ class CampaignReader:
             NothingStartedError where it was never begun.
         ForeignFileError: reading it would have no end.
         """
-        if self._journal is None:
-            self._journal = self._begin()
+        begins = _first_line(self.directory)
+        if self._journal is None or begins != self._begins:
+            self.changed = self._damage = ""
+            self._journal, self._begins = self._begin(), begins
         state = self._journal.state()
         if planned := _with_lost_attempts(state):
             known = CampaignState(runs={event.run_id: record_of(event) for event in planned})
@@ -82,6 +91,16 @@ class CampaignReader:
         changed = frozen.changed_since(self.directory, manifest, simulated=begun.simulated)
         self.changed = frozen.changed_words(changed)
         return journal.JournalReader(path, fold(manifest.planned))
+
+
+def _first_line(directory: Path) -> bytes:
+    """Empty where there is none, which reading the journal tells."""
+    fd = open_to_read(directory / journal.FILE_NAME)
+    if fd is None:
+        return b""
+    with contextlib.suppress(OSError), os.fdopen(fd, "rb") as file:
+        return file.readline(FIRST_LINE)
+    return b""
 
 
 def _with_lost_attempts(state: CampaignState) -> list[ev.RunPlanned]:

@@ -127,6 +127,11 @@ class CampaignState:
     lost_ends: frozenset[str] = frozenset()  # active when the campaign finished: their end is lost
 
     @property
+    def stem(self) -> str:
+        """What the ids of its runs begin with, and no other campaign's."""
+        return campaign_of(next(iter(self.runs), ""))
+
+    @property
     def damage(self) -> str:
         """What the operator must know of a damaged campaign; empty when it is whole."""
         told = [self.frozen_damage] if self.frozen_damage else []

@@ -54,6 +54,12 @@ class CampaignSnapshot:
     no_eta: str = ""  # why nobody knows when it ends, where that has a name: "dgx1 is out of reach"
 
     @property
+    def identity(self) -> tuple[Path, str]:
+        """The same of all snapshots of a campaign, and no other's: its directory can be that of one
+        that was taken away, the ids of its runs are its own."""
+        return self.path, self.state.stem
+
+    @property
     def deserted(self) -> bool:
         """It is only looked at, it is not over, and nobody goes on with it."""
         over = self.finished or self.state.imported
