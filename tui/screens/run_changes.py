@@ -127,7 +127,8 @@ class RunChanges(Page):
 
         ``run_ids``: None: all, where that can be meant. ``of``: the campaign that was asked about.
         """
-        if of is not None and (self.viewed is None or of != self.viewed.identity):
+        now = self.session.viewed
+        if of is not None and of != (now and now.identity):
             self.post_message(Said("another campaign is shown now; nothing was changed"))
         elif self.session.opened is not None:
             self._ask(verb, run_ids)
