@@ -113,7 +113,7 @@ def _lost(campaign: CampaignSnapshot | None) -> str:
 def _standing(campaign: CampaignSnapshot, *, only_looks: bool) -> str:
     """Who is at work on it, where it is not this console."""
     if campaign.kept_by is not None:
-        return plain(campaign.kept_by.role)
+        return f"by a {plain(campaign.kept_by.role)}"
     if only_looks:
         return LOOKING
     if campaign.deserted:
