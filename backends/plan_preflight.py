@@ -57,6 +57,24 @@ def plan_foreseen(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
     return foreseen(facts, plan.cases, placement=placement, person=person)
 
 
+def plan_unreachable(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
+    """A warning of each of the plan's hosts that did not answer, of which :func:`plan_preflight`
+    says nothing: runs go there once it does, and nobody has looked. Nothing of a queue's."""
+    if queue_of_inventory(cluster.inventory_for(plan.job_keys), plan.hosts) is not None:
+        return ()
+    asked = [one for one in map(cluster.snapshot, plan.hosts) if one.state in AWAY]
+    return tuple(
+        Finding(
+            one.name,
+            Level.WARN,
+            f"does not answer: {one.reason}" if one.reason else "does not answer",
+            one.remedy,
+            by_facts=True,
+        )
+        for one in asked
+    )
+
+
 def plan_renewed(
     cluster: Cluster, plan: Plan, findings: Sequence[Finding], hosts: Iterable[HostSnapshot]
 ) -> tuple[Finding, ...]:

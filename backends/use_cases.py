@@ -200,6 +200,12 @@ class Workspace:
 
         return plan_foreseen(self.cluster, plan)
 
+    def unreachable(self, plan: Plan) -> tuple[Finding, ...]:
+        """See :func:`backends.plan_preflight.plan_unreachable`."""
+        from backends.plan_preflight import plan_unreachable  # noqa: PLC0415 (loads when needed)
+
+        return plan_unreachable(self.cluster, plan)
+
     def renewed(
         self, plan: Plan, findings: Sequence[Finding], hosts: Iterable[HostSnapshot]
     ) -> tuple[Finding, ...]:
