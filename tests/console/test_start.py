@@ -314,6 +314,26 @@ async def test_more_repeats_of_runs_on_gpus_are_told_in_gpu_time(
     assert f" {word}" in repeat_question(controller.snapshot()).text
 
 
+@pytest.mark.parametrize("beside", ["", "48 CPUs"])
+async def test_more_repeats_of_runs_on_gpus_and_on_cpus_are_told_in_device_time(
+    workspace: FakeWorkspace, beside: str
+) -> None:
+    """Also before one on CPUs has ended, which tells what it was on."""
+    await workspace.probe()
+    plan = workspace.plan(Selection(("oneflow-resnet50", "cpu-smoke"), ("1n1g",), ONEFLOW, 3))
+    controller = workspace.controller(plan)
+    controller.environment = "v100, driver 450.80.02"
+    workspace.clock.tick(3600)
+    seen = controller.snapshot()
+    runs = {
+        run_id: replace(run, fingerprint=beside if run.profile == "cpu-smoke" else run.fingerprint)
+        for run_id, run in seen.state.runs.items()
+    }
+    assert {run.fingerprint for run in runs.values()} == {controller.environment, beside}
+    asked = repeat_question(replace(seen, state=replace(seen.state, runs=runs))).text
+    assert " device-" in asked
+
+
 async def test_settings_of_one_name_stay_those_of_their_profile(workspace: FakeWorkspace) -> None:
     await workspace.probe()
     hosts = workspace.snapshots()

@@ -21,7 +21,7 @@ from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import LARGE, console, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
-from tui.plan_words import host_states, keys_line, time_text, usable_now
+from tui.plan_words import expected_on, host_states, keys_line, time_text, usable_now
 from tui.screens.dry_run import DryRunView
 from tui.screens.start_text import stopped_text, totals_text
 
@@ -57,6 +57,28 @@ def test_a_time_is_that_of_the_hosts_that_are_named_with_it(stopped: set[str]) -
     assert totals_text(plan, states).plain.splitlines()[0].split(" · ")[1] == f"about {own}"
     keys = stopped_text(plan, without).plain
     assert re.findall(r", about ([^;\n]+)", keys) == ([] if own == every else [own, every])
+
+
+@given(st.sets(st.sampled_from(NAMES), min_size=1, max_size=3), st.sets(st.sampled_from(NAMES[1:])))
+def test_no_key_takes_a_host_as_free_that_somebody_else_holds(
+    stopped: set[str], taken: set[str]
+) -> None:
+    """What stops a host can be forced; a lease is waited for."""
+    plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
+    states = host_states(plan, [held(name, name in taken) for name in NAMES], ())
+    free = tuple(name for name in NAMES if name not in taken)
+    every = format_duration(plan_on(free).expected_s or 0.0)
+    without = plan_on(left)
+    keys = stopped_text(plan, without, states).plain
+    kept = expected_on(without, {name: states[name] for name in left})
+    if kept is not None and format_duration(kept) == every:
+        assert "about" not in keys
+        return
+    forced = next(line for line in keys.splitlines() if line.startswith("F "))
+    assert f"starts anyway, about {every};" in forced
+    own = without.expected_s if kept is None else kept
+    more = "" if kept is not None else f" with {fold_nodeset(sorted(taken & set(left)))} too"
+    assert f", about {format_duration(own or 0.0)}{more}\n" in keys
 
 
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:

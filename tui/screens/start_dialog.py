@@ -211,7 +211,8 @@ class StartDialog(Dialog[str]):
         self.refresh_bindings()
 
     def _keys(self) -> Text:
-        return stopped_text(self._plan, self._without, reading=self._reading)
+        held = host_states(self._plan, self._hosts, ())
+        return stopped_text(self._plan, self._without, held, reading=self._reading)
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
         states = host_states(plan, self._hosts, findings)
