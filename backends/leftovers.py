@@ -16,7 +16,7 @@ from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Doubt, Why
 from backends.campaign.record.journal import FILE_NAME, Journal
-from backends.campaign.record.lock import CampaignLock, CampaignLockedError
+from backends.campaign.record.lock import CampaignLock, CampaignLockedError, Holder
 from backends.campaign.record.state import RunRecord
 from backends.campaign.run.cleanup import Word, tidy_up
 from backends.campaign.run.end_and_fetch import doubt_of_error, doubt_of_report
@@ -35,11 +35,13 @@ GRACE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run of a campaign that is kept here. ``state``: live, unfinished, finished or copy."""
+    """A run of a campaign that is kept here. ``state``: live, unfinished, finished or copy.
+    ``by``: who is at work on it, where it is live."""
 
     campaign: Path
     state: str
     run: RunRecord
+    by: Holder | None = None
 
 
 class Sweep:
@@ -64,11 +66,13 @@ class Sweep:
         campaigns = self._workspace.campaigns()
         # A copy does not know what became of its runs: the campaign itself does.
         copies_first = sorted(campaigns, key=lambda campaign: not campaign.elsewhere)
-        return {
-            run.run_id: Claim(campaign.path, "copy" if campaign.elsewhere else campaign.state, run)
-            for campaign in copies_first
-            for run in self._workspace.state(campaign.path).runs.values()
-        }
+        claims: dict[str, Claim] = {}
+        for campaign in copies_first:
+            state = "copy" if campaign.elsewhere else campaign.state
+            by = self._workspace.writer(campaign.path) if state == "live" else None
+            for run in self._workspace.state(campaign.path).runs.values():
+                claims[run.run_id] = Claim(campaign.path, state, run, by)
+        return claims
 
     async def _look(self, name: str) -> tuple[Leftover, ...] | Doubt:
         try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from backends.campaign.plan.plan import Plan, want_of, wants_of
 from backends.cluster import Cluster
 from backends.engines.choice import why_never
 from backends.engines.engine import Wanted
 from backends.engines.refusal import Refusal
-from backends.hosts.foreseen import facts_for, foreseen
+from backends.hosts.foreseen import facts_for, foreseen, renewed
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
 from backends.hosts.image_pull import pull_images
 from backends.hosts.preflight import preflight
@@ -55,6 +55,38 @@ def plan_foreseen(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
     facts = facts_for(plan.cases, map(cluster.snapshot, plan.hosts))
     placement, person = plan.selection.placement, _person(cluster)
     return foreseen(facts, plan.cases, placement=placement, person=person)
+
+
+def plan_unreachable(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
+    """A warning of each of the plan's hosts that did not answer, of which :func:`plan_preflight`
+    says nothing: runs go there once it does, and nobody has looked. Nothing of a queue's."""
+    if queue_of_inventory(cluster.inventory_for(plan.job_keys), plan.hosts) is not None:
+        return ()
+    asked = [one for one in map(cluster.snapshot, plan.hosts) if one.state in AWAY]
+    return tuple(
+        Finding(
+            one.name,
+            Level.WARN,
+            f"does not answer: {one.reason}" if one.reason else "does not answer",
+            one.remedy,
+            by_facts=True,
+        )
+        for one in asked
+    )
+
+
+def plan_renewed(
+    cluster: Cluster, plan: Plan, findings: Sequence[Finding], hosts: Iterable[HostSnapshot]
+) -> tuple[Finding, ...]:
+    """The ``findings`` of :func:`plan_preflight` as they are with the plan's ``hosts`` as they are
+    by now; its checks are not made again. A queue's are as they were."""
+    if queue_of_inventory(cluster.inventory_for(plan.job_keys), plan.hosts) is not None:
+        return tuple(findings)
+    by_name = {host.name: host for host in hosts}
+    facts = facts_for(plan.cases, (by_name[h.name] for h in plan.hosts if h.name in by_name))
+    placement, person = plan.selection.placement, _person(cluster)
+    now = foreseen(facts, plan.cases, placement=placement, person=person)
+    return renewed(findings, now, facts, [host.name for host in plan.hosts])
 
 
 def _person(cluster: Cluster) -> str:

@@ -7,7 +7,7 @@ pandas is imported until needed. In a script: docs/api.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from backends.campaign_changes import CampaignChanges
     from backends.campaign_start import Starter
     from backends.file_modes import Share
+    from backends.hosts.host_facts import HostSnapshot
     from backends.hosts.preflight_finding import Finding, Say
     from backends.prechecking import Prechecks
     from backends.results.comparison import Comparison
@@ -198,6 +199,20 @@ class Workspace:
         from backends.plan_preflight import plan_foreseen  # noqa: PLC0415 (loads when needed)
 
         return plan_foreseen(self.cluster, plan)
+
+    def unreachable(self, plan: Plan) -> tuple[Finding, ...]:
+        """See :func:`backends.plan_preflight.plan_unreachable`."""
+        from backends.plan_preflight import plan_unreachable  # noqa: PLC0415 (loads when needed)
+
+        return plan_unreachable(self.cluster, plan)
+
+    def renewed(
+        self, plan: Plan, findings: Sequence[Finding], hosts: Iterable[HostSnapshot]
+    ) -> tuple[Finding, ...]:
+        """See :func:`backends.plan_preflight.plan_renewed`."""
+        from backends.plan_preflight import plan_renewed  # noqa: PLC0415 (loads when needed)
+
+        return plan_renewed(self.cluster, plan, findings, hosts)
 
     def without_stopped(self, plan: Plan, findings: Sequence[Finding]) -> Plan | None:
         """See :func:`backends.campaign.plan.without_stopped.without_stopped`."""

@@ -6,7 +6,7 @@ loop; none blocks it. Everything that goes wrong is a :class:`profiles.errors.Dl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -203,6 +203,9 @@ class Workspace(Protocol):
         self, plan: Plan, say: Callable[[str], None] | None = None
     ) -> Sequence[Finding]: ...
     def foreseen(self, plan: Plan) -> Sequence[Finding]: ...
+    def renewed(
+        self, plan: Plan, findings: Sequence[Finding], hosts: Iterable[HostSnapshot]
+    ) -> Sequence[Finding]: ...
     def without_stopped(self, plan: Plan, findings: Sequence[Finding]) -> Plan | None: ...
     async def start(
         self, plan: Plan, findings: Sequence[Finding] = (), *, force: bool = False

@@ -165,13 +165,19 @@ def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
 
 
 def time_text(plan: Plan, states: Mapping[str, str]) -> str:
-    """ "59s", as :func:`expected_on`; "41s with node3 too" where the others cannot
-    take every case; "" where nobody knows."""
+    """ "59s", as :func:`expected_on`; "41s with node3 too" where the others cannot take every case,
+    of those that the plan's time is by; "" where nobody knows."""
     if (seconds := expected_on(plan, states)) is not None:
         return format_duration(seconds)
     seconds = plan.expected_s
-    others = plain(ranked_nodeset([name for name, state in states.items() if state]))
+    others = plain(ranked_nodeset(_planned_with(plan, (n for n, state in states.items() if state))))
     return "" if seconds is None else f"{format_duration(seconds)} with {others} too"
+
+
+def _planned_with(plan: Plan, names: Iterable[str]) -> list[str]:
+    """Those of which the plan makes use: not of one that was out of reach when it was made."""
+    used = {host.name for host in plan.capacities}
+    return [name for name in names if name in used]
 
 
 def not_counted(states: Mapping[str, str]) -> str:
@@ -248,7 +254,11 @@ def usable_now(
     )
     them = ranked_nodeset(unfit)
     if not all(left.idle_hosts(planned) for planned in left.cases):
-        return plan, f"times and hosts of the runs are as if {them} could be used"
+        used = _planned_with(plan, unfit)
+        rest = ranked_nodeset([name for name in unfit if name not in used])
+        without = f", and leave out {rest}" * bool(rest)
+        as_if = f"as if {ranked_nodeset(used)} could be used{without}"
+        return plan, f"times and hosts of the runs are {as_if}"
     return left, f"times and hosts of the runs leave out {them}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -61,7 +62,40 @@ def foreseen(
         findings += other_devices(facts, only)
     elif len(facts) > 1:
         findings += differences(facts, only)
-    return tuple(findings)
+    return tuple(replace(finding, by_facts=True) for finding in findings)
+
+
+def renewed(
+    findings: Iterable[Finding],
+    now: Iterable[Finding],
+    facts: Mapping[str, HostFacts],
+    names: Sequence[str],
+) -> tuple[Finding, ...]:
+    """What preflight would find by now where its checks would come to the same: of what it
+    found the checks, and beside them what is foreseen ``now``, by ``facts``. ``names``: of all
+    hosts, in their order."""
+    kept = [one for one in findings if not one.by_facts and one.level != Level.OK]
+    kept += now
+    return in_order([*kept, *untroubled(facts, kept)], names)
+
+
+def untroubled(facts: Mapping[str, HostFacts], findings: Iterable[Finding]) -> list[Finding]:
+    """One finding each, which says what it is, for the hosts of which nothing else is found."""
+    troubled = {finding.host for finding in findings}
+    return [
+        Finding(name, Level.OK, _portrait(own))
+        for name, own in facts.items()
+        if name not in troubled
+    ]
+
+
+def in_order(findings: Iterable[Finding], names: Sequence[str]) -> tuple[Finding, ...]:
+    """Host by host in the order of ``names``, the most serious first; then what is of no host."""
+    order = {name: position for position, name in enumerate(names)}
+    levels = list(Level)
+    return tuple(
+        sorted(findings, key=lambda f: (order.get(f.host, len(order)), -levels.index(f.level)))
+    )
 
 
 def differences(
@@ -155,3 +189,15 @@ def images_of(facts: HostFacts) -> dict[str, str]:
 
 def _id_of(image: str) -> Callable[[HostFacts], str]:
     return lambda facts: images_of(facts)[image]
+
+
+def _portrait(facts: HostFacts) -> str:
+    kinds = Counter(gpu.name for gpu in facts.gpus)
+    devices = ", ".join(f"{count} × {name}" for name, count in kinds.items())
+    parts = [
+        f"{devices} idle" if devices else f"{facts.cpus} CPUs",
+        f"driver {facts.driver_version}" if facts.driver_version else "",
+        f"{(facts.disk_free_mib or 0) // 1024} GiB free",
+        *(f"image {image}: {number}" for image, number in images_of(facts).items()),
+    ]
+    return ", ".join(part for part in parts if part)

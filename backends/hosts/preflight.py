@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from shlex import quote
 
-from backends.hosts.foreseen import facts_for, foreseen, images_of
+from backends.hosts.foreseen import facts_for, foreseen, images_of, in_order, untroubled
 from backends.hosts.host_facts import HostFacts, HostSnapshot
 from backends.hosts.needs import BINDING, FETCHING, Need, Planned, needs_of
 from backends.hosts.placement import Placement
@@ -80,17 +79,8 @@ async def preflight(
         findings += await reach(
             transports.get, answering, token=secrets.token_hex(8) if token is None else token
         )
-    troubled = {finding.host for finding in findings}
-    findings += [
-        Finding(host.name, Level.OK, _portrait(facts[host.name]))
-        for host in known
-        if host.name not in troubled
-    ]
-    order = {host.name: position for position, host in enumerate(hosts)}
-    levels = list(Level)
-    return tuple(
-        sorted(findings, key=lambda f: (order.get(f.host, len(order)), -levels.index(f.level)))
-    )
+    findings += untroubled(facts, findings)
+    return in_order(findings, [host.name for host in hosts])
 
 
 async def _checked(transport: Transport, needs: Sequence[Need]) -> tuple[tuple[Finding, ...], bool]:
@@ -158,15 +148,3 @@ def _away(host: Host, snapshot: HostSnapshot | None) -> Finding:
     if snapshot is None:
         return Finding(host.name, Level.STOP, "was not probed", "probe the hosts first")
     return Finding(host.name, Level.STOP, snapshot.reason, snapshot.remedy)
-
-
-def _portrait(facts: HostFacts) -> str:
-    kinds = Counter(gpu.name for gpu in facts.gpus)
-    devices = ", ".join(f"{count} × {name}" for name, count in kinds.items())
-    parts = [
-        f"{devices} idle" if devices else f"{facts.cpus} CPUs",
-        f"driver {facts.driver_version}" if facts.driver_version else "",
-        f"{(facts.disk_free_mib or 0) // 1024} GiB free",
-        *(f"image {image}: {number}" for image, number in images_of(facts).items()),
-    ]
-    return ", ".join(part for part in parts if part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from profiles.errors import SelectionError
@@ -47,6 +47,7 @@ class Finding:
 
     ``bearing``: which runs it is about; None: those on the host.
     ``harmless``: whatever else it does, it cannot change what is measured.
+    ``by_facts``: it follows from what hosts told of themselves, and is renewed with that.
     """
 
     host: str
@@ -55,6 +56,7 @@ class Finding:
     remedy: str = ""
     harmless: bool = False
     bearing: Bearing | None = None
+    by_facts: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,7 @@ from backends.campaign.record.state import CampaignState, RunRecord, RunState, a
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.hangs.diagnosis import Diagnosis
 from backends.hangs.slow_rank import SlowRank
-from backends.hosts.foreseen import facts_for, foreseen
+from backends.hosts.foreseen import facts_for, foreseen, renewed
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.hosts.preflight_finding import Finding
@@ -655,6 +655,19 @@ class FakeWorkspace:
 
     def foreseen(self, plan: Plan) -> tuple[Finding, ...]:
         return foreseen(facts_for(plan.cases, self._hosts), plan.cases)
+
+    def renewed(
+        self,
+        plan: Plan,
+        findings: Sequence[FakeFinding | Finding],
+        hosts: Iterable[HostSnapshot],
+    ) -> tuple[FakeFinding | Finding, ...]:
+        """What a test says that preflight finds stays so."""
+        real = [one for one in findings if isinstance(one, Finding)]
+        if not real or len(real) < len(findings):
+            return tuple(findings)
+        told = facts_for(plan.cases, hosts)
+        return renewed(real, foreseen(told, plan.cases), told, [host.name for host in plan.hosts])
 
     def without_stopped(self, plan: Plan, findings: Sequence[FakeFinding]) -> Plan | None:
         return without_stopped(plan, findings, self._hosts, self.plan)  # type: ignore[arg-type]

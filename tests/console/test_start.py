@@ -23,9 +23,11 @@ from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
+from backends.hosts.foreseen import facts_for, foreseen, in_order, renewed, untroubled
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.hosts.preflight_finding import Level
+from backends.hosts.preflight_finding import Finding, Level
+from backends.remote.lease import Lease
 from profiles.durations import format_duration, parse_duration
 from profiles.format.case import Case
 from profiles.format.host_capacity import HostCapacity
@@ -312,6 +314,26 @@ async def test_more_repeats_of_runs_on_gpus_are_told_in_gpu_time(
     assert f" {word}" in repeat_question(controller.snapshot()).text
 
 
+@pytest.mark.parametrize("beside", ["", "48 CPUs"])
+async def test_more_repeats_of_runs_on_gpus_and_on_cpus_are_told_in_device_time(
+    workspace: FakeWorkspace, beside: str
+) -> None:
+    """Also before one on CPUs has ended, which tells what it was on."""
+    await workspace.probe()
+    plan = workspace.plan(Selection(("oneflow-resnet50", "cpu-smoke"), ("1n1g",), ONEFLOW, 3))
+    controller = workspace.controller(plan)
+    controller.environment = "v100, driver 450.80.02"
+    workspace.clock.tick(3600)
+    seen = controller.snapshot()
+    runs = {
+        run_id: replace(run, fingerprint=beside if run.profile == "cpu-smoke" else run.fingerprint)
+        for run_id, run in seen.state.runs.items()
+    }
+    assert {run.fingerprint for run in runs.values()} == {controller.environment, beside}
+    asked = repeat_question(replace(seen, state=replace(seen.state, runs=runs))).text
+    assert " device-" in asked
+
+
 async def test_settings_of_one_name_stay_those_of_their_profile(workspace: FakeWorkspace) -> None:
     await workspace.probe()
     hosts = workspace.snapshots()
@@ -481,8 +503,74 @@ def test_hosts_are_counted_for_a_plan_just_where_its_checks_will_let_it_run(
     )
 
 
+_KINDS = st.lists(st.sampled_from(["well", "busy", "held", "worn", "away"]), min_size=3, max_size=3)
+
+
+@given(_KINDS, _KINDS, st.sets(st.sampled_from(["node1", "node2", "node3"])))
+def test_what_preflight_found_is_renewed_to_what_it_would_find_by_now(
+    then: list[str], now: list[str], checked: set[str]
+) -> None:
+    names = ["node1", "node2", "node3"]
+    plan = _plan(names, "gpu")
+    checks = [Finding(name, Level.STOP, "no such file: train.py") for name in sorted(checked)]
+
+    def found(kinds: list[str]) -> tuple[Finding, ...]:
+        told = facts_for(plan.cases, map(_host, names, kinds))
+        known = [*checks, *foreseen(told, plan.cases)]
+        return in_order([*known, *untroubled(told, known)], names)
+
+    told = facts_for(plan.cases, map(_host, names, now))
+    assert renewed(found(then), foreseen(told, plan.cases), told, names) == found(now)
+
+
+async def test_what_preflight_found_is_as_new_as_the_line_of_hosts_above_it(tmp_path: Path) -> None:
+    names = ["node1", "node2", "node3"]
+    workspace = FakeWorkspace(
+        tmp_path, hosts=[_host(*one) for one in zip(names, _FIRST, strict=True)]
+    )
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        workspace.findings = workspace.foreseen(
+            workspace.plan(Selection(("cpu-smoke",), repeats=1))
+        )
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "held by"))
+        dialog = app.screen
+        assert isinstance(dialog, StartDialog)
+        for kinds in (_LATER, _FIRST, ["well"] * 3):
+            workspace._answers = workspace._hosts = tuple(map(_host, names, kinds))
+            tick(app)
+            await pilot.pause()
+            head, checks = words(dialog.query_one("#plan")), dialog._findings or ()
+            held = [name for name, kind in zip(names, kinds, strict=True) if kind == "held"]
+            assert [one.host for one in checks if "held" in one.what] == held
+            assert (" held" in head) is bool(held)
+            assert ("held by" in words(app.screen.query_one("#checks"))) is bool(held)
+        assert workspace.preflights == 1, "which would disturb whoever measures there"
+
+
+async def test_a_host_that_answers_again_is_asked_by_preflight_too(tmp_path: Path) -> None:
+    names = ["node1", "node2"]
+    hosts = (_host("node1", "held"), _host("node2", "away"))
+    warned = (FakeFinding("warn", "load 9.7", "", "node1"),)
+    workspace = FakeWorkspace(tmp_path, hosts=hosts, findings=warned)
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "does not answer"))
+        workspace._answers = workspace._hosts = tuple(_host(name, "well") for name in names)
+        tick(app)
+        await until(pilot, lambda: workspace.preflights == 2)
+        await until(pilot, lambda: not shows(app, "does not answer"))
+
+
+_FIRST, _LATER = ["held", "well", "held"], ["well", "held", "held"]
+
+
 def _host(name: str, kind: str) -> HostSnapshot:
     found = facts(busy=(0, 1) if kind == "busy" else ())
+    if kind == "held":
+        found = replace(found, lease=Lease("alice@login2, campaign c, run r", START))
     if kind == "broken":
         found = replace(found, gpus=(), gpu_problem=_BROKEN)
     if kind == "worn":

@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
-from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import Lease
 from profiles.durations import format_duration
@@ -21,7 +21,7 @@ from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import LARGE, console, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
-from tui.plan_words import host_states, keys_line, time_text
+from tui.plan_words import expected_on, host_states, keys_line, time_text, usable_now
 from tui.screens.dry_run import DryRunView
 from tui.screens.start_text import stopped_text, totals_text
 
@@ -59,10 +59,58 @@ def test_a_time_is_that_of_the_hosts_that_are_named_with_it(stopped: set[str]) -
     assert re.findall(r", about ([^;\n]+)", keys) == ([] if own == every else [own, every])
 
 
+@given(st.sets(st.sampled_from(NAMES), min_size=1, max_size=3), st.sets(st.sampled_from(NAMES[1:])))
+def test_no_key_takes_a_host_as_free_that_somebody_else_holds(
+    stopped: set[str], taken: set[str]
+) -> None:
+    """What stops a host can be forced; a lease is waited for."""
+    plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
+    states = host_states(plan, [held(name, name in taken) for name in NAMES], ())
+    free = tuple(name for name in NAMES if name not in taken)
+    every = format_duration(plan_on(free).expected_s or 0.0)
+    without = plan_on(left)
+    keys = stopped_text(plan, without, states).plain
+    kept = expected_on(without, {name: states[name] for name in left})
+    if kept is not None and format_duration(kept) == every:
+        assert "about" not in keys
+        return
+    forced = next(line for line in keys.splitlines() if line.startswith("F "))
+    assert f"starts anyway, about {every};" in forced
+    own = without.expected_s if kept is None else kept
+    more = "" if kept is not None else f" with {fold_nodeset(sorted(taken & set(left)))} too"
+    assert f", about {format_duration(own or 0.0)}{more}\n" in keys
+
+
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:
     plan = plan_on(NAMES, ("1n1g", "4n1g"))
     states = {name: "busy" * (name == "node3") for name in NAMES}
     assert time_text(plan, states) == f"{format_duration(plan.expected_s or 0.0)} with node3 too"
+
+
+@given(st.sets(st.sampled_from(NAMES[1:])), st.sets(st.sampled_from(NAMES[1:]), min_size=1))
+def test_a_time_is_said_to_be_with_those_hosts_alone_that_it_was_planned_with(
+    away: set[str], busy: set[str]
+) -> None:
+    """A host that was out of reach when the plan was made has no part in it."""
+    away -= busy
+    there = tuple(name for name in NAMES if name not in away)
+    plan = replace(
+        plan_on(NAMES, ("1n1g", f"{len(there)}n1g")), capacities=plan_on(there).capacities
+    )
+    hosts = [held(name, name in busy) for name in NAMES]
+    hosts = [
+        replace(one, state=HostState.UNREACHABLE, facts=None) if one.name in away else one
+        for one in hosts
+    ]
+    with_ = fold_nodeset(sorted(busy))
+    states = host_states(plan, hosts)
+    assert time_text(plan, states) == f"{format_duration(plan.expected_s or 0.0)} with {with_} too"
+    usable, said = usable_now(plan, hosts)
+    assert usable is plan
+    without = f", and leave out {fold_nodeset(sorted(away))}" * bool(away)
+    assert said.endswith(f"are as if {with_} could be used{without}")
+    rows = {name for slot in usable.timeline if slot is not None for name in slot.hosts}
+    assert not rows & away
 
 
 @given(st.sets(st.sampled_from(NAMES), max_size=3))

@@ -64,7 +64,12 @@ def test_the_hosts_of_the_ssh_config_become_an_inventory_that_works(
     )
     wildcards = "Host *.example.com !x\n  User nobody\nHost off\n  HostName 127.0.0.1\n  Port 9\n"
     home.config(f"Include more\n{wildcards}", first, second)
+    seen = home("init", code=2)
+    assert 'name = "node[1-3]"' in seen.stdout, "what would be written is there to look at"
+    assert "nothing written without a look; add --yes" in seen.stderr.splitlines()[-1]
+    assert not home.inventory.exists()
     done = home("init", "--yes", code=1)
+    assert seen.stdout.endswith(home.inventory.read_text())
     assert "looking at 4 hosts of ~/.ssh/config" in done.stderr
     assert f"written: {home.inventory}; the console opens on it: dlperf-tui\n" in done.stderr
     text = home.inventory.read_text()
@@ -97,7 +102,6 @@ def test_the_hosts_of_the_ssh_config_become_an_inventory_that_works(
     [
         (None, ["--yes"], "~/.ssh/config: names no host: there is no such file; add 'Host node1'"),
         ("Host *\n  User x\n", ["--yes"], "~/.ssh/config: names no host; add"),
-        ("Host a\n", [], "nothing written without a look; add --yes"),
         ("Host a\n", ["--yes", "--hosts", "b"], "unknown host 'b'"),
         ("Host a\n", ["--yes", "--hosts", ""], "no host is named"),
     ],

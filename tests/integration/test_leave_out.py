@@ -103,3 +103,22 @@ def test_a_case_that_is_left_without_hosts_is_left_out_and_the_report_says_so(
         assert f"left out: {why}" in notes
         assert why in report
     assert "It began without" in report
+
+
+def test_a_host_that_does_not_answer_is_told_of_before_anything_is_refused_or_begun(
+    bench: Bench, ssh_hosts: SshHosts
+) -> None:
+    next(one for one in ssh_hosts.served if one.host.name == "v100a").stop()
+    silent = "warn: v100a: does not answer: connection refused"
+    code, _, error = said(bench, "run", "--hosts", "v100a,v100b", "--case", "1n1g")
+    assert code == 2
+    assert error.count(silent) == 1
+    assert "v100b: preflight stops" in error
+    assert "--force starts all the same (no --leave-out: too few hosts would be left)" in error
+    assert not list(bench.campaigns.glob("*"))
+
+    code, _, notes = said(bench, "run", "--hosts", "v100a,h200a", "--case", "1n1g")
+    assert code == 0
+    assert notes.count(silent) == 1
+    (campaign,) = bench.campaigns.glob("*")
+    assert "v100a: does not answer: connection refused" in (campaign / "report.md").read_text()

@@ -75,6 +75,17 @@ async def test_what_failed_is_tried_again_to_its_end(bench: Bench) -> None:
     bench.nothing_is_left()
 
 
+async def test_what_is_tried_again_can_be_left_to_a_keeper(bench: Bench) -> None:
+    await finish(await bench.start(lines=3, every=0, repeats=2, after=FAILS_ONCE))
+    out, err = call(bench, "retry", bench.campaign.name, "--detach")
+    assert out == f"{bench.campaign.absolute()}\n"
+    assert f"{bench.campaign.name}: 1 run again" in err
+    assert "a keeper goes on with it" in err
+    await until(lambda: state_of(bench).finished)
+    assert [run.state for run in state_of(bench).latest_attempts()] == [RunState.SUCCEEDED] * 2
+    bench.nothing_is_left()
+
+
 @pytest.mark.faults
 async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> None:
     controller = await bench.start(lines=1000, every=0.01, repeats=2)

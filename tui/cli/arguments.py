@@ -90,6 +90,8 @@ class ProgramParser(Parser):
     """The parser of what stands before a command."""
 
     def _elsewhere(self, action: argparse.Action, value: str) -> str:
+        if value in ("export", "results"):
+            return ", did you mean 'report'?"
         owner = next((name for name in COMMANDS if value in _words_of(name)), "")
         return f", did you mean '{owner} {value}'?" if owner else ""
 
@@ -178,6 +180,8 @@ class CommandParser(Parser):
                 return ", did you mean '--format json'?"
             names = (name for name in COMMANDS if word in _options_of(name))
             return f"; {word} is of {', '.join(names)}"
+        if not word.startswith("-") and "--run" in self._option_string_actions:
+            return f"; a run is named by --run {shlex.quote(word)}"
         if word.startswith("-") or "--profile" not in self._option_string_actions:
             return ""
         from profiles.format.catalog import Catalog  # noqa: PLC0415 (only after a slip)

@@ -86,17 +86,17 @@ COMMANDS = {
     "cancel": Command(
         "end a campaign's runs on all hosts",
         changes=True,
-        example="dlperf-tui cancel 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
+        example="dlperf-tui cancel 2026-11-21-resnet50 --run 0003",
     ),
     "retry": Command(
         "another attempt of runs that failed or were cancelled",
         changes=True,
-        example="dlperf-tui retry 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
+        example="dlperf-tui retry 2026-11-21-resnet50 --run 0003",
     ),
     "pause": Command(
         "leave out runs that have not started",
         changes=True,
-        example="dlperf-tui pause 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
+        example="dlperf-tui pause 2026-11-21-resnet50 --run 0003",
     ),
     "unpause": Command(
         "let paused runs start again",

@@ -39,38 +39,42 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 where a host could not be reached; it is in the file as a comment. A file that
     is there is replaced only after a question, and kept beside the new one."""
     path = arguments.inventory or default_inventory_path()
-    _check(path, yes=arguments.yes)
+    _check(path)
     snapshots = asyncio.run(_probed(_aliases(), chosen_hosts(arguments)))
     print_hosts(snapshots, wide=False)
     for snapshot in snapshots:
         if snapshot.remedy:
             say_folded(f"{snapshot.name}: {snapshot.remedy}")
     if not usable(snapshots):
-        say(f"no host could be reached; nothing written to {path}")
+        say_folded(f"no host could be reached; nothing written to {path}")
         return FAILED
     text = first_inventory(snapshots, SSH_CONFIG, _addresses(snapshots))
-    if sys.stdout.isatty():
-        print(f"\n{text}", end="")
+    unasked = not (arguments.yes or _at_terminal())
+    if sys.stdout.isatty() or unasked:
+        print(f"\n{text}", end="", flush=True)
+    if unasked:
+        raise InventoryError("nothing written without a look", where=str(path), remedy="add --yes")
     if not _meant(path, yes=arguments.yes):
-        say("nothing written; --inventory FILE writes elsewhere")
+        say_folded("nothing written; --inventory FILE writes elsewhere")
         return WRONG
     _write(path, text)
-    say(f"written: {path}; the console opens on it: {_console(path)}")
+    say_folded(f"written: {path}; the console opens on it: {_console(path)}")
     away = any(snapshot.state is HostState.UNREACHABLE for snapshot in snapshots)
     return FAILED if away else OK
 
 
-def _check(path: Path, *, yes: bool) -> None:
+def _check(path: Path) -> None:
     """What could not be written in the end is told before any host is asked."""
-    at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    if os.path.lexists(path) and not at_terminal:
+    if os.path.lexists(path) and not _at_terminal():
         raise InventoryError(
             "there is an inventory already",
             where=str(path),
             remedy="move it away, or write elsewhere: dlperf-tui init --inventory FILE",
         )
-    if not (yes or at_terminal):
-        raise InventoryError("nothing written without a look", where=str(path), remedy="add --yes")
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _aliases() -> tuple[Host, ...]:

@@ -103,7 +103,7 @@ def _chosen(
         over = found.state.ended if found is not None else state.finished
         if over or not arguments.follow:
             none = "figures without logs" if state.imported else "no run has begun"
-            what = none if found is None else f"run {found.run_id} {found.state.said}"
+            what = none if found is None else f"run {found.run_id} {_said(found)}"
             raise SelectionError(
                 f"{what}: there is no log{'' if over else ' yet'}",
                 where=str(path),
@@ -113,6 +113,10 @@ def _chosen(
             say("waiting for the run to begin" if found else "waiting for a run to begin")
             told = True
         time.sleep(next(waits))
+
+
+def _said(run: RunRecord) -> str:
+    return "was skipped and never started" if run.skipped else run.state.said
 
 
 def _say_which(run: RunRecord, state: CampaignState, path: Path) -> None:

@@ -63,7 +63,7 @@ async def _run(arguments: argparse.Namespace) -> int:
     async with workspace:
         say_left_out(made)
         refuse_unmeant(made, arguments)
-        findings = await workspace.preflight(made, say)
+        findings = await _found(workspace, made)
         if arguments.leave_out:
             made, findings = await _without_stopped(workspace, made, findings)
         ways = partial(ways_on, workspace, made, findings)
@@ -117,7 +117,13 @@ async def _without_stopped(
         return made, findings
     for line in without.left_out[len(made.left_out) :]:
         say_folded(f"left out: {line}")
-    return without, await workspace.preflight(without, say)
+    return without, await _found(workspace, without)
+
+
+async def _found(workspace: Workspace, made: Plan) -> tuple[Finding, ...]:
+    """What preflight finds, and first which hosts it could not ask."""
+    findings = await workspace.preflight(made, say)
+    return (*workspace.unreachable(made), *findings)
 
 
 def _say_findings(findings: Sequence[Finding], ways: Callable[[], str], *, force: bool) -> None:

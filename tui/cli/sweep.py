@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from backends.campaign.cleanup_words import command_text, reason_text
 from backends.campaign.record.cleanup_doubts import Why
+from backends.campaign.record.lock import Role
 from backends.campaign.run.end_and_fetch import pids_text
 from backends.leftovers import Claim, Sweep
 from backends.remote.wrapper_messages import Leftover, RunPhase
@@ -90,7 +91,8 @@ def _describe(leftover: Leftover, claim: Claim | None) -> str:
         elif claim is None:
             state = "still running, for a campaign that is not kept here"
         elif claim.state == "live":
-            state = "still running, a console is measuring it"
+            kept = claim.by is not None and claim.by.role == Role.KEEPER
+            state = f"still running, {claim.by if kept else 'a console'} is measuring it"
         elif claim.state == "copy":
             state = "still running"
         else:

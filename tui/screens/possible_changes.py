@@ -230,8 +230,11 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
             run.nodes * run.gpus_per_node * (seconds or 0.0) / 3600
             for run, seconds in zip(more, took, strict=True)
         )
-        told = [run.fingerprint for run in viewed.state.runs.values() if run.fingerprint]
-        device = "GPU" if told and all(map(has_gpus, told)) else "device"
+        told: dict[str, bool] = {}
+        for run in viewed.state.runs.values():
+            if run.fingerprint:
+                told[run.profile] = told.get(run.profile, True) and has_gpus(run.fingerprint)
+        device = "GPU" if all(told.get(run.profile) for run in more) else "device"
         time = f"about {device_time(hours, device)}"
     answers = (Answer("y", "plan them", "yes"), Answer("n", "no more", "no"))
     said = f"One more repeat of each case? {counted(len(more), 'run')}, {time}."

@@ -93,10 +93,32 @@ class StartDialog(Dialog[str]):
             self._show(self._findings)
 
     def tick(self) -> None:
-        """Hosts are asked again meanwhile."""
+        """Hosts are asked again meanwhile, and what was found follows: without another preflight,
+        which would disturb whoever measures there, but of a host that it could not ask."""
+        if not self.here or self._starting:
+            return
         before, self._hosts = self._hosts, self._hosts_now.of(self._session.viewed)
-        if self.here and self._hosts != before and not self._starting:
-            self.query_one("#plan", Static).update(self._totals(self._plan, self._findings))
+        if self._hosts == before:
+            return
+        were, self._away = self._away, unreachable(self._plan, self._hosts)
+        findings = None if self._findings is None else self._by_now(self._findings)
+        if findings is None:
+            self.query_one("#plan", Static).update(self._totals(self._plan))
+        elif {host.name for host in were} - {host.name for host in self._away}:
+            self._check_again()
+        elif findings != self._findings or were != self._away:
+            self._show(findings)
+        else:
+            self.query_one("#plan", Static).update(self._totals(self._plan, findings))
+
+    def _by_now(self, findings: Sequence[Finding]) -> Sequence[Finding]:
+        return self._session.workspace.renewed(self._plan, findings, self._hosts)
+
+    def _check_again(self) -> None:
+        self._findings = None
+        self._say(Text(CHECKING, MUTED))
+        self.refresh_bindings()
+        self.check()
 
     def _allowed(self) -> None:
         """What is at work here may end while this is read."""
@@ -105,10 +127,7 @@ class StartDialog(Dialog[str]):
         if not changed or self._findings is None or self._starting:
             return
         if self._refused is None:  # what it had it has let go
-            self._findings = None
-            self._say(Text(CHECKING, MUTED))
-            self.refresh_bindings()
-            self.check()
+            self._check_again()
         else:
             self._show(self._findings)
 
@@ -164,16 +183,19 @@ class StartDialog(Dialog[str]):
     async def check(self) -> None:
         try:
             workspace = self._session.workspace
-            self._findings = await workspace.preflight(self._plan, self._progress)
+            findings = await workspace.preflight(self._plan, self._progress)
         except DlperfError as error:
             self._say(problem(error))
             return
-        self._show(self._findings)
+        self._hosts = self._hosts_now.of(self._session.viewed)
+        self._away = unreachable(self._plan, self._hosts)
+        self._show(self._by_now(findings))
 
     def _progress(self, line: str) -> None:
         self._say(Text(line, MUTED))
 
     def _show(self, findings: Sequence[Finding]) -> None:
+        self._findings = findings
         text = Text(end="")
         self._without = None
         if self._refused is not None:
@@ -189,7 +211,8 @@ class StartDialog(Dialog[str]):
         self.refresh_bindings()
 
     def _keys(self) -> Text:
-        return stopped_text(self._plan, self._without, reading=self._reading)
+        held = host_states(self._plan, self._hosts, ())
+        return stopped_text(self._plan, self._without, held, reading=self._reading)
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
         states = host_states(plan, self._hosts, findings)

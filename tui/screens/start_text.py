@@ -12,7 +12,6 @@ from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted, first_of
-from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
 from tui.plan_words import READING_PAST, not_counted, price_text, time_text
 from tui.text import plain
@@ -116,13 +115,19 @@ def _names(names: Iterable[str]) -> str:
     return plain(ranked_nodeset(named)) if named else ""
 
 
-def stopped_text(plan: Plan, without: Plan | None, *, reading: bool = False) -> Text:
+def stopped_text(
+    plan: Plan,
+    without: Plan | None,
+    states: Mapping[str, str] | None = None,
+    *,
+    reading: bool = False,
+) -> Text:
     """What the keys would start though preflight stops hosts: without these, where that is
-    possible, and in spite of it; how long each takes, where that differs. ``reading``: past
-    results, so that nobody knows."""
-    kept_s = None if without is None or reading else without.expected_s
-    all_s = None if reading else plan.expected_s
-    kept, every = ("" if one is None else format_duration(one) for one in (kept_s, all_s))
+    possible, and in spite of it; how long each takes, where that differs. ``states``: of the hosts
+    whatever stops them: who is held is so with either key. ``reading``: past results, so that
+    nobody knows."""
+    kept = "" if without is None or reading else _time_with(without, states or {})
+    every = "" if reading else _time_with(plan, states or {})
     same = without is None or kept == every
     text = Text(end="")
     if without is not None:
@@ -130,6 +135,11 @@ def stopped_text(plan: Plan, without: Plan | None, *, reading: bool = False) -> 
     takes = f", about {every}" if every and not same else ""
     text.append(f"F starts anyway{takes}; the campaign will say that it was forced\n\n", WARN)
     return text
+
+
+def _time_with(plan: Plan, states: Mapping[str, str]) -> str:
+    names = {host.name for host in plan.hosts}
+    return time_text(plan, {name: state for name, state in states.items() if name in names})
 
 
 def _left_out_text(plan: Plan, without: Plan, takes: str) -> Text:

@@ -167,7 +167,8 @@ def take(
     every, devices = state.runs.values(), state.devices
     why = [waiting[run.run_id] for run in to_do if run.run_id in waiting]
     blocked = (one.hosts for one in why if one.kind is WaitKind.UNUSABLE)
-    blocked_by = tuple(sorted({*chain.from_iterable(blocked)}))
+    lost = _lost_to_others(state, active, to_do, waiting)
+    blocked_by = tuple(sorted({*chain.from_iterable(blocked), *lost}))
     together = {id(one.unusable): one.unusable for one in why}.values()  # as most of them share it
     unusable = dict(chain.from_iterable(together))
     left_s = None
@@ -206,6 +207,22 @@ def take(
         no_eta=_no_eta(views, blocked_by) if estimated and to_do and left_s is None else "",
         **run_counts(every, latest),
     )
+
+
+def _lost_to_others(
+    state: CampaignState,
+    active: Sequence[RunRecord],
+    to_do: Sequence[RunRecord],
+    waiting: Mapping[str, Waiting],
+) -> set[str]:
+    """Hosts out of reach without which too few are left for a run that is to come: as whoever is at
+    work will say when it has looked at its hosts again."""
+    lost = {host for run in active for host in run.lost_hosts}
+    left = state.hosts - len(lost)
+    queued = (run_id for run_id, one in waiting.items() if one.kind is WaitKind.QUEUED)
+    apart = {*queued, *(run.run_id for run in active)}
+    short = (run.case.nodes > left for run in to_do if run.run_id not in apart)
+    return lost if lost and state.hosts and any(short) else set()
 
 
 def _with_label(waiting: Waiting | None, state: CampaignState) -> Waiting | None:

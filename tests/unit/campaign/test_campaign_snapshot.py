@@ -753,3 +753,23 @@ def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
         shown(state, now, read_only=True),
     ):
         assert view(nobody_knows, A).silent_s is None
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.booleans(), st.booleans())
+def test_a_run_that_needs_a_lost_host_waits_for_it_before_anybody_has_said_so(
+    hosts: int, nodes: int, lost: bool, told: bool
+) -> None:
+    """The same for who is at work and for who looks on, with what is known of the moment or not."""
+    began = ev.CampaignCreated(t=0.0, campaign="c", hosts=hosts)
+    later = replace(planned(B, expected_s=20.0), nodes=nodes)
+    state = fold([began, planned(A, expected_s=20.0), later, assigned(A)])
+    state = fold([ev.RunLaunched(t=2.0, run_id=A)], state)
+    gone = ev.ContactChanged(t=6.0, run_id=A, host=HOSTS[0], lost=True, reason="connection lost")
+    state = fold([gone] * lost, state)
+    waits = Waiting(WaitKind.BUSY, (HOSTS[0],))
+    seen = shown(state, 7.0, waiting={B: waits} if told else {})
+    short = lost and nodes > hosts - 1
+    assert seen.blocked_by == ((HOSTS[0],) if short else ())
+    assert seen.eta_text.endswith(f"once {HOSTS[0]} can be used") == short
+    queued = shown(state, 7.0, waiting={B: Waiting(WaitKind.QUEUED)})
+    assert not queued.blocked_by, "whose hosts a queue gives"

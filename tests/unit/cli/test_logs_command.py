@@ -166,7 +166,7 @@ def test_the_log_of_another_host(cli: Cli, campaign: Campaign) -> None:
         (["open", "zzz"], "no run 'zzz' in this campaign"),
         (["open", ""], "no run ''"),
         (["open", "b"], "run b is planned: there is no log yet"),
-        (["open", "c"], "run c was cancelled: there is no log;"),
+        (["open", "c"], "run c was skipped and never started: there is no log;"),
         (["open", "-n", "0"], "--lines: must be 1 or more"),
         (["open", "-n", "x"], "--lines"),
         ([], "CAMPAIGN"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
+from tui.cli.shared.output import folded
 
 
 def agreed(question: str, *, unasked: str) -> bool:
@@ -17,5 +19,6 @@ def agreed(question: str, *, unasked: str) -> bool:
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise SelectionError(unasked, remedy="add --yes")
-    print(f"{clean_text(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    asked = folded(f"{clean_text(question)} [y/N]", shutil.get_terminal_size().columns - 2)
+    print(f"{asked} ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -11,7 +11,7 @@ from backends.campaign.measured_before import PastBeside
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS
-from backends.hosts.preflight_finding import Finding, stopping
+from backends.hosts.preflight_finding import Finding, Level, stopping
 from backends.hosts.software import sought_for
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.use_cases import Workspace
@@ -144,10 +144,12 @@ def leave_out(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> 
 
 def ways_on(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> str:
     """Which options start in spite of what stops it: "--leave-out goes on with node[1-3], --force
-    with all"."""
+    with all"; why the first cannot, where that is so."""
     without = workspace.without_stopped(made, findings)
     if without is None:
-        return "--force starts all the same"
+        of_all = any(one.level == Level.STOP and not one.host for one in findings)
+        none = "what stops it is of no host" if of_all else "too few hosts would be left"
+        return f"--force starts all the same (no --leave-out: {none})"
     there = ranked_nodeset([host.name for host in without.hosts])
     fewer = without.run_count < made.run_count
     of = f", {without.run_count} of {made.run_count} runs" if fewer else ""
