@@ -152,9 +152,10 @@ def _age(summary: CampaignSummary, now: float) -> str:
 
 def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
     """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
-    name = (called_simulated(summary), "bold")
-    tags = [" · ", (tag_words(summary), ACCENT)] if summary.about.tags else []
-    return Text.assemble(name, *tags, " · ", summary_words(summary, now, results))
+    words = Text(called_simulated(summary), "bold")
+    if summary.about.tags:
+        words.append(" · ").append(tag_words(summary), ACCENT)
+    return Text.assemble(words, " · ", summary_words(summary, now, results))
 
 
 def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
