@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backends.campaign.record.lock import Holder, Role
+from profiles.counted import counted
 from profiles.durations import clock_text
 
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ def titled(shown: CampaignSnapshot) -> str:
 
 
 def again_words(shown: CampaignSnapshot | CampaignSummary) -> list[str]:
-    """``2 tried again``, ``1 planned again``: rows of runs with a later one in their place; those
-    were begun, these were skipped. With the counts of all other runs they are every row."""
-    counts = (shown.tried_again, "tried again"), (shown.planned_again, "planned again")
-    return [f"{number} {words}" for number, words in counts if number]
+    """``2 tried again``, ``1 skipped run was planned again``: rows of runs with a later one in
+    their place; those were begun, these were not. With the counts of all other runs they are every
+    row."""
+    words = [f"{shown.tried_again} tried again"] if shown.tried_again else []
+    if skipped := shown.planned_again:
+        was = "was" if skipped == 1 else "were"
+        words.append(f"{counted(skipped, 'skipped run')} {was} planned again")
+    return words
 
 
 def kept_words(holder: Holder, now: float) -> str:

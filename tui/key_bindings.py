@@ -216,11 +216,19 @@ PANELS: Mapping[str, Panel] = {
                 "plus,equals_sign",
                 "repeats(1)",
                 "More",
-                "one repeat more of every case, of all profiles",
+                "one repeat more of every case, the same number for all profiles that are marked: "
+                "where theirs differ, the largest of them",
                 said="+",
                 footer=4,
             ),
-            Key("minus", "repeats(-1)", "Fewer", "one repeat less", said="-", footer=10),
+            Key(
+                "minus",
+                "repeats(-1)",
+                "Fewer",
+                "one repeat less; where profiles have different numbers, the smallest for all",
+                said="-",
+                footer=10,
+            ),
             Key(
                 "p",
                 "parameters",

@@ -25,7 +25,16 @@ from profiles.format.launch_section import LAUNCHERS
 from profiles.format.template import fill_known
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, Rows, marked_cases
-from tui.matrix_past import CAMPAIGN, GRADE, INTERVAL, LEAST_NAME, NOTHING_YET, past_cells
+from tui.matrix_past import (
+    CAMPAIGN,
+    GRADE,
+    INTERVAL,
+    LEAST_NAME,
+    NOTHING_YET,
+    REPEATS,
+    WHEN,
+    past_cells,
+)
 from tui.matrix_request import Asked, lacking_settings
 from tui.plan_words import estimate_source
 from tui.text import both_ends, number, plain, shorten
@@ -37,6 +46,15 @@ if TYPE_CHECKING:
 
 MOST_COMMAND = 3
 """Lines of a command."""
+LESS_OF_A_RESULT = (
+    ((), False),
+    ((), True),
+    ((INTERVAL,), True),
+    ((INTERVAL, WHEN), True),
+    ((INTERVAL, REPEATS, GRADE, WHEN), True),
+)
+"""What is left out of a result for room, and whether its day is, beside its age: half a date is
+none."""
 LEAST_DEVICE = 8
 """Columns of one, where it is named."""
 GAP = 3
@@ -190,18 +208,24 @@ def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int)
     repeats = asked.repeats_of(part)
     device = "GPU" if part.profile.devices == "gpu" else "device"
 
-    def words(case: Case) -> tuple[str, str, str, str]:
+    def words(case: Case, without: Collection[int], undated: bool) -> tuple[str, str, str, str]:
         time, same = past.times.get(case.key), past.of(case).same
         taken = device_seconds([time], repeats)
+        cells = list(past_cells(same[0], now)[:CAMPAIGN]) if same else [NOTHING_YET]
+        if same and undated:
+            cells[WHEN] = cells[WHEN].partition(", ")[2]
         return (
             case.label,
             "time not known" if time is None else f"≈{format_duration(time.seconds)} × {repeats}",
             "" if taken is None else device_time(taken / 3600, device),
-            "  ".join(filter(None, past_cells(same[0], now)[:CAMPAIGN])) if same else NOTHING_YET,
+            "  ".join(cell for n, cell in enumerate(cells) if cell and n not in without),
         )
 
-    rows = [words(case) for case in cases[: _shown(len(cases), height)]]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for less in LESS_OF_A_RESULT:
+        rows = [words(case, *less) for case in cases[: _shown(len(cases), height)]]
+        widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+        if sum(widths) + 2 * len(widths) - 1 <= width:  # with the blank before each line
+            break
     told = ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
     title = f"marked: {counted(len(cases), 'case')}, how long a run of each takes, its last result"
     return _listed(title, told, len(cases), width, height)

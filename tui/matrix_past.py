@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from math import inf
 from time import localtime, strftime
 
 from rich.cells import cell_len
@@ -135,6 +136,29 @@ def past_line(
     return Text(shorten(words, room), MUTED, end="")
 
 
+def older_words(same: Sequence[PastResult], target: float | None, now: float, room: int) -> str:
+    """Of the results of a case, the newest first, that which counts for filling holes though it
+    is not the newest: of more repeats or, with a ``target``, narrower. Empty where there is none,
+    and no room."""
+    if not same:
+        return ""
+
+    def worth(one: PastResult) -> float:
+        if target is None:
+            return one.repeats
+        return -inf if one.half_width is None else -one.half_width
+
+    best = max(same, key=worth)
+    if worth(best) <= worth(same[0]):
+        return ""
+    why = "of more repeats" if target is None else "narrower"
+    grade = "" if best.grade is None else f", grade {best.grade}"
+    figures = f"{number(best.throughput)}, n={best.repeats}{grade}"
+    when = f", {ago(max(0.0, now - best.at))}"
+    forms = (f"older, {why}: {figures}{when}", f"older: {figures}{when}")
+    return next((words for words in forms if cell_len(words) <= room), "")
+
+
 def _settings_words(settings: Mapping[str, str]) -> str:
     return "with " + ", ".join(f"{name}={plain(value)}" for name, value in settings.items())
 
@@ -157,7 +181,7 @@ def result_words(found: PastResult, now: float, room: int) -> str:
     return longer if cell_len(longer) <= room else where
 
 
-INTERVAL, GRADE, CAMPAIGN = 1, 3, 6
+INTERVAL, REPEATS, GRADE, WHEN, CAMPAIGN = 1, 2, 3, 4, 6
 """Their places among :func:`past_cells`."""
 
 

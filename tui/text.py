@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -211,6 +213,18 @@ def shorten(text: str, width: int) -> str:
     return kept + "…" if width > 0 else ""
 
 
+def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
+    """:func:`without_middle` of each, by its plain words, but no two different ones alike."""
+    cut = {text.plain: without_middle(text, width) for text in texts}
+    known = Counter(said.plain for said in cut.values())
+    alike = [words for words, said in cut.items() if known[said.plain] > 1]
+    styles = {text.plain: str(text.style) for text in texts}
+    others = (said.plain for said in cut.values() if known[said.plain] == 1)
+    apart = told_apart(alike, width, others)
+    cut.update({words: cell(said, styles[words]) for words, said in apart.items()})
+    return cut
+
+
 def without_middle(text: Text, width: int) -> Text:
     """At most ``width`` columns without the middle of its longest word: of a name both ends stay,
     for either may be what tells it from others. Where that is not enough as much of the end stays
@@ -264,6 +278,35 @@ def both_ends(words: str, width: int) -> str:
         return words
     end = shorten(words[::-1], width // 2)[-2::-1]  # its mark stands last, and goes
     return shorten(words, width - cell_len(end)) + end
+
+
+def told_apart(names: Collection[str], width: int, others: Iterable[str] = ()) -> Mapping[str, str]:
+    """Each of ``names`` in at most ``width`` columns, no two different ones alike, nor like one of
+    ``others``: those whose ends are the same from where they differ on, or, as a last resort,
+    numbered."""
+    told = _told_apart(set(names), width)
+    taken = set(others)
+    for name, once in sorted(told.items()):
+        number = 1
+        while told[name] in taken:
+            number += 1
+            told[name] = f"{shorten(once, width - 1 - len(str(number)))}~{number}"
+        taken.add(told[name])
+    return told
+
+
+def _told_apart(names: Collection[str], width: int) -> dict[str, str]:
+    told = {name: both_ends(name, width) for name in names}
+    alike: dict[str, list[str]] = {}
+    for name, said in told.items():
+        alike.setdefault(said, []).append(name)
+    for group in alike.values():
+        same = len(os.path.commonprefix(group))
+        begin = shorten(group[0][:same], max(1, width // 4)).removesuffix("…") + "…"
+        if len(group) > 1 and same and width >= _LEAST_OF_A_WORD:
+            rests = _told_apart({name[same:] for name in group}, width - cell_len(begin))
+            told.update({name: begin + rests[name[same:]] for name in group})
+    return told
 
 
 def ago(seconds: float) -> str:

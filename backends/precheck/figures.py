@@ -54,8 +54,8 @@ class Metric:
 
 
 METRICS: Mapping[str, Metric] = {
-    "cpu_one": Metric("one CPU", "MB/s", About.HOST, 0.20),
-    "cpu_all": Metric("all CPUs", "MB/s", About.HOST, 0.20),
+    "cpu_one": Metric("SHA-256 on one CPU", "MB/s", About.HOST, 0.20),
+    "cpu_all": Metric("SHA-256 on all CPUs", "MB/s", About.HOST, 0.20),
     "cpu_clock": Metric("CPU clock", "MHz", About.HOST, 0.20, judged=False),
     "memory": Metric("memory", "GB/s", About.HOST, 0.30),
     "disk_write": Metric("disk, written", "MB/s", About.HOST, 0.75),

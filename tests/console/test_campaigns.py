@@ -2,13 +2,18 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
+from textual.widgets import Static
 
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.lock import CampaignLockedError
@@ -37,6 +42,7 @@ from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.campaign_text import BY_AGE, Listed, campaign_rows, summary_words
 from tui.screens.dialogs import Choice
 from tui.screens.help import help_of
+from tui.text import cell, without_middles
 from tui.theme import BAD, GOOD, WARN
 from tui.widgets.filter_table import FilterLine
 from tui.widgets.keybar import offered
@@ -225,7 +231,8 @@ async def test_campaigns_of_one_day_are_told_apart(
         assert shows(app, "3h ago")
         assert shows(app, "cpu-smoke 1n1g")
         await pilot.press("j")
-        await until(pilot, partial(shows, app, "cpu-smoke 1n2g · 2 of 2 runs succeeded · begun 20"))
+        await until(pilot, lambda: about(app).startswith("2026-11-21-smoke-1 · "))
+        assert "cpu-smoke 1n2g · 2 of 2 runs succeeded · begun 20" in about(app)
 
 
 @pytest.mark.parametrize("state", ["unfinished", "live"])
@@ -278,6 +285,77 @@ def test_a_name_that_says_simulated_says_it_once(tmp_path: Path) -> None:
     for name in ("a", "2026-11-23-SIMULATED-demo"):
         (row,) = campaign_rows([FakeSummary(name, tmp_path, "finished", 2, 2, simulated=True)], 0.0)
         assert row.cells[2].plain.count("SIMULATED") == 1
+
+
+NAMED = st.lists(
+    st.tuples(
+        st.sampled_from(["2026-11-29-", "2026-11-29-SIMULATED-", ""]),
+        st.sampled_from(["oneflow", "ngc-tensorflow", "ngc-pytorch", "a", "b" * 40]),
+        st.sampled_from(["-resnet50", "-resnet50-and-many-others-beside-it", "", "-2", "-21"]),
+    ).map("".join),
+    min_size=2,
+    max_size=9,
+    unique=True,
+)
+
+
+@given(NAMED, st.integers(12, 60))
+@example(["…", "a…"], 12)
+def test_no_two_names_are_cut_to_the_same(names: list[str], width: int) -> None:
+    texts = [cell(name, "bold") for name in names]
+    cut = without_middles(texts, width)
+    assert len({cut[name].plain for name in names}) == len(names)
+    assert all(cut[name].cell_len <= width for name in names)
+    assert all(cut[name].plain == name for name in names if cell_len(name) <= width)
+
+
+def test_names_that_are_cut_keep_what_they_differ_in() -> None:
+    names = [f"2026-11-29-SIMULATED-{which}-resnet50-again" for which in ("oneflow", "paddle")]
+    cut = without_middles([cell(name) for name in names], 27)
+    for name in names:
+        begin, *rest = cut[name].plain.split("…")
+        assert name.startswith(begin)
+        assert rest[0].startswith(("oneflow"[:5], "paddle"[:5])), cut[name]
+        assert name.endswith(rest[-1])
+
+
+@pytest.mark.parametrize("width", [80, 90, 104, 120, 150])
+async def test_the_list_tells_campaigns_apart_and_what_is_simulated_whatever_the_state_of_one(
+    workspace: FakeWorkspace, width: int
+) -> None:
+    names = [
+        f"2026-11-29-SIMULATED-{which}-resnet50{again}"
+        for which in ("oneflow", "paddle", "ngc-tensorflow", "ngc-pytorch")
+        for again in ("", "-2")
+    ]
+    names += [f"2026-11-29-SIMULATED-of-a-{many}-and-more-behind-resnet50" for many in ("1", "2")]
+    for number, name in enumerate((*names, "2026-11-29-of-a-name-that-says-nothing-of-it-at-all")):
+        path = Path(f"/c/{number}")
+        lost = {"cancelled": 2, "skipped": 1, "failed": 1} if number == 1 else {}
+        workspace.summaries.append(
+            FakeSummary(name, path, "finished", 9, 9, START, simulated=True, **lost)
+        )
+    async with console(workspace, (width, 24)) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        table = app.screen.query_one(KeyedTable)
+        shown = [str(table.get_row(key)[2]) for key in table.shown_keys]
+        assert len(set(shown)) == len(shown)
+        if width == 80:
+            whole = {name for name in names if len(name) <= 40}
+            assert len(whole) == 4
+            assert whole <= set(shown), "the state gives way before a name does"
+        for summary in workspace.summaries:
+            await until(pilot, lambda path=summary.path: table.current_key == str(path))
+            await until(pilot, lambda name=summary.name: about(app).startswith(name))
+            assert "SIMULATED" in about(app).partition(summary.measures)[0]
+            assert "SIMULATED" in screen_text(app)
+            await pilot.press("j")
+
+
+def about(app: DlperfApp) -> str:
+    """Below the list, of the campaign under the cursor."""
+    return str(app.screen.query_one(".chosen", Static).content)
 
 
 async def test_space_marks_and_stays_as_on_the_matrix(workspace: FakeWorkspace) -> None:
@@ -432,6 +510,24 @@ async def test_the_list_shows_what_others_start_and_end_while_it_is_open(
         workspace.summaries[:] = [second]
         await until(pilot, lambda: not shows(app, "of-alice"))
         assert not shows(app, "1 marked")
+
+
+async def test_the_list_is_renewed_though_reading_it_takes_longer_than_it_waits(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.campaign_list.AGAIN_S", 0.02)
+    first = FakeSummary("of-alice", workspace.campaigns_dir / "of-alice", "live", 1, 2, START)
+    workspace.summaries.append(first)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "▶ live"))
+
+        def slow() -> list[FakeSummary]:
+            time.sleep(0.2)  # as a disk that is slow, or a machine that is busy
+            return [replace(first, state="finished", done=2)]
+
+        monkeypatch.setattr(workspace, "campaigns", slow)
+        await until(pilot, partial(shows, app, "✓ finished"))
 
 
 async def test_a_filter_of_the_list_without_a_hit_says_so_and_escape_takes_it_away(

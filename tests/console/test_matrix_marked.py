@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from tests.console.conftest import HUGE, console, screen_text, shows, until
-from tests.console.fakes import FakeWorkspace
+import re
+
+import pytest
+
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
+from tests.console.fakes import START, FakeWorkspace
+from tests.console.test_matrix_past import DAY, measured, read, smoke, wanted
 from tui.matrix_about import about_case
 from tui.matrix_below import marked_lines
 from tui.matrix_marks import marked_cases
@@ -29,3 +34,56 @@ async def test_where_lines_are_free_every_marked_case_has_one(workspace: FakeWor
         assert SAID not in str(about.text), "which is of one case"
         await pilot.press("n")
         await until(pilot, lambda: not shows(app, SAID))
+
+
+async def test_of_a_last_result_no_part_is_cut_whatever_the_room(workspace: FakeWorkspace) -> None:
+    measured(workspace, {smoke("1n1g"): [14410.0, 14420.0, 14400.0], smoke("1n2g"): [28000.0]})
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        await pilot.press("a")
+        part = page.focused_marks
+        assert part is not None
+        for width in range(58, 140):
+            lines = [str(line) for line in marked_lines(part, page._asked, START, width, 40)]
+            (told,) = (line for line in lines if " 1n1g" in line and "/s" in line)
+            behind = told.partition("/s")[2].split("  ")
+            whole = r"|±[\d.–]+%?|n=3|grade \w|(2026-\d\d-\d\d, )?2d ago"
+            assert all(re.fullmatch(whole, word) for word in behind), told
+        assert "2d ago" in told
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_until_it_is_known_hours_and_time_are_both_the_least(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    measured(workspace, {smoke("1n1g"): [14410.0]})
+    async with console(workspace, size) as (app, pilot):
+        await read(app, pilot)
+        await pilot.press("n", "space")
+        await until(pilot, lambda: re.search(r" · ≈\S+ · ", screen_text(app)))
+        assert not shows(app, "at least")
+        await pilot.press("u")
+        await until(pilot, lambda: re.search(r"until ±1%.* · at least ≈\S+ ", screen_text(app)))
+        assert not re.search(r" · ≈\S+ · ", screen_text(app))
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_an_older_result_that_counts_for_filling_is_told_beside_the_newest(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    measured(workspace, {smoke("1n1g"): [1802.0, 1803.0, 1804.0], smoke("1n2g"): [5.0]}, "of-three")
+    newer = {smoke("1n1g"): [1701.0], smoke("1n2g"): [6.0]}
+    measured(workspace, newer, "of-one", at=START - DAY)
+    async with console(workspace, size) as (app, pilot):
+        page = await read(app, pilot)
+        await pilot.press("plus", "plus", "n", "f")
+        assert "1n1g/batch_size=32" not in wanted(page)
+        assert re.search(r"1,?701(.0)? ", screen_text(app)), screen_text(app)
+        await until(
+            pilot,
+            lambda: re.search(
+                r"[; ] older(, of more repeats)?: 1,?803(.0)?, n=3", screen_text(app)
+            ),
+        )
+        await pilot.press("j")
+        await until(pilot, lambda: not shows(app, "older"))

@@ -20,11 +20,12 @@ from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
 from backends.results.numbers import significant
 from profiles.errors import SelectionError
-from tests.console.conftest import LARGE, console, screen_text, tick, until
+from tests.console.conftest import LARGE, console, screen_text, tick, type_ahead, until
 from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.precheck_at_work import PrecheckAtWork
+from tui.refused_keys import idle
 from tui.screens.precheck_dialog import PrecheckDialog
 from tui.screens.precheck_text import found_text, proposal, why_no_proposal
 
@@ -217,3 +218,36 @@ async def test_a_key_that_has_nothing_to_copy_says_why(workspace: FakeWorkspace)
         await until(pilot, lambda: "✗ broken  node4" in screen_text(app))
         await pilot.press("y")
         await until(pilot, lambda: "no host is well" in screen_text(app))
+
+
+async def test_every_key_that_does_nothing_now_says_why_whatever_is_shown(
+    workspace: FakeWorkspace,
+) -> None:
+    def reasons(app: DlperfApp) -> list[str]:
+        return [why for (panel, _), why in idle(app.screen).items() if panel == "precheck"]
+
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, PrecheckDialog))
+        assert all(reasons(app)), "while it looks"
+        await until(pilot, lambda: "left out" in screen_text(app))
+        assert len(reasons(app)) == 4
+        assert all(reasons(app)), "a plan"
+        await pilot.press("enter")
+        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        assert len(reasons(app)) == 4
+        assert all(reasons(app)), "at work"
+        await pilot.press("x")
+        await until(pilot, lambda: "stopped; what was" in screen_text(app))
+        assert reasons(app)
+        assert all(reasons(app)), "stopped"
+
+
+async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await type_ahead(app, pilot, "p", "enter")
+        await until(pilot, lambda: "⏎ Start: " in screen_text(app))
+        await until(pilot, lambda: "left out" in screen_text(app))
+        assert app.session.precheck is None

@@ -27,16 +27,14 @@ from tui.screens.campaign_text import (
     Results,
     called,
     campaign_rows,
+    chosen_words,
     fastest_of,
     not_removable,
     remove_question,
-    summary_words,
-    tag_words,
 )
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.session import Session
 from tui.text import plain, shorten
-from tui.theme import ACCENT
 from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, current_key
@@ -44,6 +42,7 @@ from tui.widgets.keyed_table import KeyedTable, current_key
 LOOK_S = 0.5
 AGAIN_S = 10.0
 """Others start and end campaigns meanwhile, and all of them grow older."""
+AGAIN = "campaigns-again"
 READING = "reading the campaigns …"
 CHANGES = ("resume", "keep", "tag", "note", "remove")
 
@@ -135,10 +134,12 @@ class CampaignList(Dialog[str]):
             self._fill()
             self._say_chosen()
 
-    @work(exclusive=True, group="campaigns-again", description="which campaigns there are by now")
+    @work(group=AGAIN, description="which campaigns there are by now")
     async def _look_again(self) -> None:
+        """The look before goes on where it takes long: ended, none would ever come to its end."""
         before = self._summaries
-        if not self.here or before is None:
+        looking = sum(one.group == AGAIN and not one.is_finished for one in self.workers)
+        if not self.here or before is None or looking > 1:  # this one is the other
             return
         try:
             found = await self._session.campaigns()
@@ -199,9 +200,7 @@ class CampaignList(Dialog[str]):
 
     def _say_chosen(self) -> None:
         chosen = self._chosen()
-        words = Text() if chosen is None else summary_words(chosen, self._now, self._results)
-        if chosen is not None and (tags := tag_words(chosen)):
-            words = Text.assemble((tags, ACCENT), " ", words)
+        words = Text() if chosen is None else chosen_words(chosen, self._now, self._results)
         self._about.update(words)
 
     def _chosen(self) -> CampaignSummary | None:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     Column("mark", "", 3, still=True),
-    Column("state", "State", 14, most=28, first=True, parts=True),
-    Column("name", "Campaign", None, ends=True),
+    Column("state", "State", 13, most=28, parts=True),
+    Column("name", "Campaign", None, ends=True, apart=True),
     Column("runs", "Runs", 7, right=True),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
     Column("speedup", "Speedup", 7, from_width=104, most=9, right=True, if_any=True),
@@ -148,6 +148,14 @@ def tag_words(summary: CampaignSummary) -> str:
 
 def _age(summary: CampaignSummary, now: float) -> str:
     return "–" if summary.created_at is None else ago(now - summary.created_at)
+
+
+def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
+    """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
+    words = Text(called_simulated(summary), "bold")
+    if summary.about.tags:
+        words.append(" · ").append(tag_words(summary), ACCENT)
+    return Text.assemble(words, " · ", summary_words(summary, now, results))
 
 
 def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:

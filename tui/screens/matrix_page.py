@@ -265,7 +265,8 @@ class MatrixPage(Page):
             return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
         room = self.query_one("#grid-panel").size.width - 2
         taken = self._asked.takes(plan)
-        takes = f"≈{taken}" if taken else ""
+        least = "at least " * (plan.selection.auto is not None)
+        takes = f"{least}≈{taken}" if taken else ""
         if not self._asked.past_reading.known:
             takes = READING_PAST
         states = self._asked.states_for(plan)
@@ -344,7 +345,7 @@ class MatrixPage(Page):
             self._show_grid()
             if several:
                 times = counted(repeats, "repeat")
-                self.post_message(Said(f"{times} of every case, of all profiles that are marked"))
+                self.post_message(Said(f"{times} of every case, the same for all marked profiles"))
 
     def action_until_known(self) -> None:
         self._asked.auto = not self._asked.auto

@@ -18,7 +18,7 @@ from profiles.errors import DlperfError, SelectionError
 from profiles.format.launch_section import LAUNCHERS
 from profiles.format.rule_for_case import rule_for
 from tui.matrix_marks import Cell, Marks, marked_cases
-from tui.matrix_past import past_line, time_line
+from tui.matrix_past import older_words, past_line, time_line
 from tui.matrix_request import Able, Asked, lacking_settings
 from tui.plan_words import (
     device_word,
@@ -138,8 +138,15 @@ def _case_text(
         about += f"; strong scaling, {here.case.batch_size} per {device}"
     if cell_len(here.case.label + about) > room and not here.strong:
         about = f"  {mark}"
-    text.append("" if here.reason else about, MUTED)
     past, reading = asked.past(part), not asked.past_reading.complete
+    if not here.reason:
+        same, label = past.of(here.case).same, text.plain
+        for words in (about, f"  {mark}", " "):  # the grid has the mark, too
+            room_left = room - cell_len(f"{label}{words}; ")
+            if older := older_words(same, asked.target, now, room_left):
+                about = f"{words}; {older}" if words.strip() else f"  {older}"
+                break
+        text.append(about, MUTED)
     text.append("\n").append_text(past_line(here.case, part, past, now, room, reading=reading))
     text.append("\n")
     if here.reason:

@@ -97,9 +97,29 @@ class PrecheckDialog(Dialog[None]):
         return True
 
     def not_now(self, action: str) -> str:
+        """In the order in which the reasons would have to go."""
         if action == "copy" and self._found is not None:
             return why_no_proposal(self._found.ranking)
-        return super().not_now(action)
+        work = self._at_work
+        if work is not None and not work.over:
+            ends = "it is being stopped" if work.stopped else "a precheck is at work; x stops it"
+            return "no result is shown yet" if action == "copy" else ends
+        if action == "stop":
+            return "no precheck is at work"
+        if self._shown == "looking":
+            return "the hosts are being looked at"
+        if self._shown == "problem":
+            return "it cannot be planned; what is shown says why"
+        return {
+            "start": "a result is shown; p shows what another one would do",
+            "plan": "what it would do is shown already",
+            "last": "no precheck was made yet" if self._last is None else "it is shown already",
+            "copy": "a plan is shown, and no result; l shows the last one",
+        }.get(action, "")
+
+    def never(self, action: str) -> str:
+        only_looks = self._session.readonly and action == "start"
+        return "this console is read-only" if only_looks else ""
 
     @work(exclusive=True, group="precheck-plan", description="what a precheck would do")
     async def look(self) -> None:

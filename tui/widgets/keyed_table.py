@@ -18,7 +18,7 @@ from textual.widgets import DataTable
 from textual.widgets.data_table import CellKey, RowKey
 
 from tui.key_bindings import bindings
-from tui.text import whole_parts, without_middle
+from tui.text import whole_parts, without_middle, without_middles
 from tui.theme import MUTED
 
 _Place = tuple[int, int, bool, bool]
@@ -40,7 +40,8 @@ class Column:
     one: what it is to have, whatever its cells hold, before others grow. A column that needs less
     than its ``width`` gives the rest where the other one is too narrow; one in which there has been
     nothing at all gives all of it, the last one first; but none that is ``still``: what it holds
-    changes by the minute. ``ends``: of names, whose ends both stay where one is too long.
+    changes by the minute. ``ends``: of names, whose ends both stay where one is too long;
+    ``apart``: and no two of them look alike.
     ``if_any``: left out until there is something in it. ``gives_way``: left out, 1 before 2, where
     names or the least of the other column would be cut beside it; ``enough``: of names, columns
     beyond which they are cut rather.
@@ -57,6 +58,7 @@ class Column:
     right: bool = False
     most: int = 0
     ends: bool = False
+    apart: bool = False
     parts: bool = False
     first: bool = False
     if_any: bool = False
@@ -128,6 +130,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._keys: list[str] = []
         self._drawn: dict[str, tuple[Row, tuple[Text, ...]]] = {}
         self._words: tuple[str, ...] = ()
+        self._told_apart: tuple[tuple[Row, ...], int, Mapping[str, Text]] | None = None
         self._needed: dict[str, int] = {}
         self._filled: set[str] = set()  # columns that have had something in them at this width
         self._width = 0  # that it was laid out for
@@ -327,6 +330,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         widths = {column.key: width for column, width in self._shown}
 
         def fitted(text: Text, column: Column) -> Text:
+            if column.apart:
+                return self._apart(column, widths[column.key])[text.plain]
             if column.parts:
                 return whole_parts(text, widths[column.key])
             return without_middle(text, widths[column.key]) if column.ends else text
@@ -336,6 +341,15 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             for column, text in zip(self._all_columns, row.cells, strict=True)
             if column.key in widths
         )
+
+    def _apart(self, column: Column, width: int) -> Mapping[str, Text]:
+        """Of all rows, so that none reads otherwise because of a filter."""
+        known = self._told_apart
+        if known is None or known[0] is not self._rows or known[1] != width:
+            number = self._all_columns.index(column)
+            told = without_middles([row.cells[number] for row in self._rows], width)
+            known = self._told_apart = (self._rows, width, told)
+        return known[2]
 
     def _rebuild(self, rows: Sequence[Row], layout: tuple[tuple[Column, int], ...]) -> None:
         kept, index, scroll = self.current_key or self._lost, self.cursor_row, self.scroll_y

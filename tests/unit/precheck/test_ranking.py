@@ -127,7 +127,7 @@ def test_two_hosts_that_differ_are_told_and_neither_is_named():
     ranking = rank(measured(*of_host("cpu_one", a=100.0, b=50.0), hosts="ab"))
     assert (ranking.named, len(ranking.unequal)) == ((), 1)
     said = " ".join(conclusions(ranking))
-    assert "b has 50 MB/s of one CPU, 50.0% below a" in said
+    assert "b has 50 MB/s of SHA-256 on one CPU, 50.0% below a" in said
     assert "of two nobody can tell" in said
 
 
