@@ -411,15 +411,6 @@ PANELS: Mapping[str, Panel] = {
                 footer=8,
             ),
             Key(
-                "down,j",
-                "move(1)",
-                "Down",
-                "the next run, where z shows the curves alone",
-                said="↓ j",
-                palette=False,
-            ),
-            Key("up,k", "move(-1)", "Up", "the run before it", said="↑ k", palette=False),
-            Key(
                 "y",
                 "copy",
                 "Copy",

@@ -306,7 +306,6 @@ class RunsPage(RunChanges):
             "to_work": self._held and self._able.left,
             "trouble": bool(self._able.troubled),
             "window": self._able.window,
-            "move": self._able.zoomed in ("chart", "telemetry"),
         }
         if action in there:
             return there[action]
@@ -346,11 +345,6 @@ class RunsPage(RunChanges):
             kept = alone or self.main_panel().table.id
             self.set_focus(None if alone in CURVES else self.query_one(f"#{kept}"))
         self.call_after_refresh(self._show_selected)
-
-    def action_move(self, step: int) -> None:
-        """The list, which has these keys itself, is out of sight behind the curves."""
-        table = self.main_panel().table
-        table.move_cursor(row=table.cursor_row + step)
 
     def action_window(self) -> None:
         """The chart of the window alone; again: of all of the run."""
