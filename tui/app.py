@@ -352,6 +352,8 @@ class DlperfApp(App[str]):
 
     def action_page(self, name: str) -> None:
         if isinstance(self.screen, Screen) and not self.screen.is_modal:
+            if name == "runs":
+                self.session.run_to_see = getattr(self.screen, "run_to_see", "")
             self.switch_mode(name)
 
     def opened_page(self, name: str) -> Screen[Any] | None:
@@ -388,7 +390,8 @@ class DlperfApp(App[str]):
         from tui.widgets.keybar import panel_of  # noqa: PLC0415
 
         page = next(one for one in reversed(self.screen_stack) if not one.is_modal)
-        elsewhere = "" if self.session.readonly else where_else(pressed, panel_of(page))
+        panels = dict.fromkeys(map(panel_of, page.query(Widget)))
+        elsewhere = "" if self.session.readonly else where_else(pressed, panel_of(page), panels)
         return why_refused(self.screen, pressed) or elsewhere
 
     def flash(self, words: str, pressed: str = "") -> None:
@@ -506,10 +509,11 @@ class DlperfApp(App[str]):
 
     @on(NoMore)
     def _no_more(self, event: NoMore) -> None:
-        self.call_later(self._take_back, event.text)  # what was said may be on its way here
+        # What was said may be on its way here.
+        self.call_later(self._take_back, plain(event.text), event.ended)
 
-    def _take_back(self, words: str) -> None:
-        take_back(self._notifications, words)
+    def _take_back(self, words: str, title: str) -> None:
+        take_back(self._notifications, words, title)
         self._refresh_notifications()
 
     def _refresh_notifications(self) -> None:

@@ -33,11 +33,12 @@ class Said(Message):
 
 
 class NoMore(Message):
-    """What was said before is over: its words go away."""
+    """What was said before is over: its words go away. ``ended``: as it was said with."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, ended: str = "") -> None:
         super().__init__()
         self.text = text
+        self.ended = ended
 
 
 class CampaignStarted(Message):
@@ -51,10 +52,10 @@ def let_pass(shown: Notifications) -> None:
             del shown[one]
 
 
-def take_back(shown: Notifications, words: str) -> None:
-    """What passes and has these words."""
+def take_back(shown: Notifications, words: str, title: str = "") -> None:
+    """What passes, or ended by itself with this title, and has these words."""
     for one in list(shown):
-        if (one.severity, one.title, one.message) == (PASSING, "", words):
+        if (one.severity, one.title, one.message) == (PASSING, title, words):
             del shown[one]
 
 

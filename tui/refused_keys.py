@@ -83,13 +83,19 @@ def behind(below: Screen[Any]) -> str:
     return f"what lies over {name} has the keys; Esc closes it"
 
 
-def where_else(pressed: str, here: str = "") -> str:
+def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
     """Which pages have a key that this one, ``here``, has not: ``z: not here; it is Zoom on Hosts,
-    Runs, Compare``, dialogs where it is the same there; empty where none has."""
+    Runs, Compare``, dialogs where it is the same there; empty where none has. ``panels``: of this
+    page, which come first: ``r: not here; it is Rank in Log; Re-probe on Hosts``."""
     found: dict[str, list[str]] = {}
-    name = ""
+    name, own = "", []
     if here in PAGES and any(pressed in key.keys.split(",") for key in PANELS[here].keys):
         return ""  # which has nothing to do where the focus is
+    for panel in (PANELS[one] for one in panels if one in PANELS and one not in PAGES):
+        for key in panel.keys:
+            if key.palette and pressed in key.keys.split(","):
+                own.append(f"{key.label} in {panel.title}")
+                name = key_name(key)
     for page, entry in PAGES.items():
         for key in PANELS[page].keys:
             if key.action not in ("leave", "back") and pressed in key.keys.split(","):
@@ -99,7 +105,8 @@ def where_else(pressed: str, here: str = "") -> str:
         for key in panel.keys if dialog != here else ():
             if key.label in found and pressed in key.keys.split(","):
                 found[key.label].append(panel.title)
-    there = "; ".join(f"{label} on {', '.join(pages)}" for label, pages in found.items())
+    elsewhere = (f"{label} on {', '.join(pages)}" for label, pages in found.items())
+    there = "; ".join([*own, *elsewhere])
     return f"{name}: not here; it is {there}" if there else NOT_HERE.get(pressed, "")
 
 

@@ -45,6 +45,8 @@ class Session:
         self.precheck: PrecheckAtWork | None = None
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
+        self.run_to_see = ""
+        """By its id: Runs has it under the cursor when that comes to the front; "": as it was."""
         self.marked: dict[Path, None] = {}
         """Campaigns that are to be compared."""
         self._leaving: asyncio.Task[Begun] | None = None

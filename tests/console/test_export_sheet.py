@@ -690,3 +690,17 @@ async def test_below_the_table_stands_what_the_file_says_of_its_hosts(
         shown = " ".join(" ".join(line.plain for line in told.shown).split())
         assert "(1 machine)" in told.text
         assert "(1 machine)" in shown
+
+
+async def test_that_it_was_written_is_not_said_while_it_is_asked_whether_to_write_over_it(
+    workspace: FakeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 600)
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await export(app, pilot, tmp_path / "first.md", "pivot")
+        await until(pilot, partial(shows, app, "Export: written"))
+        await export(app, pilot, tmp_path / "first.md", "pivot")
+        await until(pilot, partial(shows, app, "exists already"))
+        await until(pilot, lambda: not app._notifications)

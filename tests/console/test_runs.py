@@ -50,7 +50,7 @@ from tui.theme import BAD, WARN
 from tui.widgets.chart import Chart
 from tui.widgets.chart_scale import AXIS_ABOVE_0
 from tui.widgets.filter_table import FilterLine
-from tui.widgets.keybar import offered
+from tui.widgets.keybar import KeyBar, offered
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
@@ -508,10 +508,10 @@ async def test_zoom_shows_the_focused_panel_alone(workspace: FakeWorkspace) -> N
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [
-        ("", "runs-panel"),
+        ("", "chart"),
         ("v", "details"),
         ("s", "schedule"),
-        ("G", "runs-panel"),
+        ("G", "chart"),
         ("x", "details"),
     ],
 )
@@ -529,10 +529,58 @@ async def test_zoom_from_the_list_shows_what_is_read_below_it_and_gives_it_the_k
         table = page.query_one(KeyedTable)
         for name in ("runs-panel", "chart", "details", "schedule", "log"):
             assert page.query_one(f"#{name}").is_on_screen is (name == shown), name
-        assert app.focused is (table if shown == "runs-panel" else page.query_one(f"#{shown}"))
+        assert app.focused is (None if shown == "chart" else page.query_one(f"#{shown}"))
         await pilot.press("z")
         assert table.has_focus
         assert page.query_one("#runs-panel").is_on_screen
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_v_leads_from_what_is_zoomed_to_the_next_zoomed_and_what_leaves_it_to_the_list(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 45)
+        table = page.query_one(KeyedTable)
+        for first in ((), ("s",), ("enter",), ("s", "tab")):
+            await pilot.press(*first, "z")
+            seen = [page.panels.alone]
+            for _ in range(4):
+                await pilot.press("v")
+                (shown,) = (p.id for p in page.query(".panel") if p.is_on_screen)
+                assert page.panels.alone == shown
+                assert app.focused is (None if shown == "chart" else page.query_one(f"#{shown}"))
+                seen.append(shown)
+            assert {"chart", "log", "details"} <= set(seen), first
+            await pilot.press("z")
+            assert table.has_focus, (first, seen)
+            await pilot.press("escape")
+        for keys in ("szs", "szW", "vzs", "szm"):
+            await pilot.press(*keys)
+            left = "W" not in keys
+            assert (page.panels.alone == "") is (left and "m" not in keys), keys
+            if page.panels.alone:
+                await pilot.press("z")
+            assert table.has_focus, keys
+            if page.panels.schedule.display:
+                await pilot.press("s")
+
+
+@pytest.mark.parametrize("zoomed", [False, True])
+async def test_two_keys_of_the_schedule_are_not_called_the_same(
+    workspace: FakeWorkspace, zoomed: bool
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 45)
+        for keys in (("s",), ("enter",)):
+            await pilot.press(*keys, *"z" * zoomed)
+            labels = [key.label for key in offered(page)]
+            assert labels.count("Back") <= 1, keys
+            await pilot.press(*"z" * zoomed)
 
 
 async def test_y_copies_commands_and_the_path_of_the_log(workspace: FakeWorkspace) -> None:
@@ -1345,3 +1393,95 @@ async def test_in_one_go_with_a_movement_what_asks_is_taken_and_what_acts_at_onc
             await until(pilot, lambda: page.selected is not None and page.selected.paused)
             assert page.selected is not None
             assert page.selected.run_id == run.run_id
+
+
+async def test_the_title_of_the_chart_has_the_units_of_its_curves(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        viewed = controller.snapshot()
+        at_work = [run.run_id for run in viewed.runs if run.state.active and run.readings]
+        waits = next(run for run in viewed.runs if run.state.waits)
+        assert len(at_work) > 1
+        for units in (("tokens/s", "images/s"), ("tokens/s", "tokens/s")):
+            of = dict(zip(at_work, units, strict=False))
+            runs = dict(viewed.state.runs)
+            runs[waits.run_id] = replace(runs[waits.run_id], unit="samples/s")
+            series = tuple(replace(s, unit=of.get(s.run_id, s.unit)) for s in viewed.series)
+            drawn = {s.unit for s in series if s.points}
+            for run in (waits, *(r for r in viewed.runs if r.run_id in at_work)):
+                mixed = replace(viewed, series=series, state=replace(viewed.state, runs=runs))
+                page.panels._drawn = None
+                page.panels.show(mixed, run, page._rows.names(viewed))
+                title = str(page.panels.chart.border_title).strip()
+                named = title.partition(" over time")[0].split(", ")
+                assert sorted(named) == sorted(drawn)
+                if run is not waits:
+                    assert named[0] == of.get(run.run_id, run.unit), "its own first"
+
+
+async def test_p_says_what_became_of_the_run_in_the_place_of_what_was_said_before(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 600)
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("end", "P")
+        await until(pilot, partial(shows, app, "paused; P lets them start"))
+        assert page.selected is not None
+        label = page.selected.label
+        for said in (f"{label} may start", f"{label} paused; p lets it start"):
+            tick(app)
+            await pilot.pause()
+            await pilot.press("p")
+            await until(pilot, partial(shows, app, said))
+            assert not shows(app, "P lets them start")
+            assert len(app._notifications) == 1
+
+
+async def test_that_its_hosts_are_asked_is_not_said_of_a_run_that_has_ended(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 600)
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await until(pilot, lambda: page.selected is not None and page.selected.state.active)
+        await pilot.press("d")
+        await until(pilot, partial(shows, app, "its hosts are asked"))
+        assert page.selected is not None
+        controller.cancel_run(page.selected.run_id)
+        await pass_time(workspace, app, pilot, 20)
+        await until(pilot, lambda: not shows(app, "its hosts are asked"))
+
+
+@pytest.mark.parametrize(("key", "label"), [("r", "Rank"), ("n", "Next"), ("E", "Error before")])
+async def test_a_key_of_a_panel_of_this_page_points_there_first(
+    workspace: FakeWorkspace, key: str, label: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press(key)
+        await until(pilot, partial(shows, app, f"{key}: not here; it is {label} in Log"))
+
+
+async def test_the_foot_has_what_is_used_most(workspace: FakeWorkspace) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 60)
+        shown = {"x": ("retry", "pause_all"), "end": ("pause", "pause_all")}
+        for key, actions in shown.items():
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+            chosen = {one.action for one in page.query_one(KeyBar).chosen()}
+            assert chosen >= {"view", *actions}, key
+            assert chosen.isdisjoint({"window", "next_log"}) or "zoom" in chosen

@@ -192,3 +192,31 @@ async def test_the_chart_stays_while_hosts_rest_between_two_runs(workspace: Fake
         page.panels.show(idle, replace(waits, waiting=WaitKind.SETTLING), names)
         assert page.panels.chart.display
         assert not page.panels.details.display
+
+
+@pytest.mark.parametrize("tried", [False, True])
+async def test_elapsed_has_its_room_before_bars_are_long(
+    workspace: FakeWorkspace, *, tried: bool
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace, (86, 24) if tried else SMALL) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 60)
+        failed = next(run for run in controller.state.runs.values() if run.reason)
+        if tried:
+            controller.retry(failed.run_id)
+        await pass_time(workspace, app, pilot, 5)
+        await pass_time(workspace, app, pilot, 5)
+        table = page.query_one(KeyedTable)
+        names = [row.cells[1].plain for row in table._rows]
+        assert any("attempt 2" in name for name in names) is tried
+        widths = {str(column.label): column.width for column in table.ordered_columns}
+        assert "Elapsed" in widths
+        for row in table.ordered_rows:
+            label, bar = (
+                table.get_row(row.key)[list(widths).index(c)] for c in ("Run", "Progress")
+            )
+            assert "…" not in label.plain
+            if "━" in bar.plain or "done" in bar.plain:
+                assert bar.cell_len <= widths["Progress"], "whole"

@@ -14,6 +14,7 @@ from statistics import fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 from textual.pilot import Pilot
 
 from backends.campaign.folder.run_telemetry import RunTelemetry
@@ -40,10 +41,13 @@ from tui.widgets.chart import Chart
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import (
+    GAP,
     LABEL_WIDTH,
     WORDS,
     Source,
+    columns_for,
     each_gpu,
+    in_columns,
     means,
     scale,
     source_of,
@@ -100,6 +104,59 @@ async def open_runs(
     tick(app)
     await pilot.pause()
     return panel
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_z_shows_every_gpu_of_every_host_and_what_is_cut_names_it(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        controller = begin(app, workspace, ("4n8g",))
+        await pilot.press("3")
+        for _ in range(5):
+            workspace.clock.tick(4)
+            tick(app)
+            await pilot.pause()
+        run = next(run for run in controller.state.runs.values() if run.state.active)
+        for host in run.hosts:
+            path = controller.path / "telemetry" / f"{run.run_id}.{host}.csv"
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text(gpu_lines(range(8), 20))
+        panel = app.screen.query_one(TelemetryPanel)
+        await until(pilot, lambda: len(panel._sources()) == 4)
+        tick(app)
+        await pilot.press("m", *"m" * (size == SMALL))
+        await until(pilot, lambda: "of each" in screen_text(app))
+        assert re.search(r"\+\d+ more: z", screen_text(app))
+        await pilot.press("z")
+        await until(pilot, lambda: "more: z" not in screen_text(app))
+        every = [f"{host}:{gpu}" for host in run.hosts for gpu in range(8)]
+        await until(pilot, lambda: all(name in words(panel) for name in every))
+        assert app.screen.query_one(Chart).is_on_screen is (size != SMALL)
+        first = [line.split()[0] for line in words(panel).splitlines() if line.strip()]
+        assert first == every[: len(first)], "down the first column, by host"
+        shown = "utilisation of each"
+        for _ in GPU_FIGURES:
+            assert shown in screen_text(app)
+            await pilot.press("m")
+            shown = f"{WORDS[panel._figure].title} of each" if panel._figure else ""
+            await until(pilot, partial(shows, app, shown))
+        assert shown == "utilisation of each", "no mean of them: that is there without z"
+
+
+@given(st.integers(1, 70), st.integers(0, 40), st.integers(20, 200))
+def test_lines_beside_one_another_are_all_there_once_and_within_the_width(
+    number: int, rows: int, width: int
+) -> None:
+    beside = columns_for(number, rows, width)
+    each = (width - GAP * (beside - 1)) // beside
+    lines = in_columns([Text(f"n{n}".ljust(each)) for n in range(number)], beside, each)
+    named = [line.plain.split() for line in lines]
+    assert [name for at in range(beside) for row in named for name in row[at : at + 1]] == [
+        f"n{n}" for n in range(number)
+    ]
+    assert all(line.cell_len <= width for line in lines)
+    assert beside == 1 or len(lines) * (beside - 1) < number
 
 
 @pytest.mark.parametrize("size", [LARGE, HUGE], ids=str)

@@ -36,7 +36,7 @@ from backends.results.translations import LANGUAGES, Lang
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
-from tui.messages import Problem, Said
+from tui.messages import NoMore, Problem, Said
 from tui.screens.dialogs import FRAME, Dialog, Prompt
 from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
 from tui.screens.front_screen import REFRESH_S
@@ -417,6 +417,8 @@ class ExportSheet(Dialog[None]):
             if question is None or _kept_up_to_date(self._viewed.path, what, path):
                 answered("yes")
             else:
+                if self._last is not None:
+                    self.app.post_message(NoMore(f"written {self._last.name}", ended="Export"))
                 self.app.push_screen(question, answered)
 
     async def _export(self, what: Export, path: Path) -> None:

@@ -151,7 +151,10 @@ def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> st
     act = controller.pause if pause else controller.unpause
     done = sum(act(run_id) for run_id in run_ids)
     if len(run_ids) == 1:
-        return "" if done else "it is about to start; c ends it"
+        runs = controller.snapshot().runs
+        label = next(run.label for run in runs if run.run_id == run_ids[0])
+        said = f"{label} {'paused; p lets it start' if pause else 'may start'}"
+        return said if done else "it is about to start; c ends it"
     again = "P lets them start" if pause else "they start when their turn comes"
     return f"{counted(done, 'run')} {'' if pause else 'un'}paused; {again}"
 

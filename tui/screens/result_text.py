@@ -270,8 +270,12 @@ def _how_far(case: CaseResult) -> str:
     return "no repeat was started" if _all_skipped(case) else "no repeat has succeeded yet"
 
 
-def _way_on(case: CaseResult, *, again: bool) -> str:
-    """Of a case without a figure; ``again``: what did not succeed can be done again here."""
+def way_on(case: CaseResult, *, retriable: bool) -> str:
+    """Of a case without a figure, "" of another; ``retriable``: what failed can be tried again
+    here."""
+    again = retriable and bool(case.failed_runs)
+    if case.spread is not None:
+        return ""
     if _all_skipped(case):
         return "3, and t there starts it" if again else ""
     return f"3 has its log{', and t there tries it again' * again}"
@@ -294,6 +298,15 @@ def _better(case: CaseResult, group: Group, *, here: bool) -> list[str]:
     return [*keep, *(words for words, of in ways.items() if not of.isdisjoint(sets))]
 
 
+def run_on_the_way(case: CaseResult) -> str:
+    """The run that :func:`way_on` is about, by its id: the last that failed and is not being tried
+    again, with a reason if one has one; else one that has begun; "" where the case has none."""
+    failed = case.lost_runs or case.failed_runs
+    failed = tuple(run for run in failed if run.reason) or failed
+    begun = tuple(run for run in case.unended_runs if run.state != "planned")
+    return next((run.run_id for run in (*failed[-1:], *begun, *case.unended_runs)), "")
+
+
 def _all_skipped(case: CaseResult) -> bool:
     return bool(case.failed_runs) and case.skipped_runs == case.failed_runs
 
@@ -311,8 +324,8 @@ def case_text(
         text.append(f"{_how_far(case)}\n", MUTED)
         if reason := next((run.reason for run in reversed(case.failed_runs) if run.reason), ""):
             text.append(f"{plain(reason)}\n", f"bold {BAD}")
-        if way_on := _way_on(case, again=retriable and bool(case.failed_runs)):
-            text.append("→ ", ACCENT).append(f"{way_on}\n")
+        if words := way_on(case, retriable=retriable):
+            text.append("→ ", ACCENT).append(f"{words}\n")
         text.append("\n").append_text(_distrust(case, group, here=retriable))
     else:
         text.append_text(_distrust(case, group, here=retriable)).append("\n")

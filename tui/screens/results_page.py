@@ -30,8 +30,10 @@ from tui.screens.result_text import (
     labels_of,
     result_columns,
     result_rows,
+    run_on_the_way,
     shared_reasons,
     shared_words,
+    way_on,
 )
 from tui.session import Session
 from tui.text import plain
@@ -299,8 +301,7 @@ class ResultsPage(Page):
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             called = self._labels.label(case.as_case)
-            fixed = self.session.readonly or self.viewed is None or self.viewed.read_only
-            text = case_text(case, group, rule, retriable=not fixed)
+            text = case_text(case, group, rule, retriable=self._retriable)
             details.show(f"Case · {called}", text)
         if repeats.display:
             shown = (case, group, repeats.content_size.width - 1)  # beside the scrollbar
@@ -308,6 +309,19 @@ class ResultsPage(Page):
                 self._repeats_shown = shown
                 called = self._labels.label(case.as_case)
                 repeats.show(f"Repeats · {called}", repeats_text(*shown))
+
+    @property
+    def _retriable(self) -> bool:
+        """What failed can be tried again here."""
+        return not (self.session.readonly or self.viewed is None or self.viewed.read_only)
+
+    @property
+    def run_to_see(self) -> str:
+        """The run on Runs that the panel of the case, in sight, sends to, by its id; or ""."""
+        if self.selected is None or not self.query_one("#case").display:
+            return ""
+        case = self.selected[1]
+        return run_on_the_way(case) if way_on(case, retriable=self._retriable) else ""
 
     def never(self, action: str) -> str:
         if action == "export" and self.session.playing is not None:

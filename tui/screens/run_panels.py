@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
 from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_view import RunView, chart_series
+from backends.campaign.record.run_view import ChartSeries, RunView, chart_series
 from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot
@@ -50,6 +50,8 @@ BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
 FRAME = 2
 """Lines of a panel's."""
+METERS_ZOOMED = 0.7
+"""How much of the page they have at most below a chart that is zoomed, as in the styles."""
 HOSTS_ASKED = "its hosts are asked; their answer may take half a minute"
 ASKED_AGAIN = "its hosts are asked again; until they answer, what they said before stands there"
 CHART_S = 1.0
@@ -85,6 +87,7 @@ class RunPanels(Vertical):
         self.schedule = Details("Schedule", id="schedule")
         self.log_panel = LogPanel()
         self._timetable = Schedule()
+        self._below = "chart"  # what stands below the list first, where nothing is alone
         self._host = 0
         self._asks_why: tuple[str, float | None] | None = None  # of whom, and what he said before
         self._drawn: object = None  # what the chart is of, and of which second of its run
@@ -160,7 +163,8 @@ class RunPanels(Vertical):
         if self._asks_why is None:
             return
         record = viewed.state.runs.get(self._asks_why[0])
-        if record is None or record.diagnosed_at != self._asks_why[1]:
+        asked_at = self._asks_why[1]
+        if record is None or record.state.ended or record.diagnosed_at != asked_at:
             self._asks_why = None
             for words in (HOSTS_ASKED, ASKED_AGAIN):
                 self.post_message(NoMore(words))
@@ -183,14 +187,15 @@ class RunPanels(Vertical):
     def toggle_window(self) -> None:
         """A chart of the window alone, in sight; or one of all of the run."""
         self.in_window = not self.only_window
-        self.view, self.alone = "chart", ""
+        self.view, self.alone = "chart", self.alone and "chart"
 
     def next_figure(self) -> None:
         """The telemetry comes into sight; where it is, the next of its figures."""
         if self.meters.display:
             self.meters.next_figure()
         else:  # it stands below the chart where there is room for both
-            self.view, self.alone = "chart" if self.tall else "telemetry", ""
+            self.view = "chart" if self.tall else "telemetry"
+            self.alone = self.view if self.alone == "chart" else ""
 
     def toggle_schedule(self) -> None:
         """The schedule, or what was there before."""
@@ -203,14 +208,11 @@ class RunPanels(Vertical):
         self.alone = ""
 
     def toggle_zoom(self, focused: Widget | None) -> None:
-        """The panel around the focus alone; from the list, what stands below it to be read, or the
-        list; or all."""
+        """The panel around the focus alone; from the list, what stands below it first; or all."""
         names = [node.id or "" for node in (focused.ancestors_with_self if focused else [])]
         names += ["details"] if "beside" in names else []
         panels = [n for n in ("log", "details", "schedule") if n in names]
-        panels += [n for n in (self.view,) if n not in ("", "chart")]
-        panels += ["details"] if self.told_in_sight else []
-        self.alone = "" if self.alone else next(iter(panels), "runs-panel")
+        self.alone = "" if self.alone else next(iter(panels), self._below)
 
     @property
     def brief(self) -> bool:
@@ -221,9 +223,9 @@ class RunPanels(Vertical):
     def next_view(self) -> str:
         """The next of what can be shown here."""
         metered = ("telemetry",) if self.meters.known else ()
-        between = () if self.tall else (*metered, "log")
+        between = ("log",) * bool(self.alone) if self.tall else (*metered, "log")
         views = ("chart", *between, "details")
-        if self.schedule.display or self.broad:
+        if self.schedule.display or (self.broad and not self.alone):
             return "chart"
         in_sight = {panel.id for panel in self.children if panel.display}
         now = next((view for view in views if view in in_sight), views[0])
@@ -239,14 +241,19 @@ class RunPanels(Vertical):
         upper = upper or ("details" if told else "chart")
         if beside and upper == "details":
             upper = "chart"
+        if not self.alone:
+            self._below = upper if self.tall else self.view or upper
         shown = {upper, "log"} if self.tall else {self.view or upper}
         metered = self.meters.known or (self.meters.reading and self.meters.display)
         if metered and self.tall and upper == "chart":
             shown.add("telemetry")
         if run is None or (self.low and not self.view):
             shown = set()
+        if self.alone == "telemetry" and self.tall:  # as the terminal has grown
+            self.alone = "chart"
         if self.alone:
-            shown = {self.alone}
+            below = {"telemetry"} if self.alone == "chart" and self.tall and metered else set()
+            shown = {self.alone, *below}
         for panel in (self.chart, self.meters, self.details, self.schedule, self.log_panel):
             panel.display = panel.id in shown
         self.beside.display = beside
@@ -255,8 +262,11 @@ class RunPanels(Vertical):
         self.chart.set_class(beside and no_curve, "-bare")
         unread = run is not None and run.state.waits and self.chart.display
         self.log_panel.set_class(unread and not self.log_panel.has_focus, "-bare")
-        self.display = bool(shown - {"runs-panel"})
+        self.display = bool(shown)
         self.set_class(bool(self.alone), "-zoomed")
+        share = METERS_ZOOMED if self.tall else 1.0
+        zoomed = self.alone in ("chart", "telemetry")
+        self.meters.show_every(max(1, int(self.size.height * share) - FRAME) if zoomed else 0)
 
     def _show_chart(self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]) -> None:
         chart, meters = self.chart, self.meters
@@ -280,7 +290,7 @@ class RunPanels(Vertical):
             (shown,) = named_series([own], names)
             said = latest.get(run.run_id, "")
             plot = window_plot(shown, width=width, window=window, latest=said)
-            over = _of_window(run, window)
+            over, units = _of_window(run, window), [run.unit]
         else:
             series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
@@ -288,6 +298,7 @@ class RunPanels(Vertical):
             until_s = (run.elapsed_s or 0.0) if to_now else 0.0
             others = any(one.points for one in series if one.run_id != run.run_id)
             over += " of all at work" * others
+            units = units_of(series, run.run_id)
             plot = throughput_plot(
                 series,
                 run.run_id,
@@ -301,7 +312,7 @@ class RunPanels(Vertical):
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)
         said = jitter_text(window, at_work=run.state.active) if own.points else ""
-        set_frame(chart, chart_title(record, over), Text(said, MUTED))
+        set_frame(chart, chart_title(record, over, units), Text(said, MUTED))
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             aligned = plot.lines and (chart.display or alone or run.state.ended)
@@ -438,11 +449,17 @@ def has_window(viewed: CampaignSnapshot, run: RunView) -> bool:
     return run.readings > 0 and (run.state.ended or viewed.state.runs[run.run_id].window_known)
 
 
-def chart_title(run: RunRecord, over: str) -> str:
+def units_of(series: Sequence[ChartSeries], first: str) -> list[str]:
+    """Of what is drawn, each once, beginning with that of the run with the id ``first``."""
+    drawn = sorted((one for one in series if one.points), key=lambda one: one.run_id != first)
+    return list(dict.fromkeys(one.unit for one in drawn))
+
+
+def chart_title(run: RunRecord, over: str, units: Sequence[str] = ()) -> str:
     """``images/s over time``, and that its axis is made up where nobody knows when readings were
-    made."""
+    made. ``units``: of the curves; empty: the run's, as there is none yet."""
     burst = ", times not known: came in one burst" if came_at_once(run) else ""
-    return f"{plain(run.unit)} {over}{burst}"
+    return f"{plain(', '.join(units) or run.unit)} {over}{burst}"
 
 
 def _of_window(run: RunView, window: RunWindow) -> str:

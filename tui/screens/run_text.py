@@ -42,16 +42,16 @@ COLUMNS = (
     Column("label", "Run", 12, most=72, first=True, ends=True, still=True),
     Column("hosts", "Hosts", 12, gives_way=1, most=60, still=True),
     Column("elapsed", "Elapsed", 7, right=True, gives_way=2, still=True),
-    Column("progress", "Progress", None, most=40, least=13),
+    Column("progress", "Progress", None, most=40, least=8),
     Column("rate", "throughput", 9, right=True, still=True),
     Column("eta", "ETA", 6, right=True, still=True),
 )
-BAR, LONG_BAR = 8, 32
-"""Columns of a bar of progress: at least, and where the list has room for it."""
+LEAST_BAR, BAR, LONG_BAR = 3, 8, 32
+"""Columns of a bar of progress: at least; at most where one has no room, and where all have."""
 BEHIND_BAR = 5
 """Columns of " 100%" and " done"."""
-PADDING, FRAME_AND_BAR = 2, 4
-"""Columns of a cell's padding; of the list's frame and its scroll bar."""
+PADDING, FRAME, SCROLL_BAR = 2, 2, 1
+"""Columns of a cell's padding; of the list's frame; of its scroll bar, where it has one."""
 NEVER = 1_000_000
 """Columns that no terminal has."""
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
@@ -174,13 +174,18 @@ class RunRows:
         return [row for _, _, row in self._known.values()]
 
     def _bar_width(self, viewed: CampaignSnapshot, columns: int) -> int:
-        """What the other columns leave, all of them shown, beside a scroll bar."""
+        """What the other columns leave beside a scroll bar: all of them, where they have room
+        beside the least of it, else without those that give way."""
         widths = {one.key: one.width for one in run_columns(viewed) if one.from_width < NEVER}
         most = next(one.most for one in COLUMNS if one.key == "label")
         widths["label"] = max(widths["label"] or 0, min(self._longest, most))
         taken = sum(width or 0 for width in widths.values()) + PADDING * len(widths)
-        room = columns - FRAME_AND_BAR - taken - BEHIND_BAR
-        return max(BAR, min(room, LONG_BAR))
+        room = columns - FRAME - SCROLL_BAR - taken - BEHIND_BAR
+        most = LONG_BAR
+        for gone in sorted((one for one in COLUMNS if one.gives_way), key=lambda c: c.gives_way):
+            if room + SCROLL_BAR < LEAST_BAR:
+                room, most = room + (gone.width or 0) + PADDING, BAR
+        return max(LEAST_BAR, min(room, most))
 
 
 def _called(run: RunView, labels: CaseLabels) -> str:

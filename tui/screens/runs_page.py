@@ -37,6 +37,8 @@ LOW = 18
 """Lines, below which the list has all of them until a panel is asked for."""
 BROAD = 160
 """Columns, from which on the details stand at the right, and the list still has all of its own."""
+CURVES = ("chart", "telemetry")
+"""Panels that have no keys of their own."""
 GOES_ALONG = "the cursor goes with what is at work"
 _OF_NO_RUN = frozenset(
     name
@@ -130,6 +132,7 @@ class RunsPage(RunChanges):
             if viewed is not None and self._tried_again in viewed.state.runs:
                 panel.table.select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
+        self._see(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
         all_of = f" · all {shared}" * bool(shared)
@@ -143,6 +146,18 @@ class RunsPage(RunChanges):
             else none_shown("Nothing has been started yet.", self.session)
         )
         self._show_selected()
+
+    def _see(self, viewed: CampaignSnapshot | None) -> None:
+        """Put the cursor on the run that the page before sent here for, at its last attempt."""
+        sought, self.session.run_to_see = self.session.run_to_see, ""
+        if viewed is None or sought not in viewed.state.runs:
+            return
+        panel, run_id = self.main_panel(), last_attempt(viewed, sought)
+        if run_id not in panel.table.shown_keys:
+            panel.clear_filter()
+            panel.table.filter_rows("")  # at once
+        self._tried_again, self._held = "", True
+        panel.table.select(run_id)
 
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
@@ -188,7 +203,7 @@ class RunsPage(RunChanges):
         self.set_class(not panels.display, "-alone")
         self.set_class(panels.brief, "-brief")
         self.set_class(self.size.height >= HIGH, "-high")
-        self.main_panel().display = panels.alone in ("", "runs-panel")
+        self.main_panel().display = not panels.alone
         able = self._abilities(viewed, run)
         if able != self._able:
             self._able = able
@@ -205,7 +220,7 @@ class RunsPage(RunChanges):
         filtered = bool(self.main_panel().filter_text)
         labels = change_labels(run, waiting, filtered=filtered) | {
             "view": self.panels.next_view.capitalize(),
-            "schedule": "Back" if self.panels.schedule.display else "Schedule",
+            "schedule": "Close schedule" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
             "window": "Whole run" if self.panels.only_window else "Window",
         }
@@ -218,7 +233,9 @@ class RunsPage(RunChanges):
             labels=tuple(labels.items()),
             silent=run is not None and run.silent_s is not None,
             troubled=self._others,
-            window=not (zoomed or viewed is None or run is None) and has_window(viewed, run),
+            window=zoomed in ("", "chart")
+            and not (viewed is None or run is None)
+            and has_window(viewed, run),
             all_in_sight=self.panels.all_in_sight,
             left=viewed is not None and viewed.done < viewed.total,
         )
@@ -272,7 +289,7 @@ class RunsPage(RunChanges):
             return "all of it is in sight"
         if action == "to_work" and self._able.left:
             return GOES_ALONG
-        if action == "window" and self._able.zoomed:
+        if action == "window" and self._able.zoomed not in ("", "chart"):
             return "z or Esc leads back to where the chart is"
         opening = self.session.playing is not None
         return why_not(action, self.viewed, self.selected, opening=opening)
@@ -306,14 +323,27 @@ class RunsPage(RunChanges):
     def action_diagnose(self) -> None:
         run, controller = self.selected, self.session.controller
         if run is not None and controller is not None and controller.diagnose(run.run_id):
-            self.panels.view, self.panels.alone = "details", ""  # where the answer will stand
+            self.panels.view = "details"  # where the answer will stand
+            self._give_room("")
             if (viewed := self.viewed) is not None:
                 self.panels.asks_why(viewed.state.run(run.run_id))
             self.tick()
 
     def action_view(self) -> None:
-        self.panels.view, self.panels.alone = self.panels.next_view, ""
+        """The next; where one is alone, the next alone, as on Results."""
+        view = self.panels.view = self.panels.next_view
+        self._give_room(view if self.panels.alone else "")
+
+    def _give_room(self, alone: str, before: str | None = None) -> None:
+        """All of it, and the keys, to one panel; the list has them where none is ``alone`` any
+        more. ``before``: which one was, where that is not so still."""
+        panels = self.panels
+        before, panels.alone = panels.alone if before is None else before, alone
         self._show_selected()
+        if alone != before:
+            self._zoomed_here = bool(alone)
+            kept = alone or self.main_panel().table.id
+            self.set_focus(None if alone in CURVES else self.query_one(f"#{kept}"))
         self.call_after_refresh(self._show_selected)
 
     def action_window(self) -> None:
@@ -324,9 +354,9 @@ class RunsPage(RunChanges):
 
     def action_schedule(self) -> None:
         """Hosts over time; again: what was there before."""
+        before = self.panels.alone
         self.panels.toggle_schedule()
-        self._show_selected()
-        self.call_after_refresh(self._show_selected)
+        self._give_room(self.panels.alone, before)
         self.call_after_refresh(self.main_panel().table.show_cursor_row)  # the list is shorter
 
     def action_open(self) -> None:
@@ -346,7 +376,7 @@ class RunsPage(RunChanges):
 
     def action_filter(self) -> None:
         """Of the list, which has to be in sight for that."""
-        if self.panels.alone not in ("", "runs-panel"):
+        if self.panels.alone:
             self.panels.alone = ""
             self._show_selected()
         super().action_filter()
@@ -406,7 +436,9 @@ class RunsPage(RunChanges):
         beside, read = panels.beside.has_focus, panels.details.has_focus
         panels.toggle_zoom(self.focused)
         self._show_selected()
-        if panels.alone and (self._zoomed_here or beside):
+        if panels.alone in CURVES:
+            self.set_focus(None)
+        elif panels.alone and (self._zoomed_here or beside):
             self.query_one(f"#{panels.alone}").focus()
         elif back and not panels.alone:
             table.focus()
@@ -416,9 +448,9 @@ class RunsPage(RunChanges):
 
     def action_meters(self) -> None:
         """The telemetry, which comes into sight, or the next of its figures."""
+        before = self.panels.alone
         self.panels.next_figure()
-        self._show_selected()
-        self.call_after_refresh(self._show_selected)
+        self._give_room(self.panels.alone, before)
 
     def action_copy(self) -> None:
         run, panels = self.selected, self.panels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from statistics import fmean
 
 from rich.text import Text
@@ -18,6 +19,8 @@ NOTHING = " "
 _VALUE = 7
 LABEL_WIDTH = 19
 """Columns of a name, a value, and what a full line stands for."""
+GAP, LEAST_CURVE = 2, 12
+"""Columns between lines that stand beside one another, and of what such a one draws at least."""
 
 Span = tuple[float, float]
 """From when to when, in seconds."""
@@ -164,6 +167,25 @@ def each_gpu(
         curves = [(source, gpu)]
         lines.append(_line(name, figure, curves, span, columns, label, top, counted))
     return lines
+
+
+def columns_for(number: int, rows: int, width: int, label: int = LABEL_WIDTH) -> int:
+    """How many lines stand beside one another, so that ``number`` of them need no more than
+    ``rows``, as far as ``width`` has room; one, where ``rows`` is 0: then they are cut."""
+    most = max(1, (width + GAP) // (label + LEAST_CURVE + GAP))
+    return min(ceil(number / rows), most) if rows and number else 1
+
+
+def in_columns(lines: Sequence[Text], columns: int, width: int) -> list[Text]:
+    """Down the first column, then the next: a host's GPUs stay together. ``width``: of a column."""
+    rows, apart, shown = ceil(len(lines) / columns), width + GAP, []
+    for at in range(rows):
+        row = lines[at].copy()
+        for line in lines[at + rows :: rows]:
+            row.pad_right(apart - row.cell_len % apart)
+            row.append_text(line)
+        shown.append(row)
+    return shown
 
 
 def scale(sources: Sequence[Source], figure: Figure) -> str:

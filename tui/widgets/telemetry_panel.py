@@ -23,11 +23,14 @@ from tui.theme import MUTED
 from tui.typed_ahead import paint_soon
 from tui.widgets.filter_table import set_frame
 from tui.widgets.meters import (
+    GAP,
     LABEL_WIDTH,
     WORDS,
     Source,
+    columns_for,
     each_gpu,
     figures_of,
+    in_columns,
     means,
     newest,
     scale,
@@ -56,7 +59,8 @@ class Counted:
 class TelemetryPanel(Widget, can_focus=False):
     """Follows the telemetry files of one run, once a second and only while somebody sees it.
 
-    A line per figure, the mean of the run's GPUs; or, after :meth:`next_figure`, a line per GPU.
+    A line per figure, the mean of the run's GPUs; or, after :meth:`next_figure` or where there is
+    room for :meth:`show_every`, a line per GPU.
     """
 
     def __init__(self, *, id: str = "telemetry") -> None:
@@ -76,6 +80,7 @@ class TelemetryPanel(Widget, can_focus=False):
         self._axis: tuple[int, tuple[float, float]] = (LABEL_WIDTH, (0.0, 1.0))
         self._counted: Counted | None = None
         self._figure: Figure | None = None
+        self._every = 0
         self._strips: list[Strip] = []
         self._shown: tuple[str, ...] = ()
 
@@ -168,9 +173,22 @@ class TelemetryPanel(Widget, can_focus=False):
 
     def next_figure(self) -> None:
         """All figures, then each of them for every GPU."""
-        choices: list[Figure | None] = [None, *figures_of(self._sources())]
-        self._figure = choices[(choices.index(self._figure) + 1) % len(choices)]
+        figures = figures_of(self._sources())
+        choices: list[Figure | None] = [*figures] if self._every else [None, *figures]
+        shown = self._figure_shown(figures)
+        self._figure = choices[(choices.index(shown) + 1) % len(choices)]
         self._draw()
+
+    def show_every(self, rows: int) -> None:
+        """A line per GPU in any case, in columns where more than ``rows`` are needed; 0: as chosen
+        with :meth:`next_figure`."""
+        if rows != self._every:
+            self._every = rows
+            self._draw()
+
+    def _figure_shown(self, figures: Sequence[Figure]) -> Figure | None:
+        """Of each GPU; None: the means of all figures."""
+        return figures[0] if self._every and self._figure is None else self._figure
 
     def _sources(self) -> list[Source]:
         hosts = self._telemetry.hosts if self._telemetry else {}
@@ -202,17 +220,22 @@ class TelemetryPanel(Widget, can_focus=False):
             self._figure = None
         left, (start, end) = self._axis
         span = (self._began + start, self._began + end)
-        columns = self.content_size.width - left
+        width = self.content_size.width
         counted = self._counted
         over = (
             (self._began + counted.start_s, self._began + counted.end_s)
             if counted is not None
             else None
         )
-        if self._figure is None:
-            lines = means(sources, span, columns, label=left, counted=over)
+        figure = self._figure_shown(figures_of(sources))
+        if figure is None:
+            lines = means(sources, span, width - left, label=left, counted=over)
         else:
-            lines = each_gpu(sources, self._figure, span, columns, label=left, counted=over)
+            number = sum(len(source.gpus) or 1 for source in sources)
+            beside = columns_for(number, self._every, width, left)
+            columns = (width - GAP * (beside - 1)) // beside - left
+            lines = each_gpu(sources, figure, span, columns, label=left, counted=over)
+            lines = in_columns(lines, beside, left + columns)
         set_frame(self, self._title(sources), Text(self._scale(sources), MUTED))
         self._show(lines)
 
@@ -220,8 +243,8 @@ class TelemetryPanel(Widget, can_focus=False):
         gpus = sum(len(source.gpus) for source in sources)
         if not sources:
             of = ""
-        elif self._figure is not None:
-            of = f"{WORDS[self._figure].title} of each"
+        elif (figure := self._figure_shown(figures_of(sources))) is not None:
+            of = f"{WORDS[figure].title} of each"
         elif gpus:
             every = sum(map(len, self._devices.values()))
             of = f"mean of {gpus}{f' of its {every}' * (gpus < every)} GPUs"
@@ -235,7 +258,7 @@ class TelemetryPanel(Widget, can_focus=False):
         if any(one.gpus for one in sources) and not any(one.telemetry.gpus for one in sources):
             waits = self._counted is None  # the run has not ended
             return "the first sample is still to come" if waits else "no sample has come"
-        (start, end), figure = self._axis[1], self._figure
+        (start, end), figure = self._axis[1], self._figure_shown(figures_of(sources))
         full = "what stands behind /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):
             full = "the mean of the limits"
@@ -265,7 +288,8 @@ class TelemetryPanel(Widget, can_focus=False):
         strips = self._strips
         height = self.size.height
         if len(strips) > height > 0 and y == height - 1:
-            words = Text(f"+{len(strips) - height + 1} more", end="")
+            key = "" if self._every else ": z"
+            words = Text(f"+{len(strips) - height + 1} more{key}", end="")
             strip = Strip(words.render(self.app.console), words.cell_len)
         else:
             strip = strips[y] if y < len(strips) else Strip.blank(self.size.width)
