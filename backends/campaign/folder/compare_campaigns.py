@@ -78,10 +78,8 @@ def on_recorded(
         common = _hosts(run for case, both in cases if case and both for run in case.runs)
         together.append(machines_of(recorded, common))
     found = found.on(*together)
-    cases = tuple(
-        replace(case, other_machines=_on_others(case, ours, theirs)) for case in found.cases
-    )
-    return replace(found, cases=cases, hosts=each)
+    of_each = (replace(case, other_machines=_on_others(case, ours, theirs)) for case in found.cases)
+    return replace(found, cases=tuple(of_each), hosts=each)
 
 
 def _on_others(
