@@ -696,7 +696,7 @@ async def test_the_order_of_a_csv_is_told_by_the_name_that_the_file_has(
     workspace: FakeWorkspace,
 ) -> None:
     """Of results.csv in any language the English one, for every column of the table."""
-    async with opened(workspace, HUGE) as (app, pilot, sheet):
+    async with opened(workspace, HUGE) as (_app, pilot, sheet):
         await choose(sheet, pilot, "speedup", "table")
         await pilot.press("L")
         for place in range(3):
