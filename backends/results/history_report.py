@@ -19,6 +19,7 @@ from backends.results.ratios import RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
 from backends.results.short_flags import fell_by
+from backends.results.side_by_side import called_in
 from backends.results.sparkline import FAILED, MISSING, sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
@@ -288,7 +289,7 @@ def _campaigns_table(history: History) -> Table:
         rows=tuple(
             (
                 str(number),
-                campaign.name,
+                called_in(campaign.name, campaign.path),
                 _day(campaign),
                 ", ".join(_marks_of(campaign).values()),
                 "; ".join(changed),
