@@ -26,7 +26,7 @@ from tui.screens.result_text import (
     result_rows,
     shared_reasons,
 )
-from tui.text import cell, whole_parts
+from tui.text import cell, whole_parts, whole_words
 from tui.theme import WARN
 from tui.widgets.keyed_table import KeyedTable
 
@@ -219,3 +219,19 @@ def test_that_no_repeat_has_succeeded_comes_before_what_preflight_warned_of(
     first, *others = flags(case).plain.split(", ")
     assert first == ("✗ failed so far" if waits >= failed else "✗ failed runs"), case.findings
     assert ("preflight warned" in others) is warned
+
+
+@given(
+    st.lists(st.text("abcµ界", min_size=1, max_size=8), min_size=1, max_size=9), st.integers(1, 60)
+)
+def test_a_sentence_without_room_ends_behind_a_word(told: list[str], width: int) -> None:
+    whole = cell(" ".join(told), WARN)
+    shown = whole_words(whole, width)
+    assert shown.cell_len <= width
+    assert shown.style == whole.style
+    if width >= whole.cell_len:
+        assert shown == whole
+        return
+    assert shown.plain.endswith("…")
+    kept = shown.plain[:-1].split(" ")
+    assert kept == told[: len(kept)] or len(kept) == 1, "of the first word a beginning"

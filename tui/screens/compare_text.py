@@ -38,7 +38,7 @@ COLUMNS = (
     Column("n", "n", 3, right=True, most=13, first=True, gives_way=1),
     Column("ratio", "Ratio", 5, right=True),
     Column("interval", "95% interval", 13, right=True),
-    Column("verdict", "Verdict", None),
+    Column("verdict", "Verdict", None, words=True),
 )
 
 VERDICTS = {
