@@ -102,6 +102,11 @@ class SideBySide:
                 found.setdefault(key, []).append((other.place, case))
         return tuple(pair for pairs in found.values() for pair in pairs)
 
+    def across_with(self, place: int) -> tuple[str, ...]:
+        """What may differ between the cases of a pair with the campaign there."""
+        pairs = (other.comparison for other in self.others if other.place == place)
+        return next((comparison.across for comparison in pairs if comparison is not None), ())
+
     def machines(self) -> tuple[Machines | None, ...]:
         """What each campaign was measured on, of the cases that are compared; of one that is not
         compared all that it has."""

@@ -170,7 +170,7 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     told = found_lines(case, group, lang)
     costly = [lettered(found, line) for found, line in told if found.ceiling > Grade.A]
     why = "; ".join(map(md_text, costly))
-    more = reasons_elsewhere(groups)
+    more = reasons_elsewhere(groups, lang)
     further = w.more_reasons.format(grade=case.grade, which=md_text(more)) if more else ""
     return [f"> **{said}** {case_name(case, groups)}: {why}.{further}"]
 

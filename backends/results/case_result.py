@@ -175,6 +175,12 @@ class CaseResult:
         return frozenset(host for run in self.measured_runs for host in run.hosts)
 
     @property
+    def figure_hosts(self) -> frozenset[str]:
+        """The same, or where there is no figure those that its runs were on."""
+        tried = frozenset(host for run in self.runs for host in run.hosts)
+        return tried if self.spread is None else self.measured_hosts
+
+    @property
     def gpu_memory_mib(self) -> int | None:
         """The largest of any repeat."""
         known = [r.gpu_memory_mib for r in self.measured_runs if r.gpu_memory_mib is not None]

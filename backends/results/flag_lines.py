@@ -25,7 +25,7 @@ def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str
     return told_once(told, lang)
 
 
-def reasons_elsewhere(groups: Sequence[Group]) -> str:
+def reasons_elsewhere(groups: Sequence[Group], lang: Lang = "en") -> str:
     """``wide interval (1n4g), forced (1n8g, 2n8g)``: what sets the grade of the :func:`worst_case`
     in other cases, and is none of that one's; a base's grade is no reason of its own."""
     if (worst := worst_case(groups)) is None:
@@ -35,7 +35,7 @@ def reasons_elsewhere(groups: Sequence[Group]) -> str:
         for found in case.findings:
             if found.ceiling is worst[0].grade:
                 name = " ".join(filter(None, case_parts(case, groups)))
-                called = found.concern, short_of(found.concern, case)
+                called = found.concern, short_of(found.concern, case, lang)
                 told.setdefault(called, []).append(name)
     order = {concern: place for place, concern in enumerate(Concern)}
     known = {Concern.WEAK_BASE, *worst[0].concerns}

@@ -23,6 +23,7 @@ from backends.results.grade import (
 )
 from backends.results.mixed_environments import mixed_models, shares_of
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
+from backends.results.recorded_sentences import translated
 from backends.results.run_result import RunResult
 from backends.results.statistics import CV_LIMITS, MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
@@ -98,8 +99,8 @@ def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list
     return [pick(lang, *_case_line(concern, case, group))]
 
 
-def _warnings(case: CaseResult, _lang: Lang) -> list[str]:
-    return sorted({text for run in case.runs for text in other_warnings(run)})
+def _warnings(case: CaseResult, lang: Lang) -> list[str]:
+    return sorted({translated(text, lang) for run in case.runs for text in other_warnings(run)})
 
 
 def _doubted(concern: Concern, case: CaseResult) -> list[str]:
@@ -163,7 +164,8 @@ def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
 
 def _preflight(case: CaseResult, lang: Lang) -> list[str]:
     warned = dict.fromkeys(text for run in case.runs for text in run.warned)
-    return [pick(lang, f"preflight warned: {text}", f"预检警告：{text}") for text in warned]
+    zh = (f"预检警告：{translated(text, lang)}" for text in warned)
+    return [pick(lang, f"preflight warned: {en}", own) for en, own in zip(warned, zh, strict=True)]
 
 
 def _throttled(case: CaseResult, lang: Lang) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -73,11 +73,15 @@ class Why(StrEnum):
     SCATTER = "scatter"  # campaigns too few, or with too few repeats, to know how much they scatter
 
 
+def nobody_knows(_hosts: frozenset[str]) -> None:
+    """What is known of hosts where nothing was recorded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """A campaign as a history takes it. ``began_at``: seconds since the epoch; of an imported one
-    when it was imported. ``machines``: the hosts that its runs were on, ``recipe``: what these were
-    started from; None where nobody knows."""
+    when it was imported. Of hosts by their names: ``machines``, as the campaign recorded them, and
+    ``recipe``, what runs on them were started from; each gives None where nobody knows."""
 
     name: str
     path: Path
@@ -86,8 +90,8 @@ class Campaign:
     simulated: bool
     imported: bool
     runs: tuple[RunResult, ...]
-    machines: Machines | None = None
-    recipe: Recipe | None = None
+    machines: Callable[[frozenset[str]], Machines | None] = nobody_knows
+    recipe: Callable[[frozenset[str]], Recipe | None] = nobody_knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,8 @@ class Point:
     ----------
     environment: what differs, before and now; environment_changes: the same in words, without
         what both have.
-    hosts: in words; empty where they did not change.
+    hosts: those of its own figure, or of its runs where there is none, in words; empty where they
+        did not change.
     doubts: what of hosts, devices and environment makes it another figure than that before.
     unlike: what its runs were not started alike from, ``baseline`` being what was before.
     """
@@ -367,6 +372,8 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
     for point in points:
         own = campaigns[point.campaign]
         now = point.case.fingerprints
+        hosts = point.case.figure_hosts
+        on, made_of = own.machines(hosts), own.recipe(hosts)
         other = _environments_apart(fingerprints, now)
         yield replace(
             point,
@@ -376,15 +383,13 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
             else shares_changed(before, point.case)
             if before and point.measured
             else "",
-            hosts=machines_apart(machines, own.machines, setup=other is None)
-            if machines and own.machines
-            else "",
-            unlike=recipes_apart(recipe, own.recipe, [point.case.profile]),
-            doubts=in_order(_doubts(machines, own.machines, fingerprints, now)),
+            hosts=machines_apart(machines, on, setup=other is None) if machines and on else "",
+            unlike=recipes_apart(recipe, made_of, [point.case.profile]),
+            doubts=in_order(_doubts(machines, on, fingerprints, now)),
         )
         if point.measured:
             fingerprints, before = now or fingerprints, point.case
-            machines, recipe = own.machines or machines, own.recipe or recipe
+            machines, recipe = on or machines, made_of or recipe
 
 
 def _doubts(

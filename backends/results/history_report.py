@@ -6,10 +6,8 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
-from backends.hosts.machines import Machines, machines_apart
 from backends.results.attempts import latest_attempts
 from backends.results.comparison import Verdict
 from backends.results.findings import Grade
@@ -21,6 +19,7 @@ from backends.results.ratios import RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
 from backends.results.short_flags import fell_by
+from backends.results.side_by_side import called_in
 from backends.results.sparkline import FAILED, MISSING, sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
@@ -43,7 +42,8 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is said before the tables and after them."""
     before = [EN.simulated] if any(case.simulated for case in history.cases) else []
     campaigns = history.campaigns if len(history.campaigns) > 1 else ()
-    before += not_recorded([c.name for c in campaigns if c.recipe is None and not c.imported])
+    run_here = [campaign for campaign in campaigns if not campaign.imported]
+    before += not_recorded([own.name for own in run_here if own.recipe(frozenset()) is None])
     after = [
         f"{history.campaigns[a.campaign].name}: {a.profile} had no such parameter yet, so its "
         f"default is taken: {parameters_text(dict(a.parameters))}."
@@ -260,27 +260,16 @@ def _ground(case: CaseHistory) -> str:
 
 def what_changed(history: History) -> list[tuple[str, ...]]:
     """Of each campaign what differs, in one of its cases, from the figure before, with the cases
-    where it is not so in all; the hosts, from the campaign before, with the cases that had others.
-    """
+    where it is not so in all."""
     told: list[dict[str, list[str]]] = [{} for _ in history.campaigns]
-    elsewhere: list[list[str]] = [[] for _ in history.campaigns]
     cases = Counter(point.campaign for case in history.cases for point in case.points)
     for case in history.cases:
         for point in case.points:
-            for other in _changed_beside(replace(point, hosts="")):
+            for other in _changed_beside(point):
                 told[point.campaign].setdefault(other, []).append(case_name(case))
-            if point.hosts:
-                elsewhere[point.campaign].append(case_name(case))
-    points = [point for case in history.cases for point in case.points]
-    hosts = hosts_changed(
-        history.campaigns, {point.campaign for point in points if point.environment}
-    )
-    for own, of_hosts, whose in zip(told, hosts, elsewhere, strict=True):
-        if of_hosts:
-            own[f"hosts: {of_hosts}"] = whose
     return [
         tuple(
-            f"{other} ({first_of(whose)})" if 0 < len(whose) < cases[place] else other
+            f"{other} ({first_of(whose)})" if len(whose) < cases[place] else other
             for other, whose in changed.items()
         )
         for place, changed in enumerate(told)
@@ -300,7 +289,7 @@ def _campaigns_table(history: History) -> Table:
         rows=tuple(
             (
                 str(number),
-                campaign.name,
+                called_in(campaign.name, campaign.path),
                 _day(campaign),
                 ", ".join(_marks_of(campaign).values()),
                 "; ".join(changed),
@@ -318,20 +307,6 @@ def _marks_notes(campaigns: Iterable[Campaign]) -> Iterator[str]:
     given = {mark for campaign in campaigns for mark in _marks_of(campaign)}
     if told := [f"{mark}: {means}" for mark, means in MARKS.items() if mark in given]:
         yield f"marks: {'; '.join(told)}"
-
-
-def hosts_changed(campaigns: Iterable[Campaign], told_apart: Collection[int] = ()) -> list[str]:
-    """Of each campaign how its hosts differ from those of the last one before it whose hosts are
-    known; empty where they do not, or nobody knows. ``told_apart``: places of those whose
-    environment is told to be another one, with how the GPUs are set."""
-    told: list[str] = []
-    before: Machines | None = None
-    for place, campaign in enumerate(campaigns):
-        now = campaign.machines
-        setup = place not in told_apart
-        told.append(machines_apart(before, now, setup=setup) if before and now else "")
-        before = now or before
-    return told
 
 
 MARKS = {

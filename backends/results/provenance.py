@@ -13,7 +13,7 @@ from backends.results.findings import Concern, Grade
 from backends.results.grade_words import grade_counts
 from backends.results.numbers import scatter
 from backends.results.run_result import RunResult
-from backends.results.short_flags import SHORT, set_by
+from backends.results.short_flags import set_by, short_words
 from backends.results.statistics import CV_LIMITS
 from backends.results.translations import Lang, pick
 from profiles.counted import counted, first_of
@@ -93,7 +93,7 @@ def how_sure(cases: Collection[CaseResult], lang: Lang = "en") -> list[str]:
     """``n 6 to 8, CV up to 0.41%`` and ``grades 3 × A, 1 × C (forced)``, as far as there
     are any."""
     counts = ", ".join(
-        grade_counts(own) + _reasons(own, grade)
+        grade_counts(own) + _reasons(own, grade, lang)
         for grade in Grade
         if (own := [case for case in cases if case.grade is grade])
     )
@@ -101,10 +101,11 @@ def how_sure(cases: Collection[CaseResult], lang: Lang = "en") -> list[str]:
     return [*filter(None, [", ".join(_repeats(cases, lang)), graded])]
 
 
-def _reasons(cases: Iterable[CaseResult], grade: Grade) -> str:
+def _reasons(cases: Iterable[CaseResult], grade: Grade, lang: Lang) -> str:
     """`` (forced, superlinear)``: what leaves no better grade, the gravest first; nothing of
     what is good for a table."""
-    reasons = [word for word in set_by(cases, grade) if word != SHORT[Concern.SIMULATED]]
+    simulated = short_words(Concern.SIMULATED, lang)
+    reasons = [word for word in set_by(cases, grade, lang) if word != simulated]
     return f" ({first_of(reasons)})" if reasons and grade > Grade.B else ""
 
 

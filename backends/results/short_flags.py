@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade, gravest_first
+from backends.results.translations import Lang, pick
 
 SHORT = {
     Concern.SIMULATED: "simulated",
@@ -46,17 +47,61 @@ SHORT = {
 }
 
 
-def short_of(concern: Concern, case: CaseResult) -> str:
+_ZH = {
+    Concern.SIMULATED: "模拟数据",
+    Concern.FORCED: "强制启动",
+    Concern.FAILED_RUNS: "有失败的运行",
+    Concern.FEW_REPEATS: "重复次数少",
+    Concern.WIDE_INTERVAL: "区间较宽",
+    Concern.WEAK_BASE: "基准可信度低",
+    Concern.UNKNOWN_ENVIRONMENT: "环境未知",
+    Concern.UNOBSERVED: "未监测",
+    Concern.STEADINESS_UNKNOWN: "是否稳定未知",
+    Concern.CV_AMBER: "变异系数超过2%",
+    Concern.CV_RED: "变异系数超过5%",
+    Concern.OUTLIERS: "离群值",
+    Concern.FIRST_RUN_SLOW: "首次运行较慢",
+    Concern.DRIFT: "漂移",
+    Concern.DEPENDENT_REPEATS: "重复之间相关",
+    Concern.UNSTEADY: "不稳定",
+    Concern.PREFLIGHT: "预检警告",
+    Concern.THROTTLED: "降频",
+    Concern.POWER_CAPPED: "达到功耗上限",
+    Concern.IDLE_GPUS: "GPU空闲",
+    Concern.DISTURBED: "受到干扰",
+    Concern.PACKED: "打包运行",
+    Concern.NEGATIVE_SCALING: "比更少设备更慢",
+    Concern.SUPERLINEAR: "超线性",
+    Concern.NO_BASE: "无基准",
+    Concern.MIXED_ENVIRONMENT: "多种环境",
+    Concern.OTHER_ENVIRONMENT: "环境与基准不同",
+    Concern.OTHER_RULE: "统计规则与基准不同",
+    Concern.LOG_CHANGED: "日志被改动",
+    Concern.CLOCK: "时钟被调整",
+    Concern.FAR_ABOVE: "读数远高于其他",
+    Concern.SAME_LOG: "同一日志重复",
+    Concern.OTHER_DIRECTORY: "多个目录",
+    Concern.WARNINGS: "运行有警告",
+    Concern.RETRIED: "已重试",
+}
+
+
+def short_words(concern: Concern, lang: Lang) -> str:
+    """As :data:`SHORT`, in either language."""
+    return pick(lang, SHORT[concern], _ZH[concern])
+
+
+def short_of(concern: Concern, case: CaseResult, lang: Lang = "en") -> str:
     """As :data:`SHORT`; what nobody started, or somebody cancelled, has not failed."""
     if concern is Concern.FAILED_RUNS and (lost := case.lost_runs):
         if all(run.never_begun for run in lost):
-            return "repeats missing"
+            return pick(lang, "repeats missing", "缺少重复")
         if all(run.state == "cancelled" for run in lost):
-            return "cancelled runs"
-    return SHORT[concern]
+            return pick(lang, "cancelled runs", "有已取消的运行")
+    return short_words(concern, lang)
 
 
-def set_by(cases: Iterable[CaseResult], grade: Grade) -> list[str]:
+def set_by(cases: Iterable[CaseResult], grade: Grade, lang: Lang = "en") -> list[str]:
     """What leaves cases of ``grade`` no better one, the gravest first, and nothing that would allow
     one; their base's grade only where nothing else does, for that is a case of its own."""
     of = [*cases]
@@ -70,13 +115,13 @@ def set_by(cases: Iterable[CaseResult], grade: Grade) -> list[str]:
     concerns = dict.fromkeys(finding.concern for finding in found)
     if len(concerns) > 1:
         concerns.pop(Concern.WEAK_BASE, None)
-    return [_short_together(concern, of) for concern in concerns]
+    return [_short_together(concern, of, lang) for concern in concerns]
 
 
-def _short_together(concern: Concern, cases: Iterable[CaseResult]) -> str:
+def _short_together(concern: Concern, cases: Iterable[CaseResult], lang: Lang) -> str:
     having = (case for case in cases if concern in case.concerns)
-    words = dict.fromkeys(short_of(concern, case) for case in having)
-    return next(iter(words)) if len(words) == 1 else SHORT[concern]
+    words = dict.fromkeys(short_of(concern, case, lang) for case in having)
+    return next(iter(words)) if len(words) == 1 else short_words(concern, lang)
 
 
 def fell_by(before: CaseResult | None, now: CaseResult | None) -> str:

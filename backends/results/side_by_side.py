@@ -38,6 +38,13 @@ def names_apart(paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]])
     return names
 
 
+def called_in(name: str, path: Path | None) -> str:
+    """Its name, and its directory's where it was moved to another: ``NAME in DIRECTORY``. A bundle
+    begins with the name."""
+    same = path is None or path.name == name or path.name.startswith(f"{name}.") or not name
+    return name if path is None or same else f"{name} in {path.name}"
+
+
 def _told_apart(names: Sequence[str], further: Sequence[str]) -> list[str]:
     """Those that several have replaced by their ``further`` ones."""
     return [b if names.count(a) > 1 else a for a, b in zip(names, further, strict=True)]

@@ -704,3 +704,24 @@ async def test_that_it_was_written_is_not_said_while_it_is_asked_whether_to_writ
         await export(app, pilot, tmp_path / "first.md", "pivot")
         await until(pilot, partial(shows, app, "exists already"))
         await until(pilot, lambda: not app._notifications)
+
+
+async def test_the_order_of_a_csv_is_told_by_the_name_that_the_file_has(
+    workspace: FakeWorkspace,
+) -> None:
+    """Of results.csv in any language the English one, for every column of the table."""
+    async with opened(workspace, HUGE) as (_app, pilot, sheet):
+        await choose(sheet, pilot, "speedup", "table")
+        await pilot.press("L")
+        for place in range(3):
+            await choose(sheet, pilot, "speedup", "table")
+            await pilot.press("s")
+            await until(pilot, lambda place=place: sheet._order.column == place)
+            await until(pilot, lambda: not sheet._at_work)
+            assert f"by {sheet._columns[place].heading}, " in words(sheet.query_one("#choices"))
+            await choose(sheet, pilot, "speedup", "csv")
+            await until(pilot, lambda: not sheet._at_work)
+            assert sheet._order.column == place
+            name = words(sheet.query_one("#choices")).partition(" by ")[2].partition(",")[0]
+            assert sheet._written is not None
+            assert name in sheet._written.splitlines()[0].split(","), name

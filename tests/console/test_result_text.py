@@ -26,7 +26,7 @@ from tui.screens.result_text import (
     result_rows,
     shared_reasons,
 )
-from tui.text import cell, whole_parts
+from tui.text import cell, whole_parts, whole_words
 from tui.theme import WARN
 from tui.widgets.keyed_table import KeyedTable
 
@@ -158,3 +158,80 @@ async def test_the_gravest_flag_is_on_its_row_at_80_columns_whatever_else_is() -
                 first = shown.partition(",")[0]
                 assert told[key].startswith(first), (told[key], lines)
                 assert len(first) >= min(5, len(told[key])), (told[key], lines)
+
+
+async def test_numbers_are_whole_and_their_units_stand_where_there_is_room() -> None:
+    """Of two units: no figure, and no column that says how sure it is, gives way to them."""
+
+    class Results(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(result_columns((), labels_of(())))
+
+    one = RunResult("r", "lm-gpt", "F", "M", "1n1g", 1, 1, {}, 1, unit="samples/s")
+    every = [
+        replace(
+            one,
+            run_id=f"{unit}{gpus}{n}",
+            repeat=n,
+            profile=profile,
+            unit=unit,
+            gpus_per_node=gpus,
+            case_tag=f"1n{gpus}g",
+            throughput=21001.4 * gpus + n,
+            fingerprint="H200",
+            warned=("node1: load 9",),
+        )
+        for profile, unit in (("lm-gpt", "samples/s"), ("resnet50-tf", "images/s"))
+        for gpus in (1, 8)
+        for n in range(1, 7)
+    ]
+    groups = summarise(every)
+    labels = labels_of(groups)
+    for width, units in ((118, True), (78, False)):
+        app = Results()
+        async with app.run_test(size=(width, 8)) as pilot:
+            table = app.query_one(KeyedTable)
+            table.refill(result_rows(groups, labels), result_columns(groups, labels))
+            await pilot.pause()
+            lines = screen_text(app).splitlines()
+            assert ("images/s" in "".join(lines[1:])) is units, lines
+            for heading in ("Devices", " n ", *["CV"] * units):
+                assert heading in lines[0], lines
+            for row in lines[1:5]:
+                assert "21,00" in row or "168,01" in row, lines
+                assert " sa…" not in row
+                assert " im…" not in row
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.booleans())
+def test_that_no_repeat_has_succeeded_comes_before_what_preflight_warned_of(
+    failed: int, waits: int, warned: bool
+) -> None:
+    lost = [
+        replace(one, warned=("node1: load 9",) * warned, started_at=1.0) for one in runs([], failed)
+    ]
+    again = [
+        replace(one, attempt=2, run_id=f"{one.run_id}again", state="planned", warned=(), reason="")
+        for one in lost[:waits]
+    ]
+    (group,) = summarise([*lost, *again])
+    (case,) = group.cases
+    first, *others = flags(case).plain.split(", ")
+    assert first == ("✗ failed so far" if waits >= failed else "✗ failed runs"), case.findings
+    assert ("preflight warned" in others) is warned
+
+
+@given(
+    st.lists(st.text("abcµ界", min_size=1, max_size=8), min_size=1, max_size=9), st.integers(1, 60)
+)
+def test_a_sentence_without_room_ends_behind_a_word(told: list[str], width: int) -> None:
+    whole = cell(" ".join(told), WARN)
+    shown = whole_words(whole, width)
+    assert shown.cell_len <= width
+    assert shown.style == whole.style
+    if width >= whole.cell_len:
+        assert shown == whole
+        return
+    assert shown.plain.endswith("…")
+    kept = shown.plain[:-1].split(" ")
+    assert kept == told[: len(kept)] or len(kept) == 1, "of the first word a beginning"

@@ -254,3 +254,30 @@ def test_bars_say_what_they_are_95_percent_of(one: list[float], eight: list[floa
         plot = scaling_plot([("a", points)], width=80, quantity=quantity)
         having = any(point.interval is not None for point in points)
         assert any(said.endswith(f"95% of {quantity}") for said in plot.legend) == having
+
+
+@given(
+    bases=st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=4), leading=st.integers(0, 3)
+)
+def test_what_scales_without_loss_lies_on_an_ideal_whatever_its_base(
+    bases: list[int], leading: int
+) -> None:
+    """Of which one is under the cursor, and which bases the others have."""
+    leading %= len(bases)
+    groups = [
+        group_of(**{f"{n}n{gpus}g": [100.0 * n * gpus] * 3 for n in (1, 2)}) for gpus in bases
+    ]
+    named = [(f"g{at}", group) for at, group in enumerate(groups)]
+    plot = scaling_plot(
+        curves_beside(groups[leading], named, Quantity.SPEEDUP),
+        width=80,
+        leading=leading,
+        bases=[group.base_case.gpus for group in groups],
+    )
+    ideals = [line for line in plot.lines if line.label.startswith("ideal")]
+    assert len(ideals) == len({*bases})
+    assert ideals[-1].label == (f"ideal, base {bases[leading]}" if ideals[1:] else "ideal")
+    for gpus in bases:
+        slopes = {round(y / x, 9) for line in ideals for x, y in line.points}
+        assert round(1 / gpus, 9) in slopes
+    assert slopes == {round(1 / gpus, 9) for gpus in bases}

@@ -66,7 +66,7 @@ def curves_of(
         cursor=cursor,
         kept=(found.baseline, place),
         empty=next((why_no_curve(one, quantity) for one in known), TOO_FEW),
-        base=next((one.base_case.gpus for one in known if one.base == base), None),
+        bases=next(([one.base_case.gpus] * len(own) for one in known if one.base == base), ()),
     )
     title = curve_title(quantity, case.unit, known, base or "")
     if apart:

@@ -49,17 +49,18 @@ def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int)
     text.append("\n")
     if said := row_reason(case, found):
         text.append(f"{said}\n")
+    across = found.across_with(place)
     if case.differs:
-        text.append(f"not the same case on both sides: {', '.join(found.across)}\n", WARN)
+        text.append(f"not the same case on both sides: {', '.join(across)}\n", WARN)
     if case.verdict is Verdict.REGRESSION:
-        text.append(f"{_weight(case, found)}\n", BAD if case.decisive else WARN)
+        text.append(f"{_weight(case, across, found.threshold)}\n", BAD if case.decisive else WARN)
     text.append("\n").append_text(_repeats(case, found, width))
     return text
 
 
-def _weight(case: ComparedCase, found: SideBySide) -> str:
+def _weight(case: ComparedCase, across: Sequence[str], threshold: float) -> str:
     if case.decisive:
-        command = command_words(found.across, found.threshold)
+        command = command_words(across, threshold)
         return f"it stands among all cases (Holm): {command} would exit with 1"
     return "among so many cases one may look so by chance (Holm)"
 

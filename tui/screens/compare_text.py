@@ -38,7 +38,7 @@ COLUMNS = (
     Column("n", "n", 3, right=True, most=13, first=True, gives_way=1),
     Column("ratio", "Ratio", 5, right=True),
     Column("interval", "95% interval", 13, right=True),
-    Column("verdict", "Verdict", None),
+    Column("verdict", "Verdict", None, words=True),
 )
 
 VERDICTS = {
@@ -94,7 +94,17 @@ def below_rows(
 def _across_by_itself(found: SideBySide) -> str:
     if not found.by_itself:
         return ""
-    return f"▲ across {plain(', '.join(found.across))}: nothing else is common; a changes it"
+    held = [other for other in found.others if other.comparison is not None]
+    with_whom: dict[tuple[str, ...], list[str]] = {}
+    for other in held:
+        with_whom.setdefault(found.across_with(other.place), []).append(str(other.place + 1))
+    told = [
+        f"with {' and '.join(whom)} " * (len(whom) < len(held))
+        + f"across {plain(', '.join(names))}"
+        for names, whom in with_whom.items()
+        if names
+    ]
+    return f"▲ {', '.join(told)}: nothing else is common; a changes it"
 
 
 def _differing(found: SideBySide) -> str:

@@ -259,7 +259,8 @@ class ExportSheet(Dialog[None]):
         before, column = self._in_sight, self._order.column
         if column is None or before is None or column >= len(self._columns):
             return self._order
-        if (before.layout, before.options.lang) != (self._wanted.layout, self._lang):
+        headed = before.layout, before.options.lang, before.format, self._aligned
+        if headed != (self._wanted.layout, self._lang, self._wanted.format, self._format == TABLE):
             return self._order  # of which the headings are others
         heading = self._columns[column].heading
         places = (place for place, one in enumerate(now) if one.heading == heading)
@@ -274,11 +275,13 @@ class ExportSheet(Dialog[None]):
             text = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
         except DlperfError as error:
             return LaidOut(None, [*map(folded, problem(error).split())])
-        lays = LAYOUTS[what.layout].tables if what.layout is not None else None
-        if lays is None:
+        layout = LAYOUTS[what.layout] if what.layout is not None else None
+        if layout is None or (lays := layout.tables) is None:
             return LaidOut(text, file_text(text))
         columns = lays(self._groups, replace(what.options, arrangement=AS_IT_IS))[0].columns
         if not aligned:
+            if what.format == "csv" and (names := layout.csv_columns(self._groups, what.options)):
+                columns = tuple(map(Column, names))
             return LaidOut(text, file_text(text), columns)
         own = [(self._viewed.path, run_results(self._viewed.state))]
         below = footer(self._groups, what.options, recorded_each(own))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from backends.results.auto_repeats import AutoRepeats, expected_repeats
@@ -37,7 +38,7 @@ from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.row_order import RowOrder
-from tui.text import cell, join, named_rows, number, plain, rate_text, throughput_heading
+from tui.text import cell, join, named_rows, number, plain, throughput_heading
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
@@ -49,13 +50,14 @@ LEAST_FLAGS = 12
 
 _COLUMNS = (
     Column("case", "Case", 18, most=60, ends=True, first=True),
-    Column("gpus", "GPUs", 4, right=True, gives_way=3),
+    Column("gpus", "GPUs", 4, right=True, gives_way=4),
     Column("throughput", "throughput", 10, right=True, most=24),
+    Column("unit", "Unit", 4, if_any=True, gives_way=1),
     Column("speedup", "Speedup", 7, right=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=18),
     Column("efficiency", "Effic.", 8, right=True, most=10),
-    Column("cv", "CV", 6, right=True, gives_way=1),
-    Column("n", "n", 3, right=True, gives_way=2),
+    Column("cv", "CV", 6, right=True, gives_way=2),
+    Column("n", "n", 3, right=True, gives_way=3),
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None, parts=True, least=LEAST_FLAGS),
 )
@@ -80,6 +82,7 @@ _WIDE = frozenset({Concern.FEW_REPEATS, Concern.WIDE_INTERVAL})
 _UNQUIET = frozenset(
     {Concern.CV_AMBER, Concern.CV_RED, Concern.UNSTEADY, Concern.DRIFT, Concern.DISTURBED}
 )
+_OF_ATTEMPTS = frozenset({Concern.FAILED_RUNS, Concern.RETRIED})
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
 
@@ -105,6 +108,9 @@ def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column,
         "gpus": replace(_COLUMNS[1], label=devices, width=len(devices)),
         "throughput": replace(
             _COLUMNS[2], label=throughput_heading({group.unit for group in groups})
+        ),
+        "unit": replace(
+            _COLUMNS[3], width=max((cell_len(plain(g.unit)) for g in groups), default=4)
         ),
         "case": replace(_COLUMNS[0], width=_width_of_cases(groups, labels)),
     }
@@ -178,13 +184,15 @@ def _row(
     base = case.case == group.base
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
-    rate = rate_text(case.throughput, case.unit * units)
+    rate = number(case.throughput)
+    unit = plain(case.unit) * (units and case.throughput is not None)
     return Row(
         case.as_case.key,
         (
             label,
             cell(case.gpus, right=True),
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
+            cell(unit, MUTED),
             cell("base" if base and case.speedup else _speedup(case, group), right=True),
             cell(speedup_interval_cell(case), right=True),
             cell(efficiency_cell(case, group), right=True),
@@ -244,12 +252,23 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
         if found.concern not in but
         and (found.concern is not Concern.OUTLIERS or found.ceiling > Grade.A)
     ]
-    if not told:
+    if not told and not _only_failed_yet(case):
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
-    words = ", ".join(_in_short(concern, case) for concern in told)
+    if not case.succeeded:  # before what its machines are: there is no figure for that to change
+        told.sort(key=lambda concern: concern not in _OF_ATTEMPTS)
+    words = ", ".join(
+        [*["failed so far"] * _only_failed_yet(case), *(_in_short(c, case) for c in told)]
+    )
     failed = Concern.FAILED_RUNS in told and any(r.state != "cancelled" for r in case.failed_runs)
     grave = any(concern in _GRAVE for concern in told)
+    failed, grave = failed or _only_failed_yet(case), grave or _only_failed_yet(case)
     return cell(f"{'✗' if failed else '▲'} {words}", BAD if grave else WARN)
+
+
+def _only_failed_yet(case: CaseResult) -> bool:
+    """Each repeat that has ended failed, and is tried again."""
+    failed = any(run.state == "failed" for run in case.failed_runs)
+    return failed and not case.succeeded and not case.lost_runs
 
 
 def _in_short(concern: Concern, case: CaseResult) -> str:
@@ -257,7 +276,7 @@ def _in_short(concern: Concern, case: CaseResult) -> str:
         if not case.succeeded:
             return "skipped" if _all_skipped(case) else "cancelled"
         return short_of(concern, case)
-    if concern is Concern.FAILED_RUNS and case.failed:
+    if concern is Concern.FAILED_RUNS and case.failed and not case.unended_runs:
         return "failed"
     count = f"{len(case.retried_runs)} " if concern is Concern.RETRIED else ""
     return count + short_of(concern, case)

@@ -206,6 +206,7 @@ class ResultsPage(Page):
                 published=published_as(quantity, theirs, group),
                 leading=self._groups.index(group),
                 empty=why_no_curve(group, quantity),
+                bases=[own.base_case.gpus for own in self._groups],
             )
         )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from rich.text import Text
 
@@ -223,17 +224,18 @@ def scaling_plot(
     kept: Collection[int] = (),
     leading: int = 0,
     empty: str = TOO_FEW,
-    base: int | None = None,
+    bases: Sequence[int] = (),
 ) -> Plot:
-    """The quantity over devices for every curve, against the ideal.
+    """The quantity over devices for every curve, against the ideal; speedups against that of each
+    base, from its devices on.
 
     Cases on one host and cases on several, by the devices of each, are lines of their own: as many
     devices on one host and on several are two results. ``farther``: projected for the ``leading``
-    curve, from whose least case the ideal goes, drawn where the measured ones keep room.
+    curve, drawn where the measured ones keep room.
     ``cursor``: the case under it. Curves have their
     numbers as tags, those without a point counted. ``kept``: places of curves that are drawn where
-    there is no room for all. ``empty``: what stands where there is nothing to draw. ``base``:
-    devices of the case that speedups refer to; None: the least of the leading curve.
+    there is no room for all. ``empty``: what stands where there is nothing to draw. ``bases``: of
+    each curve the devices of the case that its speedups refer to; empty: of its least case.
     """
     finite_ones = [[m for m in found if finite([m.point])] for _, found in curves]
     drawable = [
@@ -253,12 +255,20 @@ def scaling_plot(
         end = max(end, float(farther.gpus))
         places.append(float(farther.gpus))
     lead = next((found for place, _, found in shown if place == leading), shown[0][2])
-    ideal = _ideal(quantity, lead, base)
     lines = [line for place, label, found in shown for line in _by_hosts(label, found, place)]
     if farther is not None:
         lines.append(_projected(max(m.point for m in lead), series_colour(leading), farther))
     lines += _published([one for one in published if one.gpus <= end])
-    lines.append(_dotted("ideal", ideal, start, end, max(2, width // 3)))
+    if quantity is Quantity.SPEEDUP:
+        of_each = {
+            place: bases[place] if bases else int(min(m.point for m in found)[0])
+            for place, _, found in shown
+        }
+        first = of_each.get(leading, next(iter(of_each.values())))
+        lines += _ideals(first, {*of_each.values()}, (start, end), width)
+    else:
+        level = 100.0 if quantity is Quantity.EFFICIENCY else min(m.point for m in lead)[1]
+        lines.append(_dotted("ideal", lambda _at: level, start, end, max(2, width // 3)))
     bottom, top = _limits(lines, quantity)
     several = {m.nodes > 1 for _, _, found in shown for m in found} == {True, False}
     unit = "%" * (quantity is Quantity.EFFICIENCY)
@@ -295,17 +305,20 @@ def _said(on: Measured, unit: str, *, named: bool) -> str:
     return f"{CURSOR} {word}{format_tag(on.nodes, on.gpus_per_node)} {number(on.value)}{unit}"
 
 
-def _ideal(
-    quantity: Quantity, found: Sequence[Measured], base: int | None
-) -> Callable[[float], float]:
-    """What the first curve would be if devices cost each other nothing."""
-    x, y = min(m.point for m in found)
-    if base and quantity is Quantity.SPEEDUP:
-        return lambda at: at / base
-    if quantity is Quantity.SPEEDUP:
-        return lambda at: y * at / x
-    level = 100.0 if quantity is Quantity.EFFICIENCY else y
-    return lambda _at: level
+def _ideals(
+    leading: int, bases: Collection[int], ends: tuple[float, float], width: int
+) -> Iterator[Line]:
+    """What speedups were if devices cost each other nothing, of every base; the leading last."""
+    start, end = ends
+    several = len(bases) > 1
+    for base in sorted(bases, key=lambda own: (own == leading, own)):
+        begins = max(start, float(base)) if several else start
+        label = f"ideal, base {base}" if several else "ideal"
+        yield _dotted(label, partial(_over, base), begins, end, max(2, width // 3))
+
+
+def _over(base: int, devices: float) -> float:
+    return devices / base
 
 
 def _dotted(label: str, at: Callable[[float], float], start: float, end: float, steps: int) -> Line:

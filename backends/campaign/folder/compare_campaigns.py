@@ -10,8 +10,8 @@ from backends.campaign.folder.parameter_defaults import defaults_of
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.folder.recorded_recipe import recorded_recipe
 from backends.hosts.host_facts import HostSnapshot
-from backends.hosts.machines import Machines, Recorded, machines_of
-from backends.results.comparison import Comparison, compare
+from backends.hosts.machines import Machines, Recorded, machines_of, nothing_shared
+from backends.results.comparison import ComparedCase, Comparison, compare
 from backends.results.paired_cases import (
     Parameters,
     check_across,
@@ -65,8 +65,8 @@ def compare_campaigns(
 def on_recorded(
     found: Comparison, ours: Sequence[HostSnapshot], theirs: Sequence[HostSnapshot]
 ) -> Comparison:
-    """The same, with the hosts of either side as its campaign recorded them: each by itself, and
-    together those of the cases that both have."""
+    """The same, with the hosts of either side as its campaign recorded them: each by itself,
+    together those of the cases that both have, and whether a case's own were others."""
     sides = [
         (ours, [(case.baseline, case.candidate is not None) for case in found.cases]),
         (theirs, [(case.candidate, case.baseline is not None) for case in found.cases]),
@@ -77,7 +77,19 @@ def on_recorded(
         each |= _each(recorded, (run for case, _ in cases if case for run in case.runs))
         common = _hosts(run for case, both in cases if case and both for run in case.runs)
         together.append(machines_of(recorded, common))
-    return replace(found.on(*together), hosts=each)
+    found = found.on(*together)
+    of_each = (replace(case, other_machines=_on_others(case, ours, theirs)) for case in found.cases)
+    return replace(found, cases=tuple(of_each), hosts=each)
+
+
+def _on_others(
+    case: ComparedCase, ours: Sequence[HostSnapshot], theirs: Sequence[HostSnapshot]
+) -> bool:
+    if case.baseline is None or case.candidate is None:
+        return False
+    one = machines_of(ours, case.baseline.figure_hosts)
+    other = machines_of(theirs, case.candidate.figure_hosts)
+    return bool(one and other and nothing_shared(one, other))
 
 
 def _names(
@@ -86,11 +98,6 @@ def _names(
     each = dict(zip(paths, campaigns, strict=True))
     names = dict(zip(each, names_apart([*each], [*each.values()]), strict=True))
     return names[paths[0]], names[paths[1]]
-
-
-def recorded_machines(campaign: Path, runs: Iterable[RunResult]) -> Machines | None:
-    """The hosts that its runs were on, by its environment.json. Blocking."""
-    return machines_of(recorded_hosts(campaign, 0.0), _hosts(runs))
 
 
 def recorded_each(campaigns: Iterable[tuple[Path, Sequence[RunResult]]]) -> Recorded:

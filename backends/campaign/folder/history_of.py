@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from backends.campaign.folder.by_our_clock import begun_at
-from backends.campaign.folder.compare_campaigns import made_of, recorded_machines
 from backends.campaign.folder.parameter_defaults import defaults_of
+from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.campaign.folder.recorded_recipe import recorded_recipe
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
+from backends.hosts.machines import machines_of
 from backends.results.history import Campaign, History, history
 from backends.results.side_by_side import named_apart
 from profiles.format.catalog import Catalog
@@ -36,8 +39,8 @@ def history_of(
             simulated=state.simulated,
             imported=state.imported,
             runs=tuple(own),
-            machines=recorded_machines(path, own),
-            recipe=made_of(path, own),
+            machines=partial(machines_of, recorded_hosts(path, 0.0)),
+            recipe=cache(partial(recorded_recipe, path)),
         )
         for path, state, own in zip(paths, states, runs, strict=True)
     ]

@@ -46,6 +46,13 @@ Writer = Callable[[Results, LayoutOptions], str]
 Tables = Callable[[Sequence[Group], LayoutOptions], tuple[Table, ...]]
 
 
+ColumnNames = Callable[[Sequence[Group], LayoutOptions], Sequence[str]]
+
+
+def _as_in_the_table(_groups: Sequence[Group], _options: LayoutOptions) -> Sequence[str]:
+    return ()
+
+
 def _never(_options: LayoutOptions) -> bool:
     return False
 
@@ -57,7 +64,8 @@ class Layout:
     A writer returns text that ends with a line break, and raises SelectionError for a column that
     does not exist. ``fits``: whether there is anything of what it lays out; ``lacks``: what is said
     where there is not, and how to mend it. ``tables``: None of one that is no tables.
-    ``named_rows``: whether CSV with these options is for programs, whose names are of no language.
+    ``named_rows``: whether CSV with these options is for programs, whose names are of no language;
+    ``csv_columns``: there, what each column of the table is called; empty: as in the table.
     """
 
     name: str
@@ -67,6 +75,7 @@ class Layout:
     lacks: tuple[str, str] = NO_RUNS
     tables: Tables | None = None
     named_rows: Callable[[LayoutOptions], bool] = _never
+    csv_columns: ColumnNames = _as_in_the_table
 
     @property
     def formats(self) -> tuple[Format, ...]:
@@ -90,14 +99,15 @@ def layout_of_tables(
     json: Writer | None = None,
     rows: Rows | None = None,
     named_rows: Callable[[LayoutOptions], bool] | None = None,
+    csv_columns: ColumnNames = _as_in_the_table,
     fits: Callable[[Sequence[Group]], bool] = bool,
     lacks: tuple[str, str] = NO_RUNS,
 ) -> Layout:
     """Tables as markdown and as CSV; as JSON the document of results.json.
 
     ``csv``, ``json``: what is written instead of these. ``rows``: what CSV has of a case that the
-    tables have, unless another order or decimals were chosen. ``named_rows``: of ``csv``, as
-    :class:`Layout` has it.
+    tables have, unless another order or decimals were chosen. ``named_rows``, ``csv_columns``:
+    of ``csv``, as :class:`Layout` has them.
     """
 
     def as_rows(options: LayoutOptions) -> bool:
@@ -123,7 +133,7 @@ def layout_of_tables(
         "csv": csv or tables_csv,
         "json": json or write_document,
     }
-    return Layout(name, help, writers, fits, lacks, shown, named_rows or as_rows)
+    return Layout(name, help, writers, fits, lacks, shown, named_rows or as_rows, csv_columns)
 
 
 def footer(

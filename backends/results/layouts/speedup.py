@@ -199,6 +199,21 @@ def _long(options: LayoutOptions) -> bool:
     return options == LayoutOptions(lang=options.lang, arrangement=options.arrangement)
 
 
+_IN_CSV = {
+    "batch": "batch_size",
+    "memory": "gpu_memory_mib",
+    "speedup_interval": "speedup_low",
+    "efficiency_interval": "efficiency_low",
+    "n": "succeeded",
+}
+"""What results.csv calls a column otherwise."""
+
+
+def _names_in_csv(groups: Sequence[Group], options: LayoutOptions) -> tuple[str, ...]:
+    names = _columns(groups[0], options) if groups and _long(options) else ()
+    return tuple(_IN_CSV.get(name, name) for name in names)
+
+
 def _in_order(group: Group, options: LayoutOptions) -> Group:
     """By a column of the table, and all digits of its figures."""
     column, names = options.arrangement.column, _columns(group, options)
@@ -217,4 +232,5 @@ LAYOUT = layout_of_tables(
     speedup_tables,
     csv=_csv,
     named_rows=_long,
+    csv_columns=_names_in_csv,
 )

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.hosts.machines import Machines
+from backends.campaign.folder.compare_campaigns import on_recorded
+from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.machines import Machines, machines_of
 from backends.results.change_points import change_points, last_against_level, tellable
 from backends.results.comparison import Verdict, compare, judge
 from backends.results.comparison_report import comparison_table
@@ -35,6 +41,7 @@ from backends.results.run_result import RunResult
 from backends.results.sparkline import sparkline
 from profiles.counted import first_of
 from profiles.errors import SelectionError
+from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
 
@@ -48,6 +55,10 @@ def times(factor: float, values: Sequence[float] = STEADY) -> list[float]:
 
 
 def campaign(place: int, runs: Sequence[RunResult], **fields: object) -> Campaign:
+    """``machines`` and ``recipe``: of all hosts alike, or by their names."""
+    for name in {"machines", "recipe"} & {*fields}:
+        if not callable(fields[name]):
+            fields[name] = partial(lambda known, _hosts: known, fields[name])
     name = f"night-{place}"
     known = Campaign(
         name=name,
@@ -565,6 +576,9 @@ def test_other_hosts_are_told_with_the_cases_that_had_others_before(
 
     had = [at for at, known in enumerate(before) if known]
     seen = history([night(0, "n1", had or [9]), night(1, "n2", list(range(len(before))))])
+    if not had:
+        assert what_changed(seen) == [(), ()], "no case was on any host before"
+        return
     _, (told,) = what_changed(seen)
     names = [case_name(case) for case in seen.cases if case.points[-1].hosts]
     assert len(names) == len(had)
@@ -573,6 +587,64 @@ def test_other_hosts_are_told_with_the_cases_that_had_others_before(
     more = f", +{len(names) - 3}" * (len(names) > 3)
     assert told.endswith(f" ({', '.join(names[:3])}{more})" * some)
     assert some or "1n1g" not in told
+
+
+PLACES = ("h1", "h2", "v1")
+ONE_OF = st.frozensets(st.sampled_from(PLACES), min_size=1, max_size=2)
+
+
+def _recorded(hosts: frozenset[str]) -> tuple[HostSnapshot, ...]:
+    """As many hosts, each with GPUs of its own."""
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    return tuple(
+        replace(
+            vm,
+            name=name,
+            facts=replace(
+                vm.facts,
+                boot_id=name,
+                driver_version=name[0],
+                gpus=tuple(replace(g, uuid=f"{name} {g.index}") for g in vm.facts.gpus),
+            ),
+        )
+        for name in sorted(hosts)
+    )
+
+
+def _set_on(hosts: frozenset[str]) -> Recipe:
+    return Recipe({}, {"NCCL_IB_HCA": " and ".join(sorted(hosts))})
+
+
+@given(
+    nights=st.lists(st.tuples(ONE_OF, ONE_OF, st.sampled_from([1.0, 1.1])), min_size=2, max_size=4)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_case_is_told_the_same_whatever_hosts_other_cases_ran_on(
+    runs_of: Runs, nights: list[tuple[frozenset[str], frozenset[str], float]]
+) -> None:
+    def seen(*, alone: bool) -> tuple[Any, ...]:
+        campaigns = []
+        for place, (own, others, level) in enumerate(nights):
+            runs = runs_of("1n1g", times(level), hosts=tuple(sorted(own)))
+            if not alone:
+                runs += runs_of("1n8g", STEADY, hosts=tuple(sorted(others)))
+            known = partial(machines_of, _recorded(frozenset(PLACES)))
+            campaigns.append(campaign(place, runs, machines=known, recipe=_set_on))
+        found = history(campaigns)
+        case = next(case for case in found.cases if case.case == "1n1g")
+        row = next(row for row in history_tables(found)[0].rows if row[1] == "1n1g")
+        both = [one.runs for one in campaigns[-2:]]
+        compared = on_recorded(compare(*both), *[_recorded(frozenset(PLACES))] * 2)
+        (pair,) = (case for case in compared.cases if case.case == "1n1g")
+        return row, [point.hosts for point in case.points], rests_on(case), pair.words
+
+    row, hosts, *rest = seen(alone=True)
+    assert seen(alone=False) == (row, hosts, *rest)
+    before = [own for own, *_ in nights]
+    for (one, other), said in zip(itertools.pairwise(before), hosts[1:], strict=True):
+        assert bool(said) or not one.isdisjoint(other)
+        assert not said or one != other
 
 
 @given(st.floats(0.0001, 0.01), st.floats(0.0001, 0.01), st.floats(-1, 1))
