@@ -133,12 +133,16 @@ class Controller(Protocol):
 
 
 class Changes(Protocol):
-    """Of campaigns that somebody else is at work on; see
+    """Of campaigns that somebody else is at work on, or nobody; see
     :class:`backends.campaign_changes.CampaignChanges`."""
 
     async def ask(
         self, path: Path, verb: Verb, run_ids: Sequence[str] | None = None, *, repeats: int = 0
     ) -> Answer | None: ...
+    async def retry(
+        self, path: Path, run_ids: Sequence[str] | None = None
+    ) -> tuple[Controller | None, tuple[str, ...]]: ...
+    async def repeat(self, path: Path, repeats: int) -> tuple[str, ...]: ...
 
 
 class Cluster(Protocol):

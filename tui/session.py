@@ -271,17 +271,34 @@ class Session:
         ------
         DlperfError: it is refused, nobody answers, or nobody is at work on it.
         """
-        opened = self.opened
-        if opened is not None and self.simulated and not opened.simulated:
+        if self.opened is not None:
+            self._refuse_measured(self.opened)
+            asked = self.workspace.changes.ask(self.opened.path, verb, run_ids, repeats=repeats)
+            if (answer := await asked) is not None:
+                return answer.text
+        raise DlperfError(DESERTED, remedy="O, then r goes on with it, and b leaves it to a keeper")
+
+    def _refuse_measured(self, opened: CampaignSnapshot) -> None:
+        if self.simulated and not opened.simulated:
             raise DlperfError(
                 "this campaign was measured, and the hosts here are SIMULATED",
                 remedy="change it in 'dlperf-tui'",
             )
-        if opened is not None:
-            asked = self.workspace.changes.ask(opened.path, verb, run_ids, repeats=repeats)
-            if (answer := await asked) is not None:
-                return answer.text
-        raise DlperfError(DESERTED, remedy="O, then r goes on with it, and b leaves it to a keeper")
+
+    async def go_on(self, path: Path, again: Sequence[str]) -> None:
+        """With a campaign that is looked at and over: by another attempt of these runs, or where
+        there are none by one more repeat of each case. Raises like :meth:`start`."""
+        if self.opened is not None:
+            self._refuse_measured(self.opened)
+        await self._make_room()
+        changes = self.workspace.changes
+        if again:
+            controller, _ = await changes.retry(path, again)
+        else:
+            await changes.repeat(path, 1)
+            controller = await self.workspace.resume(path)
+        if controller is not None:  # else somebody has begun to go on with it, and was asked
+            self.controller, self.opened = controller, None
 
     async def look_at_removable(self, path: Path) -> Removable:
         """What to ask about before a campaign is removed; raises as :meth:`remove`."""

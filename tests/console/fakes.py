@@ -555,6 +555,18 @@ class FakeWorkspace:
             raise answer
         return answer
 
+    async def retry(
+        self, path: Path, run_ids: Sequence[str] | None = None
+    ) -> tuple[FakeController, tuple[str, ...]]:
+        controller = await self.resume(path)
+        for run_id in run_ids or ():
+            controller.retry(run_id)
+        return controller, tuple(run_ids or ())
+
+    async def repeat(self, path: Path, repeats: int) -> tuple[str, ...]:
+        self.controllers[path].repeat(repeats)
+        return ()
+
     @cached_property
     def past(self) -> PastIndex:
         return PastIndex(self.campaigns_dir)

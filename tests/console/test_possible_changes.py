@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import take
 from tests.unit.campaign.strategies import planned
@@ -25,11 +26,8 @@ OVER = ev.CampaignFinished(t=4.0)
     [
         ([assigned(RUN)], "O, then r goes on with it"),
         ([assigned(RUN), FAILED], "O, then r goes on with it"),
-        ([assigned(RUN), FAILED, OVER], "its details say how to do it again"),
-        ([assigned(RUN), CANCELLED, OVER], "its details say how to do it again"),
-        ([assigned(RUN), succeeded(RUN), OVER], "nothing to retry: the run"),
     ],
-    ids=["at work", "failed", "over", "cancelled", "well"],
+    ids=["at work", "failed"],
 )
 def test_what_a_campaign_refuses_that_nobody_is_at_work_on_comes_with_the_way_on(
     told: Sequence[ev.Event], expected: str
@@ -40,10 +38,34 @@ def test_what_a_campaign_refuses_that_nobody_is_at_work_on_comes_with_the_way_on
     assert not possible_changes(viewed, run, viewed.runs)
     assert expected in why_not("retry", viewed, run)
     for action in CHANGES:
-        said = why_not(action, viewed, run)
-        assert expected in said or (viewed.finished and "over" in said), action
-    simulated = replace(viewed, simulated=True)
-    assert "dlperf-tui retry" not in why_not("retry", simulated, run)
+        assert expected in why_not(action, viewed, run), action
+
+
+ELSEWHERE = [
+    ev.CampaignCreated(t=0.0, campaign="c", simulated=True),
+    ev.CampaignCreated(t=0.0, campaign="c", imported=True),
+    ev.CampaignCreated(t=0.0, campaign="c"),
+]
+
+
+@pytest.mark.parametrize("created", ELSEWHERE, ids=["simulated", "imported", "measured"])
+@pytest.mark.parametrize(
+    "ended", [FAILED, CANCELLED, succeeded(RUN)], ids=lambda e: type(e).__name__
+)
+def test_a_campaign_that_is_over_is_gone_on_with_where_it_was_run_on_real_hosts(
+    created: ev.CampaignCreated, ended: ev.Event
+) -> None:
+    told = [created, planned(RUN), assigned(RUN), ended, OVER]
+    viewed = take(fold(told), Path("c"), now=9.0, read_only=True)
+    (run,) = viewed.runs
+    can = possible_changes(viewed, run, viewed.runs)
+    real = not (created.simulated or created.imported)
+    well = run.state is RunState.SUCCEEDED
+    assert can == (frozenset({"repeat"} if well else {"retry", "repeat"}) if real else frozenset())
+    for action in CHANGES - can:
+        assert "over" in why_not(action, viewed, run) or created.imported or well, action
+    assert ("t, or" in way_on(viewed, run)) is (real and not well)
+    assert "t, or" not in way_on(viewed, run, readonly=True)
 
 
 @pytest.mark.parametrize("ended", [FAILED, CANCELLED], ids=["failed", "cancelled"])
@@ -57,4 +79,4 @@ def test_a_key_that_names_a_command_is_not_cut_on_80_columns_and_details_have_al
     for action in CHANGES:
         assert len(f"+ Repeat: {why_not(action, viewed, run)}") <= 80 - EDGE
     chosen = f" --run {RUN}" if ended is CANCELLED else ""
-    assert f"'dlperf-tui retry {name}{chosen}' does it again" in way_on(viewed, run)
+    assert f"'dlperf-tui retry {name}{chosen}' does it again" in way_on(viewed, run, readonly=True)

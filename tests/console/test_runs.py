@@ -957,6 +957,45 @@ async def test_details_of_a_failed_run_of_a_past_campaign_say_how_it_is_done_aga
         assert (f"'dlperf-tui retry {viewed.name}' does it again" in said) is fails
 
 
+@pytest.mark.parametrize("simulated_here", [False, True])
+@pytest.mark.parametrize("answer", ["y", "n", "escape"])
+@pytest.mark.parametrize("key", ["t", "plus"])
+async def test_a_past_campaign_is_gone_on_with_by_another_attempt_or_repeat_after_a_question(
+    workspace: FakeWorkspace, key: str, answer: str, simulated_here: bool
+) -> None:
+    workspace.fails = {"1n1g": "NCCL error"}
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        app.session.controller = None
+        workspace.clock.tick(6000)
+        await app.session.open(controller.path)
+        page = await open_runs(app, pilot)
+        viewed = page.viewed
+        assert viewed is not None
+        assert viewed.finished
+        failed = next(r.run_id for r in viewed.runs if "1n1g" in r.label)
+        page.query_one(KeyedTable).select(failed)
+        tick(app)
+        await pilot.pause()
+        workspace.simulated = simulated_here  # a campaign that was measured, looked at in a demo
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await until(pilot, partial(shows, app, "goes on here"))
+        await pilot.press(answer)
+        await until(pilot, lambda: not isinstance(app.screen, Choice))
+        if answer != "y":
+            assert app.session.controller is None
+        elif simulated_here:
+            await until(pilot, partial(shows, app, "the hosts here are SIMULATED"))
+            assert app.session.controller is None
+        else:
+            await until(pilot, lambda: app.session.controller is controller)
+            assert app.session.opened is None
+        done = answer == "y" and not simulated_here
+        assert controller.retried == ([failed] if done and key == "t" else [])
+        assert controller.repeated == int(done and key == "plus")
+
+
 async def test_what_keeps_a_queued_run_is_told_beside_its_state_and_once(
     workspace: FakeWorkspace,
 ) -> None:

@@ -33,10 +33,14 @@ def possible_changes(
     viewed: CampaignSnapshot | None, run: RunView | None, waiting: Sequence[RunView]
 ) -> frozenset[str]:
     """``run``: the one under the cursor. ``waiting``: the runs in the list that do. Of a campaign
-    that is only looked at: what can be asked of whoever is at work on it, or none."""
-    if viewed is None or (viewed.read_only and viewed.kept_by is None):
+    that is only looked at: what can be asked of whoever is at work on it; of one that is over, what
+    it can be gone on with by."""
+    if viewed is None:
         return frozenset()
     retriable = run is not None and run.state in RETRIABLE and _is_last(viewed, run)
+    if viewed.read_only and viewed.kept_by is None:
+        again = {"retry": retriable, "repeat": bool(viewed.runs)}
+        return frozenset(name for name, can in again.items() if can and may_go_on(viewed))
     ending = run is None or run.state.ended or run.state is RunState.CANCELLING
     able = {
         "cancel_run": not ending,
@@ -48,6 +52,14 @@ def possible_changes(
         "pause_all": bool(waiting),
     }
     return frozenset(name for name, can in able.items() if can)
+
+
+def may_go_on(viewed: CampaignSnapshot) -> bool:
+    """It is over and nobody is at work on it, and another attempt or repeat would be run on real
+    hosts, as it was."""
+    nobody = viewed.read_only and viewed.kept_by is None
+    elsewhere = viewed.simulated or viewed.state.imported or viewed.state.handed_to is not None
+    return nobody and viewed.finished and not elsewhere
 
 
 def why_not(
@@ -89,20 +101,18 @@ def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str) -> str:
     return f"{is_so}; v: its details have what its hosts said" if told else is_so
 
 
-_IN_DETAILS = "the campaign is over; v: its details say how to do it again"
-"""A command with a campaign's name in it is cut in a line of 80 columns."""
-
-
-def way_on(viewed: CampaignSnapshot, run: RunView) -> str:
-    """How a run that failed or was cancelled is done again where no key does it, as nobody is at
-    work on its campaign; "" of any other."""
+def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) -> str:
+    """How a run that failed or was cancelled is done again, as nobody is at work on its campaign;
+    "" of any other. ``readonly``: the console starts nothing."""
     nobody = viewed.read_only and viewed.kept_by is None and not viewed.state.imported
-    again = nobody and run.state in RETRIABLE and _is_last(viewed, run)
-    said = _nobody_to_ask("retry", viewed, run) if again else ""
-    if said != _IN_DETAILS:
-        return said
+    if not (nobody and run.state in RETRIABLE and _is_last(viewed, run)):
+        return ""
+    if not may_go_on(viewed):
+        return _nobody_to_ask("retry", viewed, run)
     chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
-    return f"the campaign is over: 'dlperf-tui retry {viewed.name}{chosen}' does it again"
+    command = f"'dlperf-tui retry {viewed.name}{chosen}'"
+    by_key = "" if readonly else "t, or "
+    return f"the campaign is over: {by_key}{command} does it again"
 
 
 def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
@@ -115,12 +125,8 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
     if action == "retry" and run.state not in RETRIABLE:
         return f"nothing to retry: the run {said_of(run)}"
     if action == "retry" and _is_last(viewed, run):
-        if viewed.simulated:
-            return "this simulated campaign is over; 2 starts another"
-        return _IN_DETAILS
-    more = "'dlperf-tui repeat CAMPAIGN 1' adds a repeat"
-    way_on = more if action == "repeat" else "no run of it is left to change"
-    return f"the campaign is over: {way_on}"
+        return "this simulated campaign is over; 2 starts another"
+    return "the campaign is over: no run of it is left to change"
 
 
 def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) -> str:
@@ -220,6 +226,15 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
     return Choice(f"Cancel {left} of {plain(viewed.name)}", _ending_all(viewed), answers)
 
 
+GOES_ON = "The campaign is over, and goes on here."
+
+
+def retry_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
+    """Whether to go on with a campaign that is over; the answer is "yes" or "no"."""
+    answers = (Answer("y", "try it again", "yes"), Answer("n", "leave it as it is", "no"))
+    return Choice(f"Retry · {plain(viewed.name)}", f"Try {run.label} again? {GOES_ON}", answers)
+
+
 def repeat_question(viewed: CampaignSnapshot) -> Choice:
     """Of one more repeat of each case, and what that takes; the answer is "yes" or "no"."""
     cases = {case_key(run): run for run in viewed.state.runs.values() if not run.profiled}
@@ -241,6 +256,7 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
         time = f"about {device_time(hours, device)}"
     answers = (Answer("y", "plan them", "yes"), Answer("n", "no more", "no"))
     said = f"One more repeat of each case? {counted(len(more), 'run')}, {time}."
+    said = f"{said} {GOES_ON}" if may_go_on(viewed) else said
     return Choice("More repeats", said, answers)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from textual import work
 
@@ -11,7 +12,7 @@ from backends.campaign.record.run_view import RunView
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.keeper.request import Verb
 from profiles.errors import DlperfError
-from tui.messages import Problem, Said
+from tui.messages import CampaignStarted, Problem, Said
 from tui.screens.dialogs import Choice
 from tui.screens.end_question import EndQuestion
 from tui.screens.page import Page
@@ -20,7 +21,9 @@ from tui.screens.possible_changes import (
     cancel_all_question,
     cancel_question,
     change,
+    may_go_on,
     repeat_question,
+    retry_question,
 )
 from tui.session import Session
 from tui.widgets.filter_table import TablePanel
@@ -92,8 +95,33 @@ class RunChanges(Page):
                 Said(f"{run.label} {run.state.said}; only failed and cancelled runs are retried")
             )
             return
+        viewed = self.viewed
+        if viewed is not None and may_go_on(viewed):
+            self._ask_to_go_on(retry_question(viewed, run), viewed, [run.run_id])
+            return
         self._tried_again = run.run_id
         self._change(Verb.RETRY, [run.run_id])
+
+    def _ask_to_go_on(
+        self, question: Choice, viewed: CampaignSnapshot, again: Sequence[str]
+    ) -> None:
+        def answered(said: str | None) -> None:
+            if said == "yes" and self._still_shown(viewed.identity):
+                self._tried_again = again[0] if again else ""
+                self._go_on(viewed.path, again)
+
+        self.app.push_screen(question, answered)
+
+    @work(exclusive=True, group="go-on", description="go on with a campaign that is over")
+    async def _go_on(self, path: Path, again: Sequence[str]) -> None:
+        self.post_message(Said("going on with the campaign …"))
+        try:
+            await self.session.go_on(path, again)
+        except DlperfError as error:
+            self._tried_again = ""
+            self.post_message(Problem(error))
+        else:
+            self.post_message(CampaignStarted())
 
     def action_pause(self) -> None:
         """Leave the run out; the same key lets it start again."""
@@ -113,6 +141,9 @@ class RunChanges(Page):
             return
         if (viewed := self.viewed) is None:
             return
+        if may_go_on(viewed):
+            self._ask_to_go_on(repeat_question(viewed), viewed, ())
+            return
 
         def answered(said: str | None) -> None:
             if said == "yes":
@@ -127,10 +158,9 @@ class RunChanges(Page):
 
         ``run_ids``: None: all, where that can be meant. ``of``: the campaign that was asked about.
         """
-        now = self.session.viewed
-        if of is not None and of != (now and now.identity):
-            self.post_message(Said("another campaign is shown now; nothing was changed"))
-        elif self.session.opened is not None:
+        if of is not None and not self._still_shown(of):
+            return
+        if self.session.opened is not None:
             self._ask(verb, run_ids)
         elif self.session.controller is not None:
             try:
@@ -141,6 +171,14 @@ class RunChanges(Page):
             if said:
                 self.post_message(Said(said))
             self.tick()
+
+    def _still_shown(self, asked: object) -> bool:
+        """The campaign that was asked about."""
+        now = self.session.viewed
+        if same := now is not None and now.identity == asked:
+            return same
+        self.post_message(Said("another campaign is shown now; nothing was changed"))
+        return False
 
     @work(group="ask", description="ask whoever is at work on the campaign")
     async def _ask(self, verb: Verb, run_ids: Sequence[str] | None) -> None:

@@ -360,7 +360,7 @@ class RunPanels(Vertical):
                 viewed.state,
                 called=called,
                 read_only=fixed,
-                way_on=way_on(viewed, run),
+                way_on=way_on(viewed, run, readonly=self._session.readonly),
                 hosts=self._hosts,
                 now=now,
                 at=at,
