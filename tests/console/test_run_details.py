@@ -373,6 +373,16 @@ def test_the_host_that_a_run_failed_on_is_named_once(tmp_path: Path, reason: str
     assert lines[1] == f"node2: {reason.removeprefix('node2: ')}"
 
 
+@pytest.mark.parametrize("reason", ["exit status 3", "exit status 31", "out of GPU memory"])
+def test_the_exit_status_of_a_failed_run_is_told_once(tmp_path: Path, reason: str) -> None:
+    run_id = "r-0001-a1"
+    end = ev.RunFailed(t=9.0, run_id=run_id, reason=reason, exit_status=3, category=Cause.EXIT)
+    state = fold([planned(run_id), assigned(run_id), end])
+    (run,) = take(state, tmp_path, now=10.0).runs
+    line = details_text(run, state).plain.splitlines()[1]
+    assert line.split().count("3") == 1
+
+
 @pytest.mark.parametrize("size", [SMALL, (80, 30), LARGE, HUGE])
 async def test_all_that_is_told_of_a_failed_run_can_be_read_at_any_size(
     workspace: FakeWorkspace, size: tuple[int, int]

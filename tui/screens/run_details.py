@@ -145,8 +145,9 @@ def _why(text: Text, run: RunView, record: RunRecord) -> None:
         where = f"{record.failed_host}: " if record.failed_host else ""
         words = f"{where}{run.reason.removeprefix(where)}"
         text.append(plain(words), f"bold {colour}")
-        if record.exit_status is not None:
-            text.append(f"  exit status {record.exit_status}", MUTED)
+        ended_with = f"exit status {record.exit_status}"
+        if record.exit_status is not None and not words.endswith(ended_with):
+            text.append(f"  {ended_with}", MUTED)
         text.append("\n")
     elif run.over == COLLECTING and not run.out_of_reach:
         text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
