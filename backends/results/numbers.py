@@ -57,7 +57,7 @@ def significant(
 def csv_number(value: float) -> str:
     """For CSV, ``1801.2`` of 1801.2000000000003: twelve significant digits at most, which is more
     than was measured. Whole numbers stay whole."""
-    return repr(value if isinstance(value, int) else float(significant(value, 12)))
+    return repr(value if isinstance(value, int) else float(f"{value:.12g}"))
 
 
 def bytes_text(size: int) -> str:
