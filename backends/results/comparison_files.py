@@ -21,7 +21,6 @@ from backends.results.comparison_report import (
 from backends.results.escaping import one_line
 from backends.results.junit_document import junit_document
 from backends.results.mixed_environments import environments_with_repeats
-from backends.results.numbers import csv_number
 from backends.results.render import Column, Table, render_csv
 from backends.results.statistics import low_high
 
@@ -114,7 +113,7 @@ def _json_verdict(case: ComparedCase) -> Verdict:
 
 
 def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
-    """A row per case with twelve digits, and of which two campaigns it is."""
+    """A row per case with every digit, and of which two campaigns it is."""
     names = ("unit", "baseline", "candidate", "ratio")
     last = ("verdict", "reason", "repeats_needed")
     headings = (
@@ -146,8 +145,6 @@ def comparisons_csv(comparisons: Iterable[Comparison]) -> str:
 def _csv_text(value: object) -> str:
     if isinstance(value, list):
         return ";".join(value)
-    if isinstance(value, float):
-        return csv_number(value)
     return "" if value is None else str(value)
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backends.results.escaping import csv_cell
-from backends.results.numbers import csv_number
 from backends.results.results_json import Cell, result_columns, result_rows
 from backends.results.summary import Group
 
@@ -40,10 +39,10 @@ def results_frame(groups: Sequence[Group]) -> pd.DataFrame:
 
 
 def results_csv(groups: Sequence[Group]) -> str:
-    """:func:`results_frame` as CSV: text escaped, twelve digits, true and false, NA empty."""
+    """:func:`results_frame` as CSV: text escaped, floats whole, true and false, NA empty."""
     frame = results_frame(groups)
     for name in frame.columns:
-        if frame[name].dtype != "Int64":
+        if frame[name].dtype not in ("Int64", "Float64"):
             frame[name] = frame[name].astype(object).map(_csv_value, na_action="ignore")
     return frame.rename(columns=csv_cell).to_csv(index=False, lineterminator="\n")
 
@@ -76,4 +75,4 @@ def _kind(values: Iterable[Cell]) -> str:
 def _csv_value(value: str | float) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return csv_cell(value) if isinstance(value, str) else csv_number(value)
+    return csv_cell(value) if isinstance(value, str) else repr(value)

@@ -54,12 +54,6 @@ def significant(
     return text.rstrip("0").rstrip(".") if "." in text and not zeros else text
 
 
-def csv_number(value: float) -> str:
-    """For CSV, ``1801.2`` of 1801.2000000000003: twelve significant digits at most, which is more
-    than was measured. Whole numbers stay whole."""
-    return repr(value if isinstance(value, int) else float(f"{value:.12g}"))
-
-
 def bytes_text(size: int) -> str:
     """``1.5 MiB``"""
     value, unit = float(size), "B"

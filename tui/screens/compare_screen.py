@@ -431,7 +431,7 @@ class Compare(Dialog[None]):
                 self._ask_and_write(answer)
 
         value = str(self._session.workspace.campaigns_dir / "comparison.md")
-        words = "Write the comparison to this file; .csv and .json have all digits:"
+        words = "Write the comparison to this file; .csv and .json have every digit:"
         self.app.push_screen(
             Prompt(
                 "Write",

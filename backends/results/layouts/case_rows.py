@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.escaping import csv_cell
-from backends.results.numbers import csv_number
 from backends.results.results_json import Cell, result_columns, result_rows
 from backends.results.summary import Group
 
@@ -40,4 +39,4 @@ def _text(value: Cell) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return csv_cell(value) if isinstance(value, str) else csv_number(value)
+    return csv_cell(value) if isinstance(value, str) else repr(value)

@@ -10,7 +10,7 @@ from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.findings import Concern
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.cells import speedup_marks
-from backends.results.numbers import NOTHING, csv_number, fixed
+from backends.results.numbers import NOTHING, fixed
 from backends.results.scaling_loss import Scaling, scaling
 from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words
@@ -41,7 +41,7 @@ class LayoutOptions:
 
     def throughput(self, value: float | None, usual: int = 2, *, nothing: str = NOTHING) -> str:
         if value is not None and self.exact and self.decimals is None:
-            return csv_number(value)
+            return repr(value)
         return fixed(value, self.throughput_decimals(usual), nothing=nothing)
 
 

@@ -23,7 +23,6 @@ from backends.results.layouts.common import (
     speedup_notes,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import csv_number
 from backends.results.provenance import how_sure
 from backends.results.render import Column, Table
 from backends.results.summary import Group
@@ -92,7 +91,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
 
 
 def _exactly(case: CaseResult) -> list[str]:
-    speedup = DASH if case.speedup is None else csv_number(case.speedup)
+    speedup = DASH if case.speedup is None else repr(case.speedup)
     return [speedup, count_cell(case), case.grade or DASH, flags_cell([case])]
 
 
