@@ -40,9 +40,10 @@ def names_apart(paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]])
 
 def called_in(name: str, path: Path | None) -> str:
     """Its name, and its directory's where it was moved to another: ``NAME in DIRECTORY``. A bundle
-    begins with the name."""
-    same = path is None or path.name == name or path.name.startswith(f"{name}.") or not name
-    return name if path is None or same else f"{name} in {path.name}"
+    begins with the name, and a part of the name says no more."""
+    if path is None or path.name in name or path.name.startswith(f"{name}."):
+        return name
+    return f"{name} in {path.name}" if name else name
 
 
 def _told_apart(names: Sequence[str], further: Sequence[str]) -> list[str]:

@@ -279,9 +279,10 @@ def test_a_bundle_reports_the_same_bytes_and_leaves_nothing(
     file = tmp_path / "a.tar.zst"
     cite = dlperf("report", EXAMPLE, "--bundle", file)
     assert f"sha256:{format.digest_of(file)}" in cite
-    dlperf("import", file, "-o", tmp_path / "copy")
+    copy = _made(tmp_path / "copy") / EXAMPLE.name
+    dlperf("import", file, "-o", copy)
     for words in (["report"], ["report", "--format", "csv"], ["status"]):
-        assert dlperf(*words, file) == dlperf(*words, EXAMPLE) == dlperf(*words, tmp_path / "copy")
+        assert dlperf(*words, file) == dlperf(*words, EXAMPLE) == dlperf(*words, copy)
     assert str(file) in dlperf("report", file, "--format", "json")
     assert "| same |" in dlperf("compare", file, EXAMPLE)
     assert "1 campaign with a figure" in dlperf("history", file)

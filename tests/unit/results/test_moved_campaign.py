@@ -14,7 +14,13 @@ from tests.unit.results.conftest import Dlperf
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [(None, "old"), ("d/old", "old"), ("d/old.tar.gz", "old"), ("d/six", "old in six")],
+    [
+        (None, "old"),
+        ("d/old", "old"),
+        ("d/old.tar.gz", "old"),
+        ("d/six", "old in six"),
+        ("d/ol", "old"),
+    ],
 )
 def test_the_directory_is_told_where_it_has_another_name(path: str | None, said: str) -> None:
     assert called_in("old", None if path is None else Path(path)) == said
@@ -24,8 +30,7 @@ def test_the_directory_is_told_where_it_has_another_name(path: str | None, said:
 def test_what_was_moved_is_found_and_told_by_every_command(dlperf: Dlperf, tmp_path: Path) -> None:
     for name in ("h200-x4", "six"):
         shutil.copytree(EXAMPLES / "h200-x4", tmp_path / "all" / name)
-    own = dlperf("--campaigns", tmp_path / "all", "status", "h200-x4").split(":")[0]
-    name = own.removesuffix(" in h200-x4")
+    name = dlperf("--campaigns", tmp_path / "all", "status", "h200-x4").split(":")[0]
     moved = f"{name} in six"
     for words in (("status", "six"), ("history", "six"), ("compare", "h200-x4", "six")):
         said = dlperf("--campaigns", tmp_path / "all", *words)
