@@ -80,7 +80,7 @@ def below_rows(
     found: SideBySide, labels: CaseLabels, selected: tuple[int, ComparedCase] | None = None
 ) -> Text:
     """What the selected verdict rests on, what is so of all rows, and what is in none of them."""
-    said = [(_whole_reason(*selected, found) if selected else "", "")]
+    said = [(_reason_of(*selected, found, labels) if selected else "", "")]
     profiles = {case.profile for _, case in found.cases()}
     shared = [*profiles] if len(profiles) == 1 else []
     shared += [f"all {labels.shared}"] if labels.shared else []
@@ -201,6 +201,13 @@ def _only_in(case: ComparedCase, place: int, found: SideBySide) -> str:
 
 def row_reason(case: ComparedCase, found: SideBySide) -> str:
     return "" if case.ground in ON_ONE_SIDE else plain(reason(case, found.threshold))
+
+
+def _reason_of(place: int, case: ComparedCase, found: SideBySide, labels: CaseLabels) -> str:
+    """Of which row it is, where there are several."""
+    words = _whole_reason(place, case, found)
+    whose = f"{plain(compared_label(case, labels))}: " if len(found.cases()) > 1 else ""
+    return f"{whose}{words}" if words else ""
 
 
 def _whole_reason(place: int, case: ComparedCase, found: SideBySide) -> str:

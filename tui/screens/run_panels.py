@@ -157,7 +157,7 @@ class RunPanels(Vertical):
     def asks_why(self, record: RunRecord) -> None:
         """Its hosts are asked why it does not move; that is said until their answer is there."""
         self._asks_why = record.run_id, record.diagnosed_at
-        self.post_message(Said(HOSTS_ASKED if record.diagnosed_at is None else ASKED_AGAIN))
+        self.app.post_message(Said(HOSTS_ASKED if record.diagnosed_at is None else ASKED_AGAIN))
 
     def _look_for_answer(self, viewed: CampaignSnapshot) -> None:
         if self._asks_why is None:
@@ -167,7 +167,7 @@ class RunPanels(Vertical):
         if record is None or record.state.ended or record.diagnosed_at != asked_at:
             self._asks_why = None
             for words in (HOSTS_ASKED, ASKED_AGAIN):
-                self.post_message(NoMore(words))
+                self.app.post_message(NoMore(words))
 
     @property
     def told_in_sight(self) -> bool:

@@ -42,6 +42,7 @@ from tui.widgets.meters import (
 LOOK_EVERY_S = 1.0
 OLD_ONE_STAYS_S = 0.1
 NOTHING_TOLD = "nothing is told of what its hosts do"
+NOT_BEGUN = "nothing is told before it has begun"
 FIRST_SAMPLE_S = 15.0
 """Of a run, in which its GPUs tell of themselves, if they do; a host's own lines come before."""
 _WHERE = tuple[Path, str, tuple[str, ...]]
@@ -128,7 +129,7 @@ class TelemetryPanel(Widget, can_focus=False):
         """No figure of the run before."""
         if telemetry is self._telemetry and not self.known:
             set_frame(self, self._title(()))
-            why = "reading …" if self.reading else NOTHING_TOLD
+            why = "reading …" if self.reading else NOTHING_TOLD if self._devices else NOT_BEGUN
             waits = Text(why, MUTED, no_wrap=True, end="")
             blank = Text("", end="")  # as many lines as before: the chart keeps its height
             self._show([waits, *[blank] * (len(self._strips) - 1)])

@@ -114,7 +114,9 @@ def test_a_run_without_its_attempt_is_the_latest_of_them_for_every_command(
     for text, found in named:
         assert cli("logs", "done", text).out == ids[found], text
     assert "no run '3' in" in cli.complaint("logs", "done", "3")
-    assert "'2000' is 3 runs" in cli.complaint("logs", "done", "2000")
+    assert "'2000' is 3 runs, by their ids: none has that number" in cli.complaint(
+        "logs", "done", "2000"
+    )
     assert "'1n1g' is 3 runs" in cli.complaint("retry", "done", "--run", "1n1g")
     for command in ("retry", "pause", "unpause"):
         for text in ("0002", "20000c77-0002"):

@@ -38,8 +38,9 @@ def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
     if len(latest) == 1:
         return state.runs[found[-1]]
     if found:
+        numbered = ", by their ids: none has that number" if text.isdecimal() else ""
         raise SelectionError(
-            f"{text!r} is {len(latest)} runs",
+            f"{text!r} is {len(latest)} runs{numbered}",
             where=str(path),
             remedy=f"write more of it: {', '.join(found[:3])}{' …' * bool(found[3:])}",
         )
