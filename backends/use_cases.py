@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -236,7 +236,13 @@ class Workspace:
         from backends.campaign_start import Starter  # noqa: PLC0415 (the engine: loads when needed)
 
         return Starter(
-            self.cluster, self.catalog, self.campaigns_dir, self.profile_dirs, self.clock, self.role
+            self.cluster,
+            self.catalog,
+            self.campaigns_dir,
+            self.profile_dirs,
+            self.clock,
+            self.role,
+            log_doubts=partial(self._log_checks.doubts, unstamped=False),
         )
 
     async def start(

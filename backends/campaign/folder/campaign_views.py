@@ -40,6 +40,7 @@ class CampaignViews:
         self._judged: dict[Path, tuple[CampaignState, tuple[LogDoubt, ...], CampaignState]] = {}
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[tuple[Path, str], Kept] = {}  # by directory and whose it is
+        self._before: dict[tuple[Path, str], tuple[LogDoubt, ...]] = {}  # as above
         self._seen: dict[Path, tuple[CampaignState, int]] = {}
         self._moments: dict[Path, MomentReader] = {}
 
@@ -48,9 +49,7 @@ class CampaignViews:
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault((path, state.stem), Kept())
-        doubts: tuple[LogDoubt, ...] = ()
-        if state.finished:
-            doubts = self._checks.doubts(state, path, unstamped=False)
+        doubts = self._doubts(path, state)
         judged = self._with_doubts(path, state, doubts)
         writer = None if state.finished else self._writer(path)
         moment = NOTHING
@@ -74,6 +73,14 @@ class CampaignViews:
         for level, line in levelled_lines(doubts):
             shown = shown.with_note(state.created_at or 0.0, line, level)
         return shown
+
+    def _doubts(self, path: Path, state: CampaignState) -> tuple[LogDoubt, ...]:
+        """Of one at work: of what had ended when it was first looked at, or when it was gone on
+        with; a look at it is every half second, and each asks the disk of every log."""
+        key = path, state.stem
+        if state.finished or key not in self._before:
+            self._before[key] = self._checks.doubts(state, path, unstamped=False)
+        return self._before[key]
 
     def _with_doubts(
         self, path: Path, state: CampaignState, doubts: tuple[LogDoubt, ...]
