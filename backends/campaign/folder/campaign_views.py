@@ -23,6 +23,7 @@ class CampaignViews:
     complete: with what the journal has lost, at a moment; it may read whole logs.
     writer: who is at work on a campaign, if anybody.
     checks: whether logs of what has ended still give its figures.
+    real: of campaigns that were measured, where ``clock`` is of simulated hosts.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class CampaignViews:
         complete: Callable[[CampaignState, Path, float], CampaignState],
         writer: Callable[[Path], Holder | None],
         checks: LogChecks,
+        real: Callable[[], float] | None = None,
     ) -> None:
         self._clock = clock
+        self._real = real or clock
         self._complete = complete
         self._writer = writer
         self._checks = checks
@@ -58,7 +61,7 @@ class CampaignViews:
         shown = take(
             judged,
             path,
-            now=max(self._clock(), _reached(state)),
+            now=max(self._now(state), _reached(state)),
             waiting=moment.waiting,
             starting=moment.starting,
             read_only=True,
@@ -96,6 +99,9 @@ class CampaignViews:
         self._seen[path] = state, number + (known is not state)
         return self._seen[path][1]
 
+    def _now(self, state: CampaignState) -> float:
+        return self._clock() if state.simulated else self._real()
+
     def _reader(self, path: Path) -> CampaignReader:
         return self._readers.setdefault(path, CampaignReader(path))
 
@@ -104,7 +110,7 @@ class CampaignViews:
             return state
         known = self._completed.get(path)
         if known is None or known[0] != state:  # once, not with every look
-            known = self._completed[path] = state, self._complete(state, path, self._clock())
+            known = self._completed[path] = state, self._complete(state, path, self._now(state))
         return known[1]
 
     def remarks(self, path: Path) -> tuple[str, ...]:
