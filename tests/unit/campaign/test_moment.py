@@ -106,7 +106,8 @@ def test_whatever_a_moment_says_is_shown_on_lines_that_are_safe(
         [ev.CampaignCreated(t=0.0, campaign="c"), planned(A), planned(B), assigned(A)],
     )
     waiting = Waiting(kind, tuple(hosts), detail, expected_at=at, away=tuple(hosts))
-    waiting = replace(waiting, unusable=tuple((host, detail) for host in hosts))
+    unusable = tuple((host, detail) for host in hosts)
+    waiting = replace(waiting, unusable=unusable, busy=tuple(hosts))
     write_moment(campaign, Moment({B: waiting}, {A: words}))
     views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: KEEPER, NO_CHECKS)
     for run in views.load(campaign).runs:
