@@ -21,6 +21,7 @@ from backends.campaign.folder.create import open_campaign
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.directory_identity import check_place
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
+from backends.campaign.folder.raw_logs import LogDoubt
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.folder.recorded_hosts import (
     environments_of_then,
@@ -70,13 +71,17 @@ class Starter:
         profile_dirs: Sequence[Path],
         clock: Callable[[], float],
         role: Role = Role.CONSOLE,
+        *,
+        log_doubts: Callable[[CampaignState, Path], Sequence[LogDoubt]],
     ) -> None:
+        """``log_doubts``: what there is to say of the logs of a campaign; blocking."""
         self._role = role
         self._cluster = cluster
         self._catalog = catalog
         self._campaigns_dir = campaigns_dir
         self._profile_dirs = tuple(profile_dirs)
         self._clock = clock
+        self._log_doubts = log_doubts
 
     def dry_runs(self, plan: Plan) -> DryRuns:
         """What a plan would run.
@@ -340,6 +345,7 @@ class Starter:
             engine,
             self._factory(basis.setups, pack=state.pack),
             write_results=rewrite_results,
+            log_doubts=self._log_doubts,
             clock=self._clock,
             max_attempts=basis.attempts,
             order=order,

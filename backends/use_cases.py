@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -87,7 +87,7 @@ class Workspace:
         self.profile_dirs = tuple(profile_dirs)
         self.clock = clock
         # Those of others are stamped by this machine's clock, whatever time it is on made-up hosts.
-        self._signs_clock = clock if simulated is None else time.time
+        self._real_clock = clock if simulated is None else time.time
         self._controllers: list[CampaignController] = []
 
     @classmethod
@@ -236,7 +236,13 @@ class Workspace:
         from backends.campaign_start import Starter  # noqa: PLC0415 (the engine: loads when needed)
 
         return Starter(
-            self.cluster, self.catalog, self.campaigns_dir, self.profile_dirs, self.clock, self.role
+            self.cluster,
+            self.catalog,
+            self.campaigns_dir,
+            self.profile_dirs,
+            self.clock,
+            self.role,
+            log_doubts=partial(self._log_checks.doubts, unstamped=False),
         )
 
     async def start(
@@ -297,7 +303,9 @@ class Workspace:
         from backends.campaign.folder.campaign_views import CampaignViews  # noqa: PLC0415 (late)
         from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (late)
 
-        return CampaignViews(self.clock, measured_again, self.writer, self._log_checks)
+        return CampaignViews(
+            self.clock, measured_again, self.writer, self._log_checks, self._real_clock
+        )
 
     @cached_property
     def _log_checks(self) -> LogChecks:
@@ -335,7 +343,7 @@ class Workspace:
 
     def writer(self, path: Path) -> Holder | None:
         """Who is at work on a campaign, console or keeper; None: nobody gives a sign."""
-        return CampaignLock(path, self._signs_clock).living()
+        return CampaignLock(path, self._real_clock).living()
 
     def remarks(self, path: Path) -> tuple[str, ...]:
         """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""
@@ -349,7 +357,7 @@ class Workspace:
         """All campaigns of the campaigns directory, newest first."""
         from backends.campaign.folder.index import list_campaigns  # noqa: PLC0415 (as above)
 
-        return list_campaigns(self.campaigns_dir, self._signs_clock)
+        return list_campaigns(self.campaigns_dir, self._real_clock)
 
     @cached_property
     def past(self) -> PastIndex:

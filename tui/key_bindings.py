@@ -441,7 +441,7 @@ PANELS: Mapping[str, Panel] = {
             (
                 "pause",
                 "p, P and t act at once, so that what they are for has to be seen first; c, C "
-                "and + ask.",
+                "and + ask, as does t where the campaign is over.",
             ),
         ),
     ),

@@ -163,7 +163,8 @@ class Session:
 
         Raises
         ------
-        DlperfError: it cannot be read any more, and no other was opened meanwhile.
+        DlperfError: it cannot be read any more, and no other was opened meanwhile; or it was taken
+        away, and is not looked at from then on.
         """
         before = self.opened
         if before is None or before is self._lost:
@@ -171,9 +172,17 @@ class Session:
         try:
             now, written = await asyncio.to_thread(self._load_again, before, self._written)
         except DlperfError:
-            if self.opened is before:
-                self._lost = before  # said once
-                raise
+            if self.opened is not before:
+                return
+            if await asyncio.to_thread(_is_gone, before.path):
+                await self._forget(before.path)
+                raise DlperfError(
+                    f"{before.path.name} was taken away meanwhile",
+                    where=str(before.path),
+                    remedy="no page shows it any more; O has the campaigns that are there",
+                ) from None
+            self._lost = before  # said once
+            raise
         else:
             if self.opened is before:  # and not another one meanwhile
                 self.opened, self._written = now, written
@@ -400,6 +409,11 @@ def _read_only() -> DlperfError:
     return DlperfError(
         "this console is read-only", remedy="start it without --readonly to run something"
     )
+
+
+def _is_gone(campaign: Path) -> bool:
+    """By itself: not with all that lay beside it, as where a disk is away for a while. Blocking."""
+    return campaign.parent.is_dir() and not campaign.exists()
 
 
 def _written(campaign: Path) -> tuple[int, ...] | None:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +21,7 @@ from backends.campaign.cancelling import CancelOrder
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.moment import Moment, forget_moment, write_moment
+from backends.campaign.folder.raw_logs import LogDoubt, levelled_lines, with_doubts
 from backends.campaign.folder.results_writer import ResultsWriter
 from backends.campaign.notify.notifier import Notifier
 from backends.campaign.pausing import operator
@@ -76,6 +77,8 @@ class CampaignController:
     engine: gives the runs their hosts.
     factory: builds what a run needs (profiles, launchers, logs).
     write_results: called, in a thread, with each new state worth reporting.
+    log_doubts: what there is to say of the logs of what has ended before; called in a thread, once
+        for each time that the campaign is gone on with.
     order: end these runs, do nothing else, and leave what cannot be verified for another time.
     notify: whom to tell, of what; None: nobody.
     requests: does what others ask for; None: nobody can.
@@ -91,6 +94,7 @@ class CampaignController:
         factory: RunFactory,
         *,
         write_results: Callable[[CampaignState, Path], None],
+        log_doubts: Callable[[CampaignState, Path], Sequence[LogDoubt]],
         clock: Callable[[], float] = time.time,
         max_attempts: int = ATTEMPTS,
         order: CancelOrder | None = None,
@@ -130,6 +134,8 @@ class CampaignController:
             )
         self._main: asyncio.Task[None] | None = None
         self._kept = Kept()
+        self._log_doubts = log_doubts
+        self._log_lines: tuple[tuple[str, str], ...] = ()
 
     # The face ----------------------------------------------------------------------------------
 
@@ -149,6 +155,8 @@ class CampaignController:
             revision=self._recorder.revision,
             kept=self._kept,
         )
+        for level, line in self._log_lines:
+            shown = shown.with_note(self.state.created_at or 0.0, line, level)
         problem = self._recorder.problem
         return shown.with_note(self._clock(), problem) if problem else shown
 
@@ -297,9 +305,22 @@ class CampaignController:
         if not owned:
             raise LostLockError(self.path)
 
+    async def _look_at_logs(self) -> None:
+        try:
+            found = await asyncio.to_thread(self._log_doubts, self.state, self.path)
+        except (DlperfError, OSError):
+            debug.log().exception("the logs of what ended before are not looked at")
+            return
+        self._log_lines = levelled_lines(found)
+        self._recorder.judge(lambda state: with_doubts(state, found))
+
     async def _to_the_end(self) -> None:
+        looked = False
         while True:
             async with asyncio.TaskGroup() as tasks:
+                if not looked:  # beside the work; the last results wait for it
+                    tasks.create_task(self._look_at_logs())
+                    looked = True
                 keepers = [
                     tasks.create_task(keeper)
                     for keeper in (

@@ -85,7 +85,9 @@ class Waiting:
     ``expected_at``: when a queue expects to give them, seconds since the epoch. ``ending``: it is
     to be cancelled, and that waits for the same. ``behind``: the id of a run for which hosts are
     kept that would do for this one; ``hosts`` are those that it waits for. ``unusable``: hosts that
-    would do and cannot be used, each with the reason; those in ``away`` are among them."""
+    would do and cannot be used, each with the reason; those in ``away`` are among them. ``busy``:
+    of one that waits for such, the hosts that it needs besides and that runs of this campaign are
+    on."""
 
     kind: WaitKind
     hosts: tuple[str, ...] = ()
@@ -98,6 +100,7 @@ class Waiting:
     away: tuple[str, ...] = ()
     behind: str = ""
     unusable: tuple[tuple[str, str], ...] = ()
+    busy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

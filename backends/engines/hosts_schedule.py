@@ -112,10 +112,13 @@ def _with_starts(offers: Sequence[Offer], started: Iterable[Start]) -> list[Offe
 
 def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
     blocked = [o for o in fitting if o.unusable]
+    usable = [o for o in fitting if not o.unusable]
+    full = [o for o in usable if not (want.pack and o.room(now) >= want.gpus_per_node)]
+    busy = tuple(o.name for o in full if o.busy)
     if (lacks := want.nodes - (len(fitting) - len(blocked))) > 0 and blocked:
         names = tuple(offer.name for offer in blocked)
         nodes = lacks if lacks < len(blocked) else 0
-        return Waiting(WaitKind.UNUSABLE, names, _reasons(blocked), nodes=nodes)
+        return Waiting(WaitKind.UNUSABLE, names, _reasons(blocked), nodes=nodes, busy=busy)
     if len(fitting) < want.nodes:
         return Waiting(
             WaitKind.TOO_FEW,
@@ -123,9 +126,7 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
             gpus_per_node=want.gpus_per_node,
             known=len(fitting),
         )
-    usable = [o for o in fitting if not o.unusable]
-    full = [o for o in usable if not (want.pack and o.room(now) >= want.gpus_per_node)]
-    if busy := tuple(o.name for o in full if o.busy):
+    if busy:
         lacks = want.nodes - sum(not o.busy for o in usable)
         if lacks <= 0:  # they are kept for another one, or rest
             free = sum(not (o.busy or any(use.until > now for use in o.uses)) for o in usable)

@@ -1,11 +1,14 @@
-"""A past campaign that is looked at, while somebody else may plan further runs of it."""
+"""A past campaign that is looked at, while others may plan further runs of it, or remove it."""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +16,11 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.host_entry import Inventory
 from backends.use_cases import Workspace
-from tests.console.test_campaign_files import DONE
+from profiles.errors import DlperfError
+from tests.console.conftest import HUGE, console, screen_text, until
+from tests.console.test_campaign_files import DONE, OnDisk, campaign
 from tests.unit.cli.conftest import FINISHED, append, assigned, planned, succeeded
+from tui.screens.page import Page
 from tui.session import Session
 
 
@@ -70,3 +76,49 @@ async def test_what_others_add_after_the_end_is_seen_and_else_nothing_is_read(
             await session.refresh()
             assert (workspace.loads == loads) is session.opened.finished
         await workspace.close()
+
+
+@pytest.mark.parametrize("over", [True, False])
+@pytest.mark.parametrize("alone", [True, False])
+async def test_one_that_was_taken_away_is_looked_at_no_longer(
+    tmp_path: Path, over: bool, alone: bool
+) -> None:
+    """Where all that lay beside it is away, too, the disk may come back: what was read stays."""
+    path = tmp_path / "campaigns" / "past"
+    path.mkdir(parents=True)
+    events = DONE if over else (planned("a"), assigned("a"))
+    append(path, ev.CampaignCreated(t=time.time(), campaign="past"), *events)
+    workspace = Workspace(Inventory(()), None, path.parent)
+    session = Session(workspace)
+    await session.open(path)
+    shutil.rmtree(path if alone else path.parent)
+    with pytest.raises(DlperfError, match="was taken away meanwhile" if alone else "no events"):
+        await session.refresh()
+    await session.refresh()  # which says nothing more
+    assert session.views is not alone
+    await workspace.close()
+
+
+class Looking(OnDisk):
+    def load(self, path: Path) -> CampaignSnapshot:
+        return Workspace(Inventory(()), None, path.parent).load(path)
+
+
+@pytest.mark.parametrize("page", "34")
+async def test_no_page_shows_one_that_was_taken_away(tmp_path: Path, page: str) -> None:
+    workspace = Looking(tmp_path / "campaigns")
+    workspace.clock.now = time.time()
+    path = campaign(workspace, "past", *DONE)
+    async with console(workspace, HUGE) as (app, pilot):
+        await app.session.open(path)
+        await pilot.press(page)
+        await until(pilot, lambda: "past campaign" in screen_text(app))
+        shutil.rmtree(path)
+        await until(pilot, lambda: "past was taken away meanwhile" in screen_text(app))
+        await until(pilot, lambda: cast(Page, app.screen).viewed is None)
+        await until(pilot, lambda: "past campaign" not in screen_text(app))
+        assert "1/1" not in screen_text(app)
+        for key in ("plus", "t", "e"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert not app.screen.is_modal, (key, screen_text(app))

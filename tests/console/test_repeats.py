@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from textual.app import App, ComposeResult
 
+from backends.campaign.record.run_state import RunState
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.layouts.cells import count_cell
 from backends.results.run_result import RunResult
 from backends.results.steady_words import disturbance_text
@@ -131,3 +133,38 @@ async def test_what_was_not_steady_is_a_sentence_below_the_repeats(
         app.push_screen(Repeats(group.cases[0]))
         await pilot.pause()
         await until(pilot, lambda: disturbance_text(found) in screen_text(app))
+
+
+@pytest.mark.parametrize("quiet_s", [0.0, 240.0])
+async def test_a_repeat_at_work_is_said_to_be_what_runs_calls_it(
+    workspace: FakeWorkspace, quiet_s: float
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g",), repeats=2)
+        await open_results(workspace, app, pilot)
+        taken = controller.snapshot
+
+        def quiet() -> CampaignSnapshot:
+            shown = taken()
+            runs = tuple(
+                replace(run, state=RunState.RUNNING, silent_s=quiet_s or None) for run in shown.runs
+            )
+            state = replace(
+                shown.state,
+                runs={
+                    key: replace(run, state=RunState.RUNNING)
+                    for key, run in shown.state.runs.items()
+                },
+            )
+            return replace(shown, runs=runs, state=state)
+
+        controller.snapshot = quiet  # type: ignore[method-assign]
+        word = "▲ silent 4m" if quiet_s else "▶ running"
+        await until(pilot, lambda: screen_text(app).count(word) == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Repeats))
+        table = app.screen.query_one(KeyedTable)
+        await until(pilot, lambda: screen_text(app).count(word) >= 2)
+        assert len(table.shown_keys) == 2
+        quiet_s = 300.0
+        await until(pilot, lambda: screen_text(app).count("▲ silent 5m") >= 2)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -440,9 +441,9 @@ async def test_repeats_are_drawn_again_only_when_they_or_their_room_are_others(
 ) -> None:
     drawn = []
 
-    def counted(case: CaseResult, group: Group, width: int) -> Text:
+    def counted(case: CaseResult, group: Group, width: int, now: Mapping[str, Text]) -> Text:
         drawn.append((case.case, width))
-        return repeats_text(case, group, width)
+        return repeats_text(case, group, width, now)
 
     monkeypatch.setattr(results_page, "repeats_text", counted)
     async with console(workspace, HUGE) as (app, pilot):

@@ -410,3 +410,17 @@ async def test_all_that_is_told_of_a_failed_run_can_be_read_at_any_size(
             await pilot.press("j")
             await pilot.pause()
         assert "".join("".join(seen).split()) == "".join(details.text.split())
+
+
+@pytest.mark.parametrize("why", ["", "missing; the campaign has 5.00 images/s of it"])
+def test_a_log_that_does_not_give_the_figure_is_told_before_it(tmp_path: Path, why: str) -> None:
+    run_id = "r-0001-a1"
+    events = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+    state = fold([*events, succeeded(run_id)])
+    told = (("logs/a.log", why),) if why else ()
+    state = replace(state, runs={run_id: replace(state.runs[run_id], log_differs=told)})
+    (run,) = take(state, tmp_path, now=90.0).runs
+    lines = details_text(run, state).plain.splitlines()
+    beginning = "\n".join(lines[:3])
+    assert (why in beginning and "not as they were when it ended" in beginning) is bool(why)
+    assert "\n".join(lines).count("not as they were") == bool(why)

@@ -53,11 +53,14 @@ def _columns(unit: str) -> tuple[Column, ...]:
     )
 
 
-def repeat_rows(case: CaseResult) -> list[Row]:
+def repeat_rows(case: CaseResult, now: Mapping[str, Text] | None = None) -> list[Row]:
     """Every repeat, those too that wait or are at work, with its distance from the median, each
-    behind its replaced attempts."""
+    behind its replaced attempts. ``now``: by run id, the states of those at work as Runs has
+    them."""
     strange, models = outliers(case), models_apart(case)
-    return [_row(run, case, strange, models.get(run.run_id, "")) for run in _in_order(case)]
+    return [
+        _row(run, case, strange, models.get(run.run_id, ""), now or {}) for run in _in_order(case)
+    ]
 
 
 def models_apart(case: CaseResult) -> Mapping[str, str]:
@@ -88,13 +91,19 @@ def off_median(run: RunResult, case: CaseResult) -> float | None:
     return run.measured / median - 1 if run.measured and median else None
 
 
-def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...], model: str) -> Row:
+def _row(
+    run: RunResult,
+    case: CaseResult,
+    strange: tuple[RunResult, ...],
+    model: str,
+    now: Mapping[str, Text],
+) -> Row:
     off = off_median(run, case)
     return Row(
         run.run_id,
         (
             cell(run.repeat, right=True),
-            _state(run),
+            now.get(run.run_id) or _state(run),
             cell(number(run.measured), right=True),
             cell("–" if off is None else signed_percent(off, 2), right=True),
             cell(ranked_nodeset(run.hosts) if run.hosts else "–"),
@@ -183,20 +192,27 @@ def _state(run: RunResult) -> Text:
     return run_state(RunState(run.state), paused=run.paused_by is not None)
 
 
-def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
-    """Beside the case: its repeats one by one, and how all cases of its group scatter."""
+def repeats_text(
+    case: CaseResult, group: Group, width: int, now: Mapping[str, Text] | None = None
+) -> Text:
+    """Beside the case: its repeats one by one, and how all cases of its group scatter; ``now``: as
+    of :func:`repeat_rows`."""
     text = distribution_text(case, width, group.measured_cases).append("\n\n")
     strange, models = outliers(case), models_apart(case)
     for run in _in_order(case):
         model = models.get(run.run_id, "")
         off = off_median(run, case)
-        odd = "○ outlier" if run in strange else "" if run.succeeded else _state(run).plain
+        odd = "○ outlier" if run in strange else "" if run.succeeded else _said(run, now or {})
         text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
         text.append(f"{'–' if off is None else signed_percent(off, 2):>8}  ", MUTED)
         text.append(odd, WARN if run in strange else BAD if run.ended else MUTED)
         text.append(f"{'  ' * bool(odd)}{plain(ranked_nodeset(run.hosts)) if run.hosts else ''}")
         text.append(f"{'  ' * bool(model)}{plain(model)}\n", MUTED)
     return text.append("\n").append_text(_all_cases(group, width))
+
+
+def _said(run: RunResult, now: Mapping[str, Text]) -> str:
+    return (now.get(run.run_id) or _state(run)).plain
 
 
 def _all_cases(group: Group, width: int) -> Text:
@@ -224,6 +240,7 @@ class Repeats(Dialog[str]):
     """Every repeat of a case.
 
     ``renewed``: the case as it is now, for what goes on while it is read; None where nobody knows.
+    ``states``: by run id, of those at work, as Runs has them.
     """
 
     PANEL = "repeats"
@@ -235,6 +252,8 @@ class Repeats(Dialog[str]):
         self._case = case
         self._whose = whose
         self.renewed: Callable[[], CaseResult | None] | None = None
+        self.states: Callable[[], Mapping[str, Text]] = dict
+        self._told: Mapping[str, Text] = {}
 
     def compose(self) -> ComposeResult:
         with self.box(widest=True):
@@ -249,18 +268,20 @@ class Repeats(Dialog[str]):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
-        self.query_one(KeyedTable).refill(repeat_rows(self._case))
+        self._told = self.states()
+        self.query_one(KeyedTable).refill(repeat_rows(self._case, self._told))
         if self.renewed is not None:
             self.set_interval(REFRESH_S, self.tick)
 
     def tick(self) -> None:
         """What has ended since; the cursor stays on its repeat."""
         now = self.renewed() if self.renewed is not None and self.here else None
-        if now is None or now is self._case:
+        told = self.states() if now is not None else self._told
+        if now is None or (now is self._case and told == self._told):
             return
-        self._case, self._title = now, _title(now)
+        self._case, self._title, self._told = now, _title(now), told
         self.query_one("#distribution", Static).update(self._distribution())
-        self.query_one(KeyedTable).refill(repeat_rows(now), _columns(now.unit))
+        self.query_one(KeyedTable).refill(repeat_rows(now, told), _columns(now.unit))
         self._say_note()
         self.refresh_bindings()
 

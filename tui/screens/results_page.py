@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from rich.text import Text
 from textual import on, work
 from textual.containers import Horizontal
 from textual.message import Message
@@ -35,6 +36,7 @@ from tui.screens.result_text import (
     shared_words,
     way_on,
 )
+from tui.screens.run_text import state_text
 from tui.session import Session
 from tui.text import plain
 from tui.widgets.busbw_plot import busbw_plot
@@ -114,7 +116,7 @@ class ResultsPage(Page):
         self._summarised: object = None
         self._view = "curve"  # or the case, where there is room for one
         self._alone = ""  # the view that has all of the page
-        self._repeats_shown: tuple[CaseResult, Group, int] | None = None
+        self._repeats_shown: tuple[CaseResult, Group, int, Mapping[str, Text]] | None = None
 
     def body(self) -> Iterable[Widget]:
         table = KeyedTable(result_columns((), self._labels), id="results")
@@ -305,7 +307,8 @@ class ResultsPage(Page):
             text = case_text(case, group, rule, retriable=self._retriable)
             details.show(f"Case · {called}", text)
         if repeats.display:
-            shown = (case, group, repeats.content_size.width - 1)  # beside the scrollbar
+            width = repeats.content_size.width - 1  # beside the scrollbar
+            shown = case, group, width, self._states_now(case)
             if shown != self._repeats_shown:  # each repeat of the group is drawn on a line
                 self._repeats_shown = shown
                 called = self._labels.label(case.as_case)
@@ -461,7 +464,16 @@ class ResultsPage(Page):
 
         dialog = Repeats(selected[1])
         dialog.renewed = now
+        dialog.states = lambda: self._states_now(now())
         self.app.push_screen(dialog)
+
+    def _states_now(self, case: CaseResult | None) -> Mapping[str, Text]:
+        """Of its repeats that have not ended, by run id."""
+        viewed = self.session.viewed
+        if viewed is None or case is None or not case.unended_runs:
+            return {}
+        among = {run.run_id for run in case.unended_runs}
+        return {run.run_id: state_text(run) for run in viewed.runs if run.run_id in among}
 
     def action_export(self) -> None:
         if (viewed := self.viewed) is not None:

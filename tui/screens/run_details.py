@@ -106,8 +106,10 @@ def details_text(
     for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
     _evidence(text, run, record, folder)
-    text.append("\n")
     result = run_result(record, state)
+    if result.log_differs:  # before the figure that it is of
+        text.append("▲ ", WARN).append(f"{plain(logs_differ(result))}\n")
+    text.append("\n")
     current = [(at, now)] if now and run.state.active else []
     shared = [("run", run.label)] if called not in ("", run.label) else []
     facts = (
@@ -126,8 +128,7 @@ def details_text(
         for place, one in enumerate(record.steady or ())
     )
     slow = map(slow_rank_line, record.slow_ranks or ())
-    since = [logs_differ(result)] * bool(result.log_differs)
-    for warning in (*slow, *unsteady, *record.warnings, *since):
+    for warning in (*slow, *unsteady, *record.warnings):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     for host, command in zip(run.hosts, run.commands, strict=False):
         if command:

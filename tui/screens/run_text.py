@@ -204,14 +204,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
     return Row(
         run.run_id,
         (
-            _state(
-                run.state,
-                run.paused,
-                run.over,
-                run.elapsed_s is not None,
-                silence,
-                run.doing == WARMING_UP,
-            ),
+            state_text(run),
             label,
             _kept_cell(_hosts(run.hosts) or "–", "" if run.hosts else MUTED),
             _duration(run.elapsed_s),
@@ -225,6 +218,12 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
         spread=PROGRESS if said else None,
         insists=troubled,
     )
+
+
+def state_text(run: RunView) -> Text:
+    """``▶ running``, ``▲ silent 4m``, ``✓ succeeded``: kept, so not to be added to."""
+    begun, silence = run.elapsed_s is not None, _length(run.silent_s)
+    return _state(run.state, run.paused, run.over, begun, silence, run.doing == WARMING_UP)
 
 
 def _hosts(names: Sequence[str]) -> str:

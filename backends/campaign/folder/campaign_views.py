@@ -23,6 +23,7 @@ class CampaignViews:
     complete: with what the journal has lost, at a moment; it may read whole logs.
     writer: who is at work on a campaign, if anybody.
     checks: whether logs of what has ended still give its figures.
+    real: of campaigns that were measured, where ``clock`` is of simulated hosts.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class CampaignViews:
         complete: Callable[[CampaignState, Path, float], CampaignState],
         writer: Callable[[Path], Holder | None],
         checks: LogChecks,
+        real: Callable[[], float] | None = None,
     ) -> None:
         self._clock = clock
+        self._real = real or clock
         self._complete = complete
         self._writer = writer
         self._checks = checks
@@ -40,6 +43,7 @@ class CampaignViews:
         self._judged: dict[Path, tuple[CampaignState, tuple[LogDoubt, ...], CampaignState]] = {}
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[tuple[Path, str], Kept] = {}  # by directory and whose it is
+        self._before: dict[tuple[Path, str], tuple[LogDoubt, ...]] = {}  # as above
         self._seen: dict[Path, tuple[CampaignState, int]] = {}
         self._moments: dict[Path, MomentReader] = {}
 
@@ -48,9 +52,7 @@ class CampaignViews:
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault((path, state.stem), Kept())
-        doubts: tuple[LogDoubt, ...] = ()
-        if state.finished:
-            doubts = self._checks.doubts(state, path, unstamped=False)
+        doubts = self._doubts(path, state)
         judged = self._with_doubts(path, state, doubts)
         writer = None if state.finished else self._writer(path)
         moment = NOTHING
@@ -59,7 +61,7 @@ class CampaignViews:
         shown = take(
             judged,
             path,
-            now=max(self._clock(), _reached(state)),
+            now=max(self._now(state), _reached(state)),
             waiting=moment.waiting,
             starting=moment.starting,
             read_only=True,
@@ -75,6 +77,14 @@ class CampaignViews:
             shown = shown.with_note(state.created_at or 0.0, line, level)
         return shown
 
+    def _doubts(self, path: Path, state: CampaignState) -> tuple[LogDoubt, ...]:
+        """Of one at work: of what had ended when it was first looked at, or when it was gone on
+        with; a look at it is every half second, and each asks the disk of every log."""
+        key = path, state.stem
+        if state.finished or key not in self._before:
+            self._before[key] = self._checks.doubts(state, path, unstamped=False)
+        return self._before[key]
+
     def _with_doubts(
         self, path: Path, state: CampaignState, doubts: tuple[LogDoubt, ...]
     ) -> CampaignState:
@@ -89,6 +99,9 @@ class CampaignViews:
         self._seen[path] = state, number + (known is not state)
         return self._seen[path][1]
 
+    def _now(self, state: CampaignState) -> float:
+        return self._clock() if state.simulated else self._real()
+
     def _reader(self, path: Path) -> CampaignReader:
         return self._readers.setdefault(path, CampaignReader(path))
 
@@ -97,7 +110,7 @@ class CampaignViews:
             return state
         known = self._completed.get(path)
         if known is None or known[0] != state:  # once, not with every look
-            known = self._completed[path] = state, self._complete(state, path, self._clock())
+            known = self._completed[path] = state, self._complete(state, path, self._now(state))
         return known[1]
 
     def remarks(self, path: Path) -> tuple[str, ...]:

@@ -117,6 +117,7 @@ def _checked(why: Waiting) -> Waiting:
         detail=_shown(why.detail),
         behind=_shown(why.behind),
         unusable=tuple((_shown(name), _shown(reason)) for name, reason in why.unusable),
+        busy=tuple(map(_shown, why.busy)),
     )
 
 

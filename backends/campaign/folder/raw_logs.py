@@ -77,15 +77,19 @@ class LogChecks:
 
 
 def with_doubts(state: CampaignState, doubts: Sequence[LogDoubt]) -> CampaignState:
-    """With what there is to say of the logs at the runs that they are of."""
+    """With what there is to say of the logs at the runs that they are of, and nothing else; the
+    same object where it is so already."""
     grave: dict[str, tuple[tuple[str, str], ...]] = {}
     for doubt in doubts:
         if doubt.weight is Weight.GRAVE:
             grave[doubt.run_id] = (*grave.get(doubt.run_id, ()), (doubt.log, doubt.why))
-    if not grave:
+    told = {run.run_id: grave.get(run.run_id, ()) for run in state.runs.values()}
+    if all(run.log_differs == told[run.run_id] for run in state.runs.values()):
         return state
     runs = {
-        run.run_id: replace(run, log_differs=grave[run.run_id]) if run.run_id in grave else run
+        run.run_id: run
+        if run.log_differs == told[run.run_id]
+        else replace(run, log_differs=told[run.run_id])
         for run in state.runs.values()
     }
     return replace(state, runs=runs)

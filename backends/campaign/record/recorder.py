@@ -71,6 +71,11 @@ class Recorder:
         if isinstance(event, _WISHES):
             self._asked.set()
 
+    def judge(self, judged: Callable[[CampaignState], CampaignState]) -> None:
+        """Have the state say what is known besides; no line of the journal does."""
+        self.state = judged(self.state)
+        self.revision += 1
+
     async def record(self, event: ev.Event) -> bool:
         """Apply now, return when it is on disk; False: the disk is full, it is kept until then."""
         self.note(event)

@@ -14,7 +14,7 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
     hosts = f"{some}{fold_nodeset(waiting.hosts)}"
     match waiting.kind:
         case WaitKind.UNUSABLE:
-            return f"waiting for {hosts}" if brief else f"waiting for {hosts}: {waiting.detail}"
+            return f"waiting for {hosts}{_unusable(waiting, brief=brief)}"
         case WaitKind.TOO_FEW:
             needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
             return f"needs {needs}, {waiting.known} can be used"
@@ -30,6 +30,13 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
             why = f"to be cancelled, {why}" if waiting.ending else why
             at = None if waiting.ending else waiting.expected_at
             return why if at is None else f"{why}, expected in {format_duration(at - now)}"
+
+
+def _unusable(waiting: Waiting, *, brief: bool) -> str:
+    ours = fold_nodeset(waiting.busy)
+    if brief:
+        return f" and {ours}" * bool(ours)
+    return f": {waiting.detail}" + f"; and for {ours}" * bool(ours)
 
 
 def _held(waiting: Waiting) -> str:

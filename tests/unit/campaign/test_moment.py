@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +24,11 @@ from backends.campaign.folder.moment import (
 from backends.campaign.folder.raw_logs import LogChecks
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now
-from backends.campaign.record.lock import Holder, Role
+from backends.campaign.record.lock import CampaignLock, Holder, Role
 from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import fold
-from backends.campaign.record.status_view import take
+from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.demo import open_demo
 from backends.engines.engine import Waiting, WaitKind
 from profiles.cleantext import LINE_CAP, clean_text
 from tests.unit.campaign.strategies import planned
@@ -104,7 +106,8 @@ def test_whatever_a_moment_says_is_shown_on_lines_that_are_safe(
         [ev.CampaignCreated(t=0.0, campaign="c"), planned(A), planned(B), assigned(A)],
     )
     waiting = Waiting(kind, tuple(hosts), detail, expected_at=at, away=tuple(hosts))
-    waiting = replace(waiting, unusable=tuple((host, detail) for host in hosts))
+    unusable = tuple((host, detail) for host in hosts)
+    waiting = replace(waiting, unusable=unusable, busy=tuple(hosts))
     write_moment(campaign, Moment({B: waiting}, {A: words}))
     views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: KEEPER, NO_CHECKS)
     for run in views.load(campaign).runs:
@@ -194,3 +197,49 @@ def test_a_run_that_is_taken_up_again_is_neither_overdue_nor_silent(passed: floa
     assert untold.runs[0].silent_s is None
     assert untold.no_eta == ""
     assert untold.runs[0].state_text == "running, being taken up again"
+
+
+@given(st.booleans(), st.floats(0, 1e6))
+def test_what_was_measured_goes_by_this_machines_clock_and_what_is_simulated_by_its_own(
+    tmp_path_factory: pytest.TempPathFactory, simulated: bool, ahead_s: float
+) -> None:
+    """A demo that has got ahead of the time finds no real run silent, late or over."""
+    campaign = tmp_path_factory.mktemp("c")
+    events = [
+        ev.CampaignCreated(t=1000.0, campaign="c", simulated=simulated),
+        *(planned(A, expected_s=60.0), replace(assigned(A), t=1000.0)),
+        ev.RunLaunched(t=1000.0, run_id=A),
+    ]
+    write_now(campaign / FILE_NAME, events)
+    ours, theirs = 1004.0, 1004.0 + ahead_s
+
+    def views(clock: float, real: float | None = None) -> CampaignSnapshot:
+        return CampaignViews(
+            lambda: clock,
+            lambda state, *_: state,
+            lambda _: KEEPER,
+            NO_CHECKS,
+            None if real is None else lambda: real,
+        ).load(campaign)
+
+    seen = views(theirs, ours)
+    assert seen.runs == views(theirs if simulated else ours).runs
+    [run] = seen.runs
+    assert run.elapsed_s == pytest.approx(4.0 + ahead_s * simulated)
+
+
+async def test_a_demo_looks_at_a_real_campaign_by_the_time_of_this_machine(tmp_path: Path) -> None:
+    now = time.time()
+    events = [
+        ev.CampaignCreated(t=now - 4.0, campaign="c"),
+        *(planned(A, expected_s=60.0), replace(assigned(A), t=now - 4.0)),
+        ev.RunLaunched(t=now - 4.0, run_id=A),
+    ]
+    (tmp_path / "c").mkdir()
+    write_now(tmp_path / "c" / FILE_NAME, events)
+    CampaignLock(tmp_path / "c").acquire()
+    demo = open_demo(tmp_path, 20.0, now + 1800.0)
+    [run] = demo.load(tmp_path / "c").runs
+    assert run.elapsed_s is not None
+    assert 4.0 <= run.elapsed_s < 600.0
+    await demo.close()

@@ -54,7 +54,8 @@ def test_hosts_that_nobody_ahead_can_use_are_filled_from_behind() -> None:
 def test_an_unreachable_host_holds_up_only_the_runs_that_need_it() -> None:
     offers = [*hosts(3), offer("node4", unusable="connection refused")]
     found = schedule_on(offers, [Wanted("all", 4, 1), Wanted("one", 1, 1)], 0.0)
-    assert found.waiting == {"all": cannot_be_used("node4", "connection refused")}
+    why = replace(cannot_be_used("node4", "connection refused"), busy=("node1",))
+    assert found.waiting == {"all": why}
     assert found.starts == {"one": ("node1",)}
 
 
@@ -467,3 +468,24 @@ def test_a_run_names_no_busy_host_while_there_are_enough_that_nothing_runs_on(
             assert ahead is not want
             assert ahead.run_id in found.waiting, "it waits itself"
             assert len(idle) >= want.nodes
+
+
+@given(
+    busy=st.integers(0, 3), free=st.integers(0, 2), held=st.integers(1, 3), more=st.integers(0, 2)
+)
+def test_a_run_that_lacks_hosts_which_others_hold_names_those_of_our_own_that_it_needs_too(
+    busy: int, free: int, held: int, more: int
+) -> None:
+    ours = [f"b{n}" for n in range(busy)]
+    offers = [offer(name, busy=True) for name in ours]
+    offers += [offer(f"f{n}") for n in range(free)]
+    offers += [offer(f"h{n}", unusable="held by bob") for n in range(held)]
+    nodes = busy + free + min(held, 1 + more)
+    why = schedule_on(offers, [Wanted("r", nodes, 1)], 0.0).waiting["r"]
+    assert why.kind is WaitKind.UNUSABLE
+    assert why.busy == tuple(ours)
+    said, brief = (waiting_text(why, 0.0, brief=brief) for brief in (False, True))
+    for text in (said, brief):
+        assert fold_nodeset(why.hosts) in text
+        assert (bool(ours) and fold_nodeset(ours) in text) is bool(ours)
+    assert (" and " in brief) is bool(ours)
