@@ -126,6 +126,8 @@ DIALOGS: Mapping[str, Panel] = {
         "that of the first profile which has a result; speedup and grade are of that "
         "case, and of no other.\n"
         f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.\n"
+        "State: ▶ live, ◌ unfinished, ✓ finished; of a finished one which runs it lost: ▲ some, "
+        "✗ all, – all, and none failed.\n"
         "How long ago is by your clock, in a demo too, whose runs have a faster one.",
         (
             Key("enter", "open", "Open", "look at the campaign", footer=1),

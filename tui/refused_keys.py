@@ -85,8 +85,10 @@ def behind(below: Screen[Any]) -> str:
 
 def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
     """Which pages have a key that this one, ``here``, has not: ``z: not here; it is Zoom on Hosts,
-    Runs, Compare``, dialogs where it is the same there; empty where none has. ``panels``: of this
-    page, which come first: ``r: not here; it is Rank in Log; Re-probe on Hosts``."""
+    Runs, Compare``, dialogs where it is the same there; empty where none has. Where what is at hand
+    names it, as what ``v`` leads to next, without a name: ``v: not here; it is a key of Runs,
+    Results, Compare``. ``panels``: of this page, which come first: ``r: not here; it is Rank in
+    Log; Re-probe on Hosts``."""
     found: dict[str, list[str]] = {}
     name, own = "", []
     if here in PAGES and any(pressed in key.keys.split(",") for key in PANELS[here].keys):
@@ -99,15 +101,23 @@ def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
     for page, entry in PAGES.items():
         for key in PANELS[page].keys:
             if key.action not in ("leave", "back") and pressed in key.keys.split(","):
-                found.setdefault(key.label, []).append(entry.label)
+                found.setdefault(_label(key), []).append(entry.label)
                 name = key_name(key)
     for dialog, panel in DIALOGS.items():
         for key in panel.keys if dialog != here else ():
-            if key.label in found and pressed in key.keys.split(","):
-                found[key.label].append(panel.title)
-    elsewhere = (f"{label} on {', '.join(pages)}" for label, pages in found.items())
+            if _label(key) in found and pressed in key.keys.split(","):
+                found[_label(key)].append(panel.title)
+    elsewhere = (
+        f"{label} on {', '.join(pages)}" if label else f"a key of {', '.join(pages)}"
+        for label, pages in found.items()
+    )
     there = "; ".join([*own, *elsewhere])
     return f"{name}: not here; it is {there}" if there else NOT_HERE.get(pressed, "")
+
+
+def _label(key: Key) -> str:
+    """That it has wherever it is; empty where it changes with what it leads to next."""
+    return "" if key.action in ("view", "quantity") else key.label
 
 
 def around(screen: Screen[Any]) -> Iterator[DOMNode]:

@@ -285,6 +285,30 @@ def whole_parts(text: Text, width: int) -> Text:
     return cell(said, str(text.style))
 
 
+def gravest_parts(text: Text, width: int) -> Text:
+    """At most ``width`` columns of ``▶ live, 2 failed, 1 skipped``, whose counts begin with the
+    gravest: whole parts from the beginning, ``▶ live, 2 failed, …``; else, without what the sign
+    says, the gravest alone, ``▶ 2 failed``."""
+    sign, _, words = text.plain.partition(" ")
+    parts = words.split(", ")
+    counts = [part for part in parts if part[:1].isdigit()]
+    if text.cell_len <= width or not counts:
+        return text
+    least = len(parts) - len(counts) + 1
+    kept = [f"{sign} {', '.join(parts[:n])}" for n in range(len(parts) - 1, least - 1, -1)]
+    alone = f"{sign} {counts[0]}"
+    forms = [*(f"{one}{mark}" for one in kept for mark in (", …", "")), alone]
+    said = next((one for one in forms if cell_len(one) <= width), alone)
+    return cell(said, str(text.style))
+
+
+def shared_of_all(alike: str, parameters: str) -> str:
+    """What all rows share, and none says, of their profiles' names and their ``parameters``:
+    ``all compile=on, profile names without …-resnet50``; empty where that is nothing."""
+    names = f"profile names without {plain(alike)}" if alike else ""
+    return ", ".join(filter(None, [f"all {parameters}" * bool(parameters), names]))
+
+
 def both_ends(words: str, width: int) -> str:
     """At most ``width`` columns of a path or a name: without its middle, if need be."""
     if cell_len(words) <= width:

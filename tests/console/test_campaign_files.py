@@ -422,7 +422,7 @@ async def test_what_was_said_is_seen_at_once_and_not_when_all_campaigns_were_rea
             await until(pilot, lambda: isinstance(app.screen, Prompt))
             app.screen.query_one(Input).value = "baseline"
             await pilot.press("enter")
-            await until(pilot, partial(shows, app, "saved"))
+            await until(pilot, partial(shows, app, "tags of done saved"))
             assert "#baseline" in screen_text(app)
         finally:
             read.set()

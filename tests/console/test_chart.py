@@ -520,8 +520,8 @@ def test_published_figures_are_points_of_their_own_and_named() -> None:
     assert picture(plot, 70, 20).count("☆") == 1
 
 
-def test_a_curve_without_a_point_keeps_its_number() -> None:
-    plot = scaling_plot([("a", []), ("b", MEASURED)], width=70)
+def test_a_curve_without_a_point_keeps_its_number_where_that_is_one_of_places() -> None:
+    plot = scaling_plot([("a", []), ("b", MEASURED)], width=70, by_place=True)
     assert [line.tag for line in plot.lines if line.label == "b"] == ["2"]
 
 
@@ -650,6 +650,15 @@ def test_of_a_window_with_one_reading_there_is_no_curve() -> None:
     one = series("a", [(0.0, 5.0), (1.0, 6.0)], warmup=1)
     plot = window_plot(one, width=60, window=RunWindow(warmup=1, start_s=1.0))
     assert (plot.lines, plot.empty) == ((), "no two readings that count yet")
+
+
+@pytest.mark.parametrize("width", [24, 50, 90])
+async def test_what_stands_in_the_place_of_a_chart_is_whole(width: int) -> None:
+    why = "no efficiency while its base 1n1g has no result; c: images/s of each"
+    app = Charted()
+    async with app.run_test(size=(width, 20)) as pilot:
+        app.query_one(Chart).show(Plot(empty=why))
+        await until(pilot, lambda: why in " ".join(screen_text(app).replace("│", " ").split()))
 
 
 async def test_the_figures_of_a_legend_change_and_no_curve_is_drawn_for_that(

@@ -616,7 +616,14 @@ async def test_a_campaign_in_which_nothing_varies_says_so(workspace: FakeWorkspa
         await until(pilot, partial(shows, app, "✓ finished"))
         await pilot.press("space", "c")
         await until(pilot, partial(shows, app, "no parameter differs between its cases"))
-        await pilot.press("escape")
+        for key in ("c", "z", "t"):
+            await pilot.press(key)
+            await until(pilot, partial(shows, app, "there is nothing to compare, for the reason"))
+            assert not shows(app, "being read")
+        await pilot.press("question_mark")
+        await until(pilot, partial(shows, app, "not now: there is nothing to compare"))
+        assert not shows(app, "being read")
+        await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
 
 

@@ -26,7 +26,7 @@ from backends.campaign.plan.selection import Selection
 from backends.hosts.machines import Machines
 from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import LAYOUTS
-from backends.results.render import Column, Table
+from backends.results.render import Column, Link, Table
 from backends.results.translations import LANGUAGES
 from tests.console.conftest import (
     DEADLINE_S,
@@ -494,6 +494,8 @@ async def test_a_line_names_no_key_that_is_refused_and_what_is_for_programs_says
                     assert shows(app, "for programs: ") == (format != "table")
         await pilot.press("s")
         await until(pilot, partial(shows, app, "s Sort: only a table can be put in another order"))
+        await pilot.press("p")
+        await until(pilot, partial(shows, app, "p Transpose: only a table can be transposed"))
 
 
 async def test_the_name_of_an_export_goes_by_what_is_in_it(
@@ -623,6 +625,45 @@ async def test_the_file_and_what_becomes_of_one_that_is_there_are_told_before_th
                 sheet._renew()
                 await until(pilot, lambda: sheet._written is not None)
                 await until(pilot, lambda: sheet._exists)
+
+
+async def test_a_file_that_somebody_else_removes_is_no_longer_said_to_be_there(
+    workspace: FakeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.export_sheet.LOOK_S", 0.05)
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        controller.path.mkdir(exist_ok=True)
+        proposed = controller.path / "pivot.md"
+        await export(app, pilot, proposed, "pivot")
+        await until(pilot, lambda: isinstance(app.screen, ExportSheet))
+
+        def said() -> str:
+            return "".join(words(app.screen.query_one("#choices")).split())
+
+        await until(pilot, lambda: "exists;asksbefore" in said())
+        assert "Written" in said()
+        proposed.unlink()
+        await until(pilot, lambda: "anewfile" in said())
+        await until(pilot, lambda: "Written" not in said())
+        proposed.touch()
+        await until(pilot, lambda: "exists;asksbefore" in said())
+
+
+def test_of_linked_logs_those_that_are_there_are_counted(tmp_path: Path) -> None:
+    links = tuple(Link(str(n), f"logs/{n}.log") for n in range(10))
+    table = Table("", (Column("a"),), (("1",),), links=links)
+    (tmp_path / "logs").mkdir()
+    for link in links:
+        (tmp_path / link.path).touch()
+    assert "logs: 10, linked in the file" in texts(table, tmp_path)
+    (tmp_path / links[3].path).unlink()
+    assert "logs: 9 of 10 are there, linked in the file" in texts(table, tmp_path)
+
+
+def texts(table: Table, campaign: Path) -> list[str]:
+    return [line.plain for line in tables_text([table], campaign=campaign)]
 
 
 async def test_what_was_written_stays_in_sight_and_the_sheet_is_there_for_the_next(

@@ -157,6 +157,7 @@ async def test_a_key_of_another_page_says_that_nothing_came_of_it_here(
         await pilot.press("y")
         await until(pilot, lambda: shows(app, "y: not here; it is Copy on Runs"))
     assert where_else("z").endswith("it is Zoom on Hosts, Runs, Results, Compare")
+    assert where_else("v") == "v: not here; it is a key of Runs, Results, Compare"
 
 
 async def test_repeats_that_are_the_operators_choice_are_told_as_such(

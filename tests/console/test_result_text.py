@@ -26,7 +26,7 @@ from tui.screens.result_text import (
     result_rows,
     shared_reasons,
 )
-from tui.text import cell, whole_parts, whole_words
+from tui.text import cell, gravest_parts, whole_parts, whole_words
 from tui.theme import WARN
 from tui.widgets.keyed_table import KeyedTable
 
@@ -89,7 +89,28 @@ def test_what_sets_no_grade_is_told_no_remedy_and_a_past_campaign_no_key() -> No
     assert "page 3" not in past
 
 
+LOST_WORDS = ("failed", "not begun", "cancelled", "skipped")
 WORDS = st.lists(st.sampled_from(sorted(SHORT.values())), min_size=2, max_size=6)
+
+
+COUNTS = st.lists(st.integers(1, 999), min_size=1, max_size=4).map(
+    lambda told: [f"{n} {word}" for n, word in zip(told, LOST_WORDS, strict=False)]
+)
+
+
+@given(st.sampled_from(["", "live", "unfinished"]), COUNTS, st.integers(16, 60))
+def test_of_a_state_the_gravest_count_is_whole_and_none_is_a_number_of_others(
+    state: str, counts: list[str], width: int
+) -> None:
+    whole = cell(f"✗ {', '.join(filter(None, [state, *counts]))}", WARN)
+    shown = gravest_parts(whole, width)
+    assert shown.cell_len <= width
+    assert shown.style == whole.style
+    assert counts[0] in shown.plain.removeprefix("✗ ").split(", ")
+    assert "+" not in shown.plain
+    if width >= whole.cell_len:
+        assert shown == whole
+    assert (state in shown.plain) or cell_len(f"✗ {state}, {counts[0]}") > width
 
 
 @given(WORDS, st.integers(4, 60))

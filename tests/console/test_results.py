@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.text import Text
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import Input
 
 from backends.campaign.folder.export_report import formats_of
@@ -41,7 +43,7 @@ from tui.screens.repeats import Repeats, repeat_rows, repeats_text
 from tui.screens.result_text import SORTS, flags_below
 from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage
-from tui.widgets.chart import Chart
+from tui.widgets.chart import Chart, draw
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
@@ -670,6 +672,25 @@ async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width
                 _, case = page._cases[key]
                 told = flags_below(case, page._groups)
                 assert not told or shows(app, told), (width, told, screen_text(app))
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_no_curve_is_drawn_before_the_list_above_it_has_its_lines(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[tuple[int, int]] = []
+
+    def watched(*drawn: Any) -> list[Strip]:
+        table = app.screen.query_one("#results", KeyedTable)
+        lines.append((table.virtual_size.height, 1 + table.row_count))
+        return draw(*drawn)
+
+    async with console(Workspace(Inventory(()), None, EXAMPLES), size) as (app, pilot):
+        monkeypatch.setattr("tui.widgets.chart.draw", watched)
+        await app.session.open(EXAMPLES / "h200-x4")
+        await pilot.press("4")
+        await until(pilot, lambda: lines)
+    assert all(there == needed for there, needed in lines), lines
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)

@@ -226,6 +226,20 @@ def test_a_curve_keeps_its_number_and_its_colour_wherever_the_cursor_is(
     ]
 
 
+@pytest.mark.parametrize("by_place", [False, True])
+def test_what_is_drawn_is_numbered_from_1_on_but_where_other_words_have_the_numbers(
+    by_place: bool,
+) -> None:
+    groups = [group_of(**{"1n1g": [100.0 + k], "1n8g": [700.0 - k]}) for k in range(2)]
+    curves = [
+        ("none", []),
+        *((f"group {k}", curve(one, Quantity.SPEEDUP)) for k, one in enumerate(groups)),
+    ]
+    plot = scaling_plot(curves, width=100, leading=1, by_place=by_place)
+    tags = [line.tag for line in plot.lines if line.label.startswith("group")]
+    assert tags == (["2", "3"] if by_place else ["1", "2"])
+
+
 def test_what_costs_no_grade_is_no_flag_and_what_costs_most_comes_first() -> None:
     tight = group_of(**{"1n1g": [100.0, 100.001, 99.9, 100.0, 100.0, 99.999]})
     assert "outliers" in tight.cases[0].concerns

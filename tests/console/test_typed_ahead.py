@@ -199,7 +199,8 @@ async def test_tags_and_a_note_can_be_typed_in_one_go_with_the_way_to_their_camp
         assert " b" in prompt._text.plain
         assert prompt.query_one(Input).value == "v100"
         await pilot.press("enter")  # not in the same go: what was said before is seen first
-        await until(pilot, partial(shows, app, "saved"))
+        said = "tags" if key == "t" else "note"
+        await until(pilot, partial(shows, app, f"{said} of b saved"))
         assert [bool(one.about.tags or one.about.note) for one in workspace.summaries] == [
             False,
             True,

@@ -232,7 +232,13 @@ class CampaignList(Dialog[str]):
         if chosen.simulated != self._session.simulated:
             where = "in 'dlperf-tui demo'" if chosen.simulated else "on real hosts, not in a demo"
             return f"it goes on {where} alone"
+        if self._ours(chosen):
+            return "it is at work here"
         return "somebody is at work on it" if chosen.state == "live" else "it is over"
+
+    def _ours(self, chosen: CampaignSummary) -> bool:
+        ours = self._session.controller
+        return self._session.at_work and ours is not None and ours.path == chosen.path
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -256,7 +262,7 @@ class CampaignList(Dialog[str]):
             "mark": chosen.total > 0 and self._listed.seen,
             "replay": chosen.total > 0,
             "keep": same and not simulated and chosen.state == "unfinished",
-            "resume": same and chosen.state != "finished",
+            "resume": same and chosen.state != "finished" and not self._ours(chosen),
             "tag": chosen.total > 0,
             "note": chosen.total > 0,
             "remove": True,
@@ -346,7 +352,8 @@ class CampaignList(Dialog[str]):
         async def described() -> None:
             about = await self._session.describe(path, tags=tags, note=note)
             self._take([s.saying(about) if s.path == path else s for s in self._summaries or ()])
-            self.app.post_message(Said("saved"))
+            what = "note" if tags is None else "tags"
+            self.app.post_message(Said(f"{what} of {plain(path.name)} saved"))
 
         self._change(described(), "campaign-said")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     Column("mark", "", 3, still=True),
-    Column("state", "State", 13, most=28, parts=True),
+    Column("state", "State", 16, most=48, gravest=True),
     Column("name", "Campaign", None, ends=True, apart=True),
     Column("runs", "Runs", 7, right=True),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
@@ -107,16 +107,18 @@ def campaign_rows(
     rows = []
     for summary in summaries:
         symbol, colour = _state(summary)
-        name = called_simulated(summary)
+        name = marked_simulated(plain(summary.path.name or summary.name), summary)
         figure, speedup, grade, device = map(plain, figure_words(fastest_of(summary, results)))
         begun = plain(", ".join(begun_words(summary)))
+        lost = ", ".join(lost_words(summary))
+        said_state = lost if lost and summary.state == "finished" else state_words(summary)
         said = " ".join(filter(None, (begun, tag_words(summary), plain(summary.about.note))))
         rows.append(
             Row(
                 str(summary.path),
                 (
                     cell("[x]" if summary.path in marked else "", ACCENT),
-                    cell(f"{symbol} {state_words(summary)}", colour),
+                    cell(f"{symbol} {said_state}", colour),
                     cell(name, "bold"),
                     cell(f"{succeeded(summary)}/{summary.total}", right=True),
                     cell(figure),
@@ -127,14 +129,14 @@ def campaign_rows(
                     cell(said, MUTED),
                     cell(_age(summary, now), MUTED, right=True),
                 ),
+                find=f"{state_words(summary)} {summary.name}",
             )
         )
     return rows
 
 
-def called_simulated(summary: CampaignSummary) -> str:
-    """Its name, which says so of one that was not measured."""
-    name = plain(summary.name)
+def marked_simulated(name: str, summary: CampaignSummary) -> str:
+    """``name``, which says so of one that was not measured."""
     return name if not summary.simulated or SIMULATED in name else f"{name} · {SIMULATED}"
 
 
@@ -152,7 +154,7 @@ def _age(summary: CampaignSummary, now: float) -> str:
 
 def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
     """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
-    words = Text(called_simulated(summary), "bold")
+    words = Text(marked_simulated(plain(summary.name), summary), "bold")
     if summary.about.tags:
         words.append(" · ").append(tag_words(summary), ACCENT)
     return Text.assemble(words, " · ", summary_words(summary, now, results))

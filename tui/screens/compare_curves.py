@@ -66,6 +66,7 @@ def curves_of(
         cursor=cursor,
         kept=(found.baseline, place),
         empty=next((why_no_curve(one, quantity) for one in known), TOO_FEW),
+        by_place=True,
         bases=next(([one.base_case.gpus] * len(own) for one in known if one.base == base), ()),
     )
     title = curve_title(quantity, case.unit, known, base or "")

@@ -317,19 +317,20 @@ class Compare(Dialog[None]):
         return ""
 
     def not_now(self, action: str) -> str:
-        if action == "across":
-            return "no parameter differs between these runs"
-        of_a_case = action in ("view", "open", "quantity")
-        if of_a_case and self._found is not None and self._selected is None:
+        if self._found is None:
+            nothing = "there is nothing to compare, for the reason that is shown"
+            return "the campaigns are being read" if self._problem is None else nothing
+        if action in ("view", "open", "quantity") and self._selected is None:
             return "no case is in the list"
         if action == "view" and self._all_in_sight:
             return "all of it is in sight"
-        if action == "quantity" and self._found is not None:
-            in_sight = "curves" in self._in_sight()
-            return (in_sight and self._no_base) or "the curves are not in sight; v leads to them"
-        if action == "read" and self._found is not None:
-            return "all of them are finished, and nothing new can be read"
-        return "" if self._found is not None else "the campaigns are being read"
+        if action == "quantity" and "curves" in self._in_sight() and self._no_base:
+            return self._no_base
+        return {
+            "across": "no parameter differs between these runs",
+            "quantity": "the curves are not in sight; v leads to them",
+            "read": "all of them are finished, and nothing new can be read",
+        }.get(action, "")
 
     @property
     def _all_in_sight(self) -> bool:

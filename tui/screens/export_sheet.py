@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -38,7 +37,14 @@ from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import NoMore, Problem, Said
 from tui.screens.dialogs import FRAME, Dialog, Prompt
-from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
+from tui.screens.export_text import (
+    chosen_line,
+    file_text,
+    is_there,
+    named_line,
+    order_words,
+    tables_text,
+)
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.named_file import destination, format_of, meant, whole
 from tui.text import both_ends, plain, problem
@@ -53,6 +59,7 @@ DATA = "for programs: "
 DOCUMENT = "every run and what the cases come to, the same of every layout"
 AT_WORK = "laying it out …"
 SHOWN_AFTER_S = 0.2
+LOOK_S = 1.0
 ALL_THE_SAME = "every one: json has all runs, laid out or not"
 REPORT_HAS = "environment, tables, figures, what to distrust"
 
@@ -110,6 +117,21 @@ class ExportSheet(Dialog[None]):
         self._renew()
         if self.renewed is not None:
             self.set_interval(REFRESH_S, self.tick)
+        self.set_interval(LOOK_S, self._look)
+
+    @work(exclusive=True, group="look", description="look whether the files are there")
+    async def _look(self) -> None:
+        """Others write and remove files meanwhile."""
+        if not self.here or self._at_work:
+            return
+        wanted, last = self._wanted, self._last
+        exists = await asyncio.to_thread(is_there, self._viewed.path / wanted.file_name)
+        gone = last is not None and not await asyncio.to_thread(is_there, last)
+        if not self.here or self._at_work or wanted != self._wanted or last is not self._last:
+            return
+        if gone or exists is not self._exists:
+            self._exists, self._last = exists, None if gone else last
+            self._show_choices()
 
     def tick(self) -> None:
         """What has ended since is laid out, too; what was chosen stays so."""
@@ -267,7 +289,7 @@ class ExportSheet(Dialog[None]):
         return replace(self._order, column=next(places, None))
 
     def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
-        exists = os.path.exists(self._viewed.path / what.file_name)  # noqa: PTH110 (see below)
+        exists = is_there(self._viewed.path / what.file_name)
         return replace(self._told(what, aligned), exists=exists)
 
     def _told(self, what: Export, aligned: bool) -> LaidOut:
@@ -285,7 +307,8 @@ class ExportSheet(Dialog[None]):
             return LaidOut(text, file_text(text), columns)
         own = [(self._viewed.path, run_results(self._viewed.state))]
         below = footer(self._groups, what.options, recorded_each(own))
-        return LaidOut(text, tables_text(lays(self._groups, what.options), below), columns)
+        tables = lays(self._groups, what.options)
+        return LaidOut(text, tables_text(tables, below, self._viewed.path), columns)
 
     # Keys --------------------------------------------------------------------------------------
 
@@ -320,7 +343,8 @@ class ExportSheet(Dialog[None]):
         if action in why:
             return why[action]
         if not self._arranges:
-            return "only a table can be put in another order"
+            done = "transposed" if action == "transpose" else "put in another order"
+            return f"only a table can be {done}"
         return "sort by a column first" if action == "reverse" else ""
 
     def action_layout(self, step: int) -> None:

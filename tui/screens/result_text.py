@@ -38,7 +38,7 @@ from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.row_order import RowOrder
-from tui.text import cell, join, named_rows, number, plain, throughput_heading
+from tui.text import cell, join, named_rows, number, plain, shared_of_all, throughput_heading
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
@@ -118,9 +118,9 @@ def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column,
 
 
 def shared_words(groups: Sequence[Group], labels: CaseLabels) -> str:
-    """What all rows share, and none says: ``…-resnet50 compile=on``."""
+    """:func:`shared_of_all` of these."""
     _, alike = apart(group.profile for group in groups)
-    return " ".join(filter(None, [plain(alike), labels.shared]))
+    return shared_of_all(alike, labels.shared)
 
 
 def all_simulated(groups: Sequence[Group]) -> bool:

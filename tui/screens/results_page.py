@@ -248,7 +248,7 @@ class ResultsPage(Page):
         if viewed is None:
             return "Results"
         shared = shared_words(self._groups, self._labels)
-        return f"Results · {viewed.name}{f' · all {shared}' * bool(shared)}"
+        return f"Results · {viewed.name}{f' · {shared}' * bool(shared)}"
 
     def _footer(self, viewed: CampaignSnapshot | None) -> str:
         if viewed is None or not self._groups:

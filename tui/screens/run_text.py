@@ -32,6 +32,7 @@ from tui.text import (
     plain,
     rate_text,
     run_state,
+    shared_of_all,
     throughput_heading,
 )
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
@@ -142,10 +143,9 @@ class RunRows:
         return f"{run.profile} {called}" if len(self._profiles) > 1 else called
 
     def shared(self, viewed: CampaignSnapshot) -> str:
-        """What all of its runs are, and no row says: ``profiles …-resnet50 compile=on``."""
+        """:func:`shared_of_all` of its runs."""
         self._labels_for(viewed)
-        alike = f"profiles {plain(self._alike)}" if self._alike else ""
-        return " ".join(filter(None, (alike, self._labels.shared)))
+        return shared_of_all(self._alike, self._labels.shared)
 
     def names(self, viewed: CampaignSnapshot) -> Mapping[str, str]:
         """By run id: each beside the others, without what is said of all of them."""

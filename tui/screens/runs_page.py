@@ -135,7 +135,7 @@ class RunsPage(RunChanges):
         self._see(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
-        all_of = f" · all {shared}" * bool(shared)
+        all_of = f" · {shared}" * bool(shared)
         order = f" · {self._order.words}" * (not self._order.given)
         panel.retitle(f"Runs · {viewed.name}{all_of}{order}" if viewed else "Runs", counts)
         panel.say_when_empty(

@@ -344,11 +344,14 @@ def rows_of(plot: Plot, width: int, most: int) -> int:
     return len(plot.names) + AXIS_ROWS + len(legend(plot, width, most))
 
 
-def _instead(words: str) -> Text:
-    """What stands where there is nothing drawn, indented."""
-    text = cell(words, MUTED)
-    text.pad_left(1)
-    return text
+def _instead(words: str, width: int, console: Console) -> list[Strip]:
+    """What stands where there is nothing drawn, indented, in as many lines as it takes."""
+    lines = cell(words, MUTED).wrap(console, max(1, width - 1), no_wrap=False, overflow="fold")
+    for line in lines:
+        line.rstrip()
+        line.pad_left(1)
+        line.end = ""
+    return [Strip(line.render(console), line.cell_len) for line in lines]
 
 
 class Chart(Widget, can_focus=False):
@@ -404,14 +407,12 @@ class Chart(Widget, can_focus=False):
         console = self.app.console
         points = chain.from_iterable(line.points for line in self._plot.lines)
         if not self._plot.names and not any(map(_is_finite, points)):
-            words = _instead(self._plot.empty)
-            return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
+            return [Strip.blank(width), *_instead(self._plot.empty, width, console)]
         named = legend(_from_0(self._plot, width, height), width, height)
         least = AXIS_ROWS + len(self._plot.names) if self._plot.names else MIN_HEIGHT
-        if width < MIN_WIDTH or height - len(named) < least:
-            words = _instead("too small for a chart")
-            return [Strip(text.render(console), text.cell_len) for text in (*named, words)]
         strips = [Strip(text.render(console), text.cell_len) for text in named]
+        if width < MIN_WIDTH or height - len(named) < least:
+            return [*strips, *_instead("too small for a chart", width, console)]
         return strips + self._picture(width, height - len(named), console)
 
     def _picture(self, width: int, height: int, console: Console) -> list[Strip]:

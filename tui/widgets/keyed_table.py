@@ -18,7 +18,7 @@ from textual.widgets import DataTable
 from textual.widgets.data_table import CellKey, RowKey
 
 from tui.key_bindings import bindings
-from tui.text import whole_parts, whole_words, without_middle, without_middles
+from tui.text import gravest_parts, whole_parts, whole_words, without_middle, without_middles
 from tui.theme import MUTED
 
 _Place = tuple[int, int, bool, bool]
@@ -41,7 +41,8 @@ class Column:
     than its ``width`` gives the rest where the other one is too narrow; one in which there has been
     nothing at all gives all of it, the last one first; but none that is ``still``: what it holds
     changes by the minute. ``ends``: of names, whose ends both stay where one is too long;
-    ``apart``: and no two of them look alike. ``words``: of sentences, which end behind a word.
+    ``apart``: and no two of them look alike. ``parts``: how many more there are, ``gravest``: the
+    first count alone, where there is no room. ``words``: of sentences, which end behind a word.
     ``if_any``: left out until there is something in it. ``gives_way``: left out, 1 before 2, where
     names or the least of the other column would be cut beside it; ``enough``: of names, columns
     beyond which they are cut rather.
@@ -60,6 +61,7 @@ class Column:
     ends: bool = False
     apart: bool = False
     parts: bool = False
+    gravest: bool = False
     words: bool = False
     first: bool = False
     if_any: bool = False
@@ -337,6 +339,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 return whole_words(text, widths[column.key])
             if column.parts:
                 return whole_parts(text, widths[column.key])
+            if column.gravest:
+                return gravest_parts(text, widths[column.key])
             return without_middle(text, widths[column.key]) if column.ends else text
 
         return tuple(
@@ -384,6 +388,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             self.add_row(*cells, key=row.key)
             self._keys.append(row.key)
             self._drawn[row.key] = row, cells
+        if rows:  # at once, or what lies below is drawn beside a table of one row, and then again
+            self._update_dimensions(())
 
     def _update(self, rows: Sequence[Row]) -> None:
         for index, row in enumerate(rows[: len(self._keys)]):

@@ -225,6 +225,7 @@ def scaling_plot(
     leading: int = 0,
     empty: str = TOO_FEW,
     bases: Sequence[int] = (),
+    by_place: bool = False,
 ) -> Plot:
     """The quantity over devices for every curve, against the ideal; speedups against that of each
     base, from its devices on.
@@ -232,10 +233,11 @@ def scaling_plot(
     Cases on one host and cases on several, by the devices of each, are lines of their own: as many
     devices on one host and on several are two results. ``farther``: projected for the ``leading``
     curve, drawn where the measured ones keep room.
-    ``cursor``: the case under it. Curves have their
-    numbers as tags, those without a point counted. ``kept``: places of curves that are drawn where
-    there is no room for all. ``empty``: what stands where there is nothing to draw. ``bases``: of
-    each curve the devices of the case that its speedups refer to; empty: of its least case.
+    ``cursor``: the case under it. Curves have numbers as tags, those that are drawn from 1 on, or
+    ``by_place``: those of all that there are, where other words have them, too. ``kept``: places of
+    curves that are drawn where there is no room for all. ``empty``: what stands where there is
+    nothing to draw. ``bases``: of each curve the devices of the case that its speedups refer to;
+    empty: of its least case.
     """
     finite_ones = [[m for m in found if finite([m.point])] for _, found in curves]
     drawable = [
@@ -255,7 +257,12 @@ def scaling_plot(
         end = max(end, float(farther.gpus))
         places.append(float(farther.gpus))
     lead = next((found for place, _, found in shown if place == leading), shown[0][2])
-    lines = [line for place, label, found in shown for line in _by_hosts(label, found, place)]
+    numbers = {place: 1 + (place if by_place else n) for n, (place, *_) in enumerate(drawable)}
+    lines = [
+        line
+        for place, label, found in shown
+        for line in _by_hosts(label, found, place, numbers[place])
+    ]
     if farther is not None:
         lines.append(_projected(max(m.point for m in lead), series_colour(leading), farther))
     lines += _published([one for one in published if one.gpus <= end])
@@ -344,7 +351,7 @@ def _values(line: Line) -> Iterable[float]:
     yield from line.band or ()
 
 
-def _by_hosts(label: str, found: Sequence[Measured], place: int) -> list[Line]:
+def _by_hosts(label: str, found: Sequence[Measured], place: int, number: int) -> list[Line]:
     """The cases on one host, and those on several by the devices of each, which go on from the
     case on one host that has as many."""
     alone = sorted((m for m in found if m.nodes == 1), key=_place)
@@ -359,7 +366,7 @@ def _by_hosts(label: str, found: Sequence[Measured], place: int) -> list[Line]:
             label if n == 0 else "",
             tuple(m.point for m in line),
             series_colour(place),
-            tag=str(place + 1) if n in (0, farthest) else "",
+            tag=str(number) if n in (0, farthest) else "",
             marks=tuple(m.point for m in own),
             mark=mark,
             bars=tuple((m.point[0], *m.interval) for m in own if m.interval and _finite(m)),
