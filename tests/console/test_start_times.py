@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import Lease
 from profiles.durations import format_duration
@@ -23,7 +24,7 @@ from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
 from tui.plan_words import host_states, keys_line, time_text, usable_now
 from tui.screens.dry_run import DryRunView
-from tui.screens.start_text import stopped_text, totals_text
+from tui.screens.start_text import checklist_text, stopped_text, totals_text
 
 ENTER = "# Enter asks first: x goes on with node[1,3-4] alone (5 of 6 runs), F with all, as here"
 NAMES = ("node1", "node2", "node3", "node4")
@@ -154,6 +155,23 @@ def test_a_start_by_force_counts_no_host_that_does_not_answer() -> None:
     plan = replace(plan_on(NAMES), capacities=plan_on(("node1", "node3")).capacities)
     assert keys_line(plan, None, plan).endswith("F starts with node[1,3], as here")
     assert keys_line(plan, plan_on(("node1",)), plan).endswith("F with node[1,3], as here")
+
+
+def test_advice_that_is_the_same_for_several_findings_is_given_once_behind_them() -> None:
+    advice = "make them alike, or leave hosts out"
+    found = [
+        Finding("", Level.WARN, f"{what} differs", remedy)
+        for what, remedy in (("driver", advice), ("model", advice), ("kernel", "other"))
+    ]
+    lines = [line.strip() for line in checklist_text(plan_on(NAMES), found).plain.splitlines()]
+    at = lines.index("warn driver differs")
+    assert lines[at : at + 5] == [
+        "warn driver differs",
+        "warn model differs",
+        f"→ {advice}",
+        "warn kernel differs",
+        "→ other",
+    ]
 
 
 @pytest.mark.parametrize("worn", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
@@ -102,11 +103,11 @@ def checklist_text(
     for group, names in sorted(groups.items(), key=lambda item: ORDER.index(item[0][0][0])):
         symbol, colour = _LEVELS[group[0][0]]
         text.append(f"{symbol} ", colour).append(f"{_names(names) or 'all hosts'}\n", "bold")
-        for level, what, remedy in group:
+        for (level, what, remedy), after in itertools.zip_longest(group, group[1:]):
             word = "" if level in ("ok", "away") else f"{level} "
             text.append(f"    {word}", _LEVELS[level][1])
             text.append(f"{what}\n", MUTED if level == "ok" else "")
-            if remedy:
+            if remedy and (after is None or after[2] != remedy):  # once for all that it mends
                 text.append(f"    → {remedy}\n", MUTED)
     return text
 
