@@ -32,6 +32,7 @@ from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
+from backends.campaign.plan.without_stopped import stopped_last
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.run_changes import planning
@@ -165,6 +166,7 @@ class Starter:
         DlperfError: the campaigns directory cannot be written, a staged file is missing.
         """
         against = in_spite_of(findings, force=force)
+        plan = stopped_last(plan, findings)
         if not plan.cases:
             reasons = "; ".join(f"{p.case.tag}: {p.infeasible}" for p in plan.refused[:3])
             raise SelectionError(

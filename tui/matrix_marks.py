@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.past_result import PLACES
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
@@ -101,9 +102,10 @@ class Marks:
     def cells(self, hosts: Sequence[HostSnapshot]) -> Rows:
         """As these hosts allow."""
         known, awaited = capacity(hosts)
+        away = _away_words(hosts)
         columns = self.columns
         return tuple(
-            tuple(self._cell(tag, values, known, awaited) for values in columns)
+            tuple(self._cell(tag, values, known, awaited, away) for values in columns)
             for tag in self.tags
         )
 
@@ -113,6 +115,7 @@ class Marks:
         values: Mapping[str, Scalar],
         known: Sequence[HostCapacity],
         awaited: tuple[HostCapacity, ...],
+        away: str,
     ) -> Cell:
         try:
             case = self.case(tag, values)
@@ -126,7 +129,7 @@ class Marks:
                 times = case.nodes if awaited[0].name == QUEUE.name else 1
                 reason = infeasible(self.profile, case, [*known, *(awaited * times)])
             if reason:
-                return Cell(case, "impossible", reason)
+                return Cell(case, "impossible", reason + away)
             awaits = tuple(host.name for host in awaited)
         return Cell(case, "marked" if case.key in self.wanted else "free", awaits=awaits)
 
@@ -365,3 +368,10 @@ def capacity(
         if h.facts is None and not h.slots and h.state in (HostState.UNKNOWN, HostState.PROBING)
     )
     return known, awaited
+
+
+def _away_words(hosts: Sequence[HostSnapshot]) -> str:
+    """Behind how many there are: which of the page's hosts are not among them."""
+    if not (names := [host.name for host in hosts if host.state in AWAY]):
+        return ""
+    return f" ({ranked_nodeset(names)} {'does' if len(names) == 1 else 'do'} not answer)"

@@ -64,10 +64,24 @@ def plan_totals(plan: Plan) -> str:
     cases, runs = counted(len(plan.cases), "case"), counted(plan.run_count, "run")
     profiled = f" + {len(plan.profiled)} profiled" if plan.profiled else ""
     most = max((planned.case.nodes for planned in plan.cases), default=0)
-    any_of = "any of " if len(plan.hosts) > most else ""
-    hosts = ranked_nodeset([host.name for host in plan.hosts])
+    there = answering(plan)
+    any_of = "any of " if len(there) > most else ""
+    hosts = ranked_nodeset(there)
     totals = f", {expected}, {price_text(plan)}" if plan.cases else ""
     return f"{cases}, {runs}{profiled} on {any_of}{hosts}{totals}"
+
+
+def answering(plan: Plan) -> list[str]:
+    """Its hosts without those that did not answer when it was made; all where none did."""
+    there = {host.name for host in plan.capacities}
+    every = [host.name for host in plan.hosts]
+    return [name for name in every if name in there] or every
+
+
+def forced_hosts(plan: Plan) -> str:
+    """What a start in spite of preflight goes on with: "all", "node[1-2]" where others are away."""
+    there = answering(plan)
+    return "all" if len(there) == len(plan.hosts) else ranked_nodeset(there)
 
 
 def unjudged_gpus(plan: Plan) -> str:
@@ -267,15 +281,16 @@ def keys_line(plan: Plan, without: Plan | None, shown: Plan) -> str:
     goes on ``without`` it, if one can, and that which does not; which of them runs on the hosts of
     the plan that is ``shown`` is said."""
     named = [host.name for host in shown.hosts]
-    every = ", as here" * (named == [host.name for host in plan.hosts])
+    every = ", as here" * (named in (answering(plan), [host.name for host in plan.hosts]))
+    them = plain(forced_hosts(plan))
     if without is None:
-        return f"Enter asks first; F starts with all hosts{every}"
+        return f"Enter asks first; F starts with {them}{' hosts' * (them == 'all')}{every}"
     hosts = [host.name for host in without.hosts]
     there = plain(ranked_nodeset(hosts))
     fewer = without.run_count < plan.run_count
     of = f" ({without.run_count} of {plan.run_count} runs)" if fewer else ""
     alone = ", as here" * (not every and named == hosts)
-    return f"Enter asks first: x goes on with {there} alone{of}{alone}, F with all{every}"
+    return f"Enter asks first: x goes on with {there} alone{of}{alone}, F with {them}{every}"
 
 
 def unlike_lines(findings: Iterable[Finding]) -> list[str]:

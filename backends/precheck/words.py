@@ -298,7 +298,7 @@ def step_text(step: Step) -> str:
     how = f" by {step.way}" if step.way else ""
     times = ""
     if step.stage == "pairs":
-        times = f", {step.runs} pairs in {counted(step.times, 'round')}"
+        times = f", {counted(step.runs, 'pair')} in {counted(step.times, 'round')}"
     return f"{_DOES[step.stage]}{how}{times}, ≈ {format_duration(step.expected_s)}"
 
 

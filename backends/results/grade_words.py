@@ -38,7 +38,7 @@ from backends.results.telemetry_figures import (
     watched_s,
 )
 from backends.results.telemetry_words import disturbed_line, throttled_line
-from backends.results.translations import Lang, pick
+from backends.results.translations import LANGUAGES, Lang, pick
 from backends.results.unsuccessful_words import unsuccessful_line
 from profiles.counted import counted
 
@@ -130,11 +130,13 @@ def _numbers(repeats: Iterable[int], mark: str = "") -> str:
 
 def _forced(case: CaseResult, lang: Lang) -> list[str]:
     """Past what, which names its host; an older journal does not tell."""
-    told = [(run.repeat, "; ".join(run.stops)) for run in case.runs if run.forced and run.stops]
+    forced = [run for run in case.runs if run.forced and run.stops]
+    told = [(run.repeat, "; ".join(run.stops)) for run in forced]
+    zh = [(run.repeat, "；".join(translated(one, "zh") for one in run.stops)) for run in forced]
     if not told:
         why, why_zh = "started in spite of what preflight stops", "忽略了预检发现的问题"
     else:
-        why, why_zh = "; ".join(_with_repeats(told)), "；".join(_with_repeats(told, "zh"))
+        why, why_zh = "; ".join(_with_repeats(told)), "；".join(_with_repeats(zh, "zh"))
     return [pick(lang, f"it was forced: {why}", f"强制启动：{why_zh}")]
 
 
@@ -184,8 +186,9 @@ def _idle(case: CaseResult, lang: Lang) -> list[str]:
     for run in case.measured_runs:
         if idle := idle_gpus(run):
             first, of = f"GPU{idle[0].gpu} of {idle[0].host}", len(judged(run).gpus)
+            first_zh = f"{idle[0].host} 的 GPU{idle[0].gpu}"
             which = first if of == 1 else f"{len(idle)} of its {of} GPUs ({first} …)"
-            which_zh = first if of == 1 else f"{of} 块GPU中的 {len(idle)} 块（{first} 等）"
+            which_zh = first_zh if of == 1 else f"{of} 块GPU中的 {len(idle)} 块（{first_zh} 等）"
             verb = "was" if of == 1 else "were"
             text = f"{which} {verb} idle while it was measured: what did the work?"
             told.append((run.repeat, pick(lang, text, f"测量期间 {which_zh} 空闲：由谁计算？")))
@@ -498,11 +501,11 @@ def one_model(group: Group) -> str:
 
 
 def _on_several_models(case: CaseResult, group: Group) -> tuple[str, str]:
-    shares = shares_of(group.base_case, case)
+    shares, shares_zh = (shares_of(group.base_case, case, lang) for lang in LANGUAGES)
     one, many = devices_text([group]).removesuffix("s"), devices_text([group])
     return (
         f"with the base {group.base} it ran on several {one} models ({shares}): the speedup shows "
         f"more than the number of {many}",
-        f"与基准 {group.base} 使用了多种{devices_text([group], 'zh')}型号（{shares}）："
+        f"与基准 {group.base} 使用了多种{devices_text([group], 'zh')}型号（{shares_zh}）："
         f"加速比不只反映{devices_text([group], 'zh')}数量",
     )

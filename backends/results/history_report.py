@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from backends.results.attempts import latest_attempts
+from backends.results.change_points import FEWEST_FOR_DAYS
 from backends.results.comparison import Verdict
 from backends.results.findings import Grade
 from backends.results.history import Campaign, CaseHistory, History, LevelChange, Point, Why
@@ -74,8 +75,8 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
     few = min((len(case.measured) for case in history.cases if len(case.measured) > 1), default=FEW)
     if few < FEW:
         after.append(
-            f"Of fewer than {FEW} campaigns it is hardly known how much they scatter from day to "
-            "day: what is called a change rests on their repeats."
+            f"How much campaigns scatter from day to day is known well from {FEW} on: of fewer, "
+            "what is called a change rests on their repeats."
         )
     return tuple(before), tuple(after)
 
@@ -255,7 +256,20 @@ def _ground(case: CaseHistory) -> str:
         case Why.ONE:
             return f"{len(case.measured)} campaign with a figure".replace("0 ", "no ")
         case Why.SCATTER:
-            return "how campaigns scatter is not known: repeat more, or go on to five campaigns"
+            return _missing(case)
+
+
+def _missing(case: CaseHistory) -> str:
+    """Why nothing is known of its scatter, and what helps."""
+    if case.is_mixed:
+        return (
+            "repeats of one campaign ran in several environments, and such a figure is in no "
+            "level: give --hosts of one kind, all repeats in the same environment"
+        )
+    return (
+        "how campaigns scatter is not known: a verdict takes several repeats in a campaign, or "
+        f"{FEWEST_FOR_DAYS} campaigns"
+    )
 
 
 def what_changed(history: History) -> list[tuple[str, ...]]:
@@ -316,6 +330,7 @@ MARKS = {
     "failed": "so many of its repeats did, after all attempts",
     "forced": "started in spite of what preflight stops",
     "left out": "it began without some of its hosts",
+    "logs changed": "a log was edited, cut or removed after it was measured",
 }
 
 
@@ -329,6 +344,8 @@ def _marks_of(campaign: Campaign) -> dict[str, str]:
         "failed": f"{failed} failed" if failed else "",
         "forced": "forced" * any(run.forced for run in campaign.runs),
         "left out": "left out" * any(run.left_out for run in campaign.runs),
+        "logs changed": "logs changed"
+        * any(run.log_differs or run.log_changed for run in campaign.runs),
     }
     return {mark: said for mark, said in marks.items() if said}
 

@@ -14,9 +14,8 @@ from backends.hosts.fingerprint import (
     short_devices,
 )
 from backends.results.case_result import CaseResult
+from backends.results.translations import Lang, pick
 from profiles.counted import counted
-
-_NOT_RECORDED = "not recorded"
 
 
 def is_mixed(case: CaseResult) -> bool:
@@ -29,30 +28,36 @@ def mixed_models(case: CaseResult) -> bool:
     return len({*_by_models(case.fingerprints).values()}) > 1
 
 
-def counts_of(*sides: CaseResult) -> tuple[str, ...]:
+def counts_of(*sides: CaseResult, lang: Lang = "en") -> tuple[str, ...]:
     """How many repeats, ``2 on H200, 4 on V100-SXM2-16GB``, of each: by the model, or where that
     does not tell apart what is mixed, by what does."""
     texts = sorted({text for side in sides for text in side.fingerprints})
     called = _by_models(texts)
     if not all(mixed_models(side) for side in sides if is_mixed(side)):
         called = dict(zip(texts, apart(texts), strict=True))
+    unknown = pick(lang, "not recorded", "未记录")
     return tuple(
-        ", ".join(
-            f"{n} on ({name})" if ", " in name else f"{n} on {name}"
+        pick(lang, ", ", "，").join(
+            _count(n, name, lang)
             for name, n in sorted(
-                Counter(
-                    called.get(run.fingerprint, _NOT_RECORDED) for run in side.measured_runs
-                ).items()
+                Counter(called.get(run.fingerprint, unknown) for run in side.measured_runs).items()
             )
         )
         for side in sides
     )
 
 
-def shares_of(base: CaseResult, case: CaseResult) -> str:
+def _count(n: int, name: str, lang: Lang) -> str:
+    grouped = f"({name})" if ", " in name else name
+    return pick(lang, f"{n} on {grouped}", f"{name} 上 {n} 次")
+
+
+def shares_of(base: CaseResult, case: CaseResult, lang: Lang = "en") -> str:
     """``repeats of the base: 2 on H200, 1 on V100-SXM2-16GB; here: 3 on H200 + V100-SXM2-16GB``"""
-    there, here = counts_of(base, case)
-    return f"repeats of the base: {there}; here: {here}"
+    there, here = counts_of(base, case, lang=lang)
+    return pick(
+        lang, f"repeats of the base: {there}; here: {here}", f"基准的重复：{there}；此处：{here}"
+    )
 
 
 def shares_changed(before: CaseResult, now: CaseResult) -> str:

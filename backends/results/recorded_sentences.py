@@ -6,19 +6,66 @@ import re
 
 from backends.results.translations import Lang
 
-_ONE_MACHINE = re.compile(r"(?P<hosts>.+) are the same machine")
-_DIFFER = re.compile(r"the hosts of this run differ: (?P<how>.+)")
-_SENTENCES = (
-    (_ONE_MACHINE, "{hosts} 是同一台机器"),
-    (_DIFFER, "该运行的各主机不同：{how}"),
+_SENTENCES = tuple(
+    (re.compile(sentence), words)
+    for sentence, words in (
+        (r"(?P<hosts>.+) are the same machine", "{hosts} 是同一台机器"),
+        (r"the hosts of this run differ: (?P<how>.+)", "该运行的各主机不同：{how}"),
+        (
+            r"load (?P<load>[\d.]+) on (?P<cpus>\d+) CPUs; logged in: (?P<who>.+)",
+            "{cpus} 个CPU上的负载为 {load}；已登录：{who}",
+        ),
+        (r"load (?P<load>[\d.]+) on (?P<cpus>\d+) CPUs", "{cpus} 个CPU上的负载为 {load}"),
+        (r"(?P<gpu>GPU\d+) is slowed down: (?P<why>.+)", "{gpu} 被降速：{why}"),
+        (r"(?P<gpu>GPU\d+) is hot: (?P<degrees>\d+ °C)", "{gpu} 过热：{degrees}"),
+        (
+            r"(?P<gpu>GPU\d+) has (?P<n>\d+) uncorrected memory errors since its driver was loaded",
+            "{gpu} 自驱动加载以来有 {n} 个不可纠正的显存错误",
+        ),
+        (r"(?P<gpu>GPU\d+) is partitioned \(MIG\)", "{gpu} 已分区（MIG）"),
+        (r"has no GPU", "没有GPU"),
+        (r"has different GPUs: (?P<which>.+)", "GPU型号不一：{which}"),
+        (r"in use: (?P<who>.+)", "正在使用：{who}"),
+        (r"disk space of work_dir is unknown", "work_dir 的磁盘空间未知"),
+        (
+            r"(?P<free>\d+ MiB) left on the file system of work_dir",
+            "work_dir 所在文件系统仅剩 {free}",
+        ),
+        (r"its clock is (?P<by>[\d.]+ s) ahead of this machine's", "其时钟比本机快 {by}"),
+        (r"its clock is (?P<by>[\d.]+ s) behind this machine's", "其时钟比本机慢 {by}"),
+        (
+            r"how its GPUs are linked is not known: runs get the first ones",
+            "GPU的互连方式未知：各运行使用前几块",
+        ),
+    )
 )
+_DIFFERS = re.compile(r"(?P<what>[^:]+) differs: (?P<groups>.+ on .+)")
+_TITLES = {
+    "GPU driver": "GPU驱动",
+    "GPU model": "GPU型号",
+    "number of GPUs": "GPU数量",
+    "CPU model": "CPU型号",
+    "kernel": "内核",
+}
+_OF_HOST = re.compile(r"(?P<host>[^\s:]+): (?P<said>.+)")
 
 
 def translated(text: str, lang: Lang) -> str:
-    """As it was recorded where that is no sentence known here; names and versions stay."""
+    """As it was recorded where that is no sentence known here; hosts, names and versions stay."""
     if lang == "en":
         return text
+    said = _in_chinese(text)
+    if said is None and (of := _OF_HOST.fullmatch(text)) is not None:
+        own = _in_chinese(of["said"])
+        said = None if own is None else f"{of['host']}：{own}"
+    return text if said is None else said
+
+
+def _in_chinese(text: str) -> str | None:
     for sentence, words in _SENTENCES:
         if (found := sentence.fullmatch(text)) is not None:
             return words.format(**found.groupdict())
-    return text
+    if (found := _DIFFERS.fullmatch(text)) is None:
+        return None
+    groups = found["groups"].replace(" on ", "：").replace(", ", "，")
+    return f"{_TITLES.get(found['what'], found['what'])}不同：{groups}"

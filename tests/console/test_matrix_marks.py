@@ -84,7 +84,13 @@ def test_what_no_answer_can_make_possible_is_impossible_at_once() -> None:
     last = resnet().cells(unprobed(HOSTS[:3]))[-1][0]
     assert (last.state, last.reason) == ("impossible", "needs 4 hosts, there are 3")
     away = replace(HOSTS[0], state=HostState.UNREACHABLE, facts=None)
-    assert resnet().cells((away,))[0][0].reason == "needs 1 host, there are 0"
+    assert resnet().cells((away,))[0][0].reason == (
+        f"needs 1 host, there are 0 ({away.name} does not answer)"
+    )
+    rest = (away, replace(HOSTS[1], state=HostState.UNREACHABLE), *HOSTS[2:4])
+    assert resnet().cells(rest)[-1][0].reason == (
+        "needs 4 hosts, there are 2 (node[1-2] do not answer)"
+    )
 
 
 def test_slots_of_the_inventory_count_before_the_first_probe() -> None:

@@ -130,3 +130,31 @@ async def test_a_reason_is_cut_only_where_its_row_has_no_blank_left(
         begins = line.index(words[:9])
         room = cell_len(line) - 2 - begins
         assert words in line or (room - 4 <= cell_len(words) and "  " not in line[begins:-4])
+
+
+@pytest.mark.parametrize("longer", [1, 2, 4, 6, 8, 12])
+async def test_words_behind_a_bar_are_whole_where_names_have_become_shorter(
+    workspace: FakeWorkspace, longer: int
+) -> None:
+    """Their column stands still, and what it leaves is less than they need."""
+    async with console(workspace, SMALL) as (app, pilot):
+        controller = begin(app, workspace)
+        workspace.clock.tick(20)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
+        table, rows = app.screen.query_one("#runs", KeyedTable), RunRows()
+        viewed = controller.snapshot()
+        first, *others = viewed.runs
+        done = replace(first, state=RunState.SUCCEEDED, state_text="succeeded", progress=1.0)
+        runs = (done, *others)
+        named = tuple(
+            replace(run, profile="p" * longer + "ab"[n % 2] + "x") for n, run in enumerate(runs)
+        )
+        for shown in (named, runs[:-1]):
+            at = replace(viewed, runs=shown)
+            table.refill(rows(at, SMALL[0]), run_columns(at))
+            await pilot.pause()
+            lines = screen_text(app).splitlines()
+            bars = [line for line in lines if re.search("[━┄]{3}", line)]
+            assert bars
+            assert all(re.search(r"[━╸┄] (done|≈\d+%|0%) ", line) for line in bars), bars

@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import Lease
 from profiles.durations import format_duration
@@ -21,9 +22,9 @@ from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import LARGE, console, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
-from tui.plan_words import expected_on, host_states, keys_line, time_text, usable_now
+from tui.plan_words import host_states, keys_line, time_text, usable_now
 from tui.screens.dry_run import DryRunView
-from tui.screens.start_text import stopped_text, totals_text
+from tui.screens.start_text import checklist_text, stopped_text, totals_text
 
 ENTER = "# Enter asks first: x goes on with node[1,3-4] alone (5 of 6 runs), F with all, as here"
 NAMES = ("node1", "node2", "node3", "node4")
@@ -56,29 +57,52 @@ def test_a_time_is_that_of_the_hosts_that_are_named_with_it(stopped: set[str]) -
     own, every = (format_duration(one.expected_s or 0.0) for one in (without, plan))
     assert totals_text(plan, states).plain.splitlines()[0].split(" · ")[1] == f"about {own}"
     keys = stopped_text(plan, without).plain
-    assert re.findall(r", about ([^;\n]+)", keys) == ([] if own == every else [own, every])
+    assert re.findall(r", about ([^;\n]+)", keys) == (
+        [] if own == every else [own, f"{every} with {fold_nodeset(sorted(stopped))} too"]
+    )
 
 
 @given(st.sets(st.sampled_from(NAMES), min_size=1, max_size=3), st.sets(st.sampled_from(NAMES[1:])))
 def test_no_key_takes_a_host_as_free_that_somebody_else_holds(
     stopped: set[str], taken: set[str]
 ) -> None:
-    """What stops a host can be forced; a lease is waited for."""
+    """What stops a host can be forced; a lease is waited for: where one key has to, both times
+    count it and say so, and are of the same hosts but for those that are stopped."""
     plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
     states = host_states(plan, [held(name, name in taken) for name in NAMES], ())
-    free = tuple(name for name in NAMES if name not in taken)
-    every = format_duration(plan_on(free).expected_s or 0.0)
     without = plan_on(left)
+    waited = taken if not set(left) - taken else set()
+    counted = [name for name in NAMES if name not in taken or name in waited]
+    own, every = (
+        format_duration(plan_on(tuple(n for n in counted if n in names)).expected_s or 0.0)
+        for names in (left, NAMES)
+    )
     keys = stopped_text(plan, without, states).plain
-    kept = expected_on(without, {name: states[name] for name in left})
-    if kept is not None and format_duration(kept) == every:
+    if own == every:
         assert "about" not in keys
         return
+    also = [
+        [name for name in counted if name in waited and name in left],
+        [name for name in counted if name in waited or name in stopped],
+    ]
+    said = [f" with {fold_nodeset(names)} too" * bool(names) for names in also]
+    assert f", about {own}{said[0]}\n" in keys
     forced = next(line for line in keys.splitlines() if line.startswith("F "))
-    assert f"starts anyway, about {every};" in forced
-    own = without.expected_s if kept is None else kept
-    more = "" if kept is not None else f" with {fold_nodeset(sorted(taken & set(left)))} too"
-    assert f", about {format_duration(own or 0.0)}{more}\n" in keys
+    assert f"starts anyway, about {every}{said[1]};" in forced
+
+
+def test_times_of_a_case_that_waits_for_who_is_held_are_all_of_named_hosts() -> None:
+    """As a user had it: one host held, one stopped, one free."""
+    names = NAMES[:3]
+    plan = plan_on(names, ("1n1g", "2n1g"))
+    without = plan_on((names[0], names[2]), ("1n1g", "2n1g"))
+    states = {"node1": "held", "node2": "", "node3": ""}
+    all_three, two = (format_duration(one.expected_s or 0.0) for one in (plan, without))
+    stopped = states | {"node2": "stopped by preflight"}
+    assert time_text(plan, stopped) == f"{all_three} with node[1-2] too"
+    keys = stopped_text(plan, without, states).plain
+    assert f"on node[1,3], about {two} with node1 too\n" in keys
+    assert f"F starts anyway, about {all_three} with node[1-2] too;" in keys
 
 
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:
@@ -125,6 +149,29 @@ def test_a_dry_run_on_stopped_hosts_says_which_key_starts_it_without_them(
     if stopped:
         assert keys_line(plan, without, without) == f"{asks}: {x}, as here, F with all"
         assert keys_line(plan, None, without) == f"{asks}; F starts with all hosts"
+
+
+def test_a_start_by_force_counts_no_host_that_does_not_answer() -> None:
+    plan = replace(plan_on(NAMES), capacities=plan_on(("node1", "node3")).capacities)
+    assert keys_line(plan, None, plan).endswith("F starts with node[1,3], as here")
+    assert keys_line(plan, plan_on(("node1",)), plan).endswith("F with node[1,3], as here")
+
+
+def test_advice_that_is_the_same_for_several_findings_is_given_once_behind_them() -> None:
+    advice = "make them alike, or leave hosts out"
+    found = [
+        Finding("", Level.WARN, f"{what} differs", remedy)
+        for what, remedy in (("driver", advice), ("model", advice), ("kernel", "other"))
+    ]
+    lines = [line.strip() for line in checklist_text(plan_on(NAMES), found).plain.splitlines()]
+    at = lines.index("warn driver differs")
+    assert lines[at : at + 5] == [
+        "warn driver differs",
+        "warn model differs",
+        f"→ {advice}",
+        "warn kernel differs",
+        "→ other",
+    ]
 
 
 @pytest.mark.parametrize("worn", [False, True])

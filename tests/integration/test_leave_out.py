@@ -122,3 +122,19 @@ def test_a_host_that_does_not_answer_is_told_of_before_anything_is_refused_or_be
     assert notes.count(silent) == 1
     (campaign,) = bench.campaigns.glob("*")
     assert "v100a: does not answer: connection refused" in (campaign / "report.md").read_text()
+
+
+def test_a_start_by_force_is_told_of_the_hosts_that_answer_and_takes_those_first_that_are_well(
+    bench: Bench, ssh_hosts: SshHosts
+) -> None:
+    next(one for one in ssh_hosts.served if one.host.name == "v100a").stop()
+    _, _, error = said(bench, "run", "--case", "1n1g")
+    assert "--leave-out goes on with h200a alone, --force with v100b,h200a" in error
+    assert not list(bench.campaigns.glob("*"))
+
+    code, _, notes = said(bench, "run", "--case", "1n1g", "--force")
+    assert code == 0
+    assert "1 run on any of v100b,h200a, " in notes
+    (campaign,) = bench.campaigns.glob("*")
+    results = json.loads((campaign / "results.json").read_text())
+    assert [run["hosts"] for run in results["runs"]] == [["h200a"]]

@@ -21,7 +21,7 @@ from tui.threshold import parse_threshold
 def add(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, "campaigns_named", nargs="*")
     parser.add_argument("--tag", metavar="TAG", help="all campaigns that have it")
-    marks = "\n".join(f"  {mark:<12}{means}" for mark, means in MARKS.items())
+    marks = "\n".join(f"  {mark:<14}{means}" for mark, means in MARKS.items())
     parser.description = f"{parser.description}\n\nmarks of campaigns:\n{marks}"
     add_threshold(parser)
     parser.add_argument(

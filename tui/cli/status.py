@@ -31,8 +31,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--line",
         action="store_true",
-        help="one line for a status bar: of the campaign, or of the one that was written last, a "
-        "simulated one only where none was measured",
+        help="one line for a status bar: of the campaign, or of the one at which something "
+        "was done last, wherever it was moved, a simulated one only where none was measured",
     )
     add_json(parser)
 

@@ -128,6 +128,7 @@ class RunRows:
         self._names: Mapping[str, str] = {}
         self._labels_of: object = None
         self._longest = 0  # of the names
+        self._held: tuple[object, int] = (None, 0)  # the longest that their column has held
 
     def _labels_for(self, viewed: CampaignSnapshot) -> None:
         """How its runs are called beside one another; none is ever taken away."""
@@ -178,7 +179,10 @@ class RunRows:
         beside the least of it, else without those that give way."""
         widths = {one.key: one.width for one in run_columns(viewed) if one.from_width < NEVER}
         most = next(one.most for one in COLUMNS if one.key == "label")
-        widths["label"] = max(widths["label"] or 0, min(self._longest, most))
+        of = viewed.identity, columns
+        held = self._held[1] if self._held[0] == of else 0
+        self._held = of, max(self._longest, held)
+        widths["label"] = max(widths["label"] or 0, min(self._held[1], most))
         taken = sum(width or 0 for width in widths.values()) + PADDING * len(widths)
         room = columns - FRAME - SCROLL_BAR - taken - BEHIND_BAR
         most = LONG_BAR

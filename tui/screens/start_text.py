@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
@@ -12,8 +13,9 @@ from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted, first_of
+from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
-from tui.plan_words import READING_PAST, not_counted, price_text, time_text
+from tui.plan_words import READING_PAST, expected_on, not_counted, price_text, time_text
 from tui.text import plain
 from tui.theme import BAD, GOOD, MUTED, WARN
 
@@ -101,11 +103,11 @@ def checklist_text(
     for group, names in sorted(groups.items(), key=lambda item: ORDER.index(item[0][0][0])):
         symbol, colour = _LEVELS[group[0][0]]
         text.append(f"{symbol} ", colour).append(f"{_names(names) or 'all hosts'}\n", "bold")
-        for level, what, remedy in group:
+        for (level, what, remedy), after in itertools.zip_longest(group, group[1:]):
             word = "" if level in ("ok", "away") else f"{level} "
             text.append(f"    {word}", _LEVELS[level][1])
             text.append(f"{what}\n", MUTED if level == "ok" else "")
-            if remedy:
+            if remedy and (after is None or after[2] != remedy):  # once for all that it mends
                 text.append(f"    → {remedy}\n", MUTED)
     return text
 
@@ -126,20 +128,38 @@ def stopped_text(
     possible, and in spite of it; how long each takes, where that differs. ``states``: of the hosts
     whatever stops them: who is held is so with either key. ``reading``: past results, so that
     nobody knows."""
-    kept = "" if without is None or reading else _time_with(without, states or {})
-    every = "" if reading else _time_with(plan, states or {})
-    same = without is None or kept == every
+    kept, every = ("", "")
+    if without is not None and not reading:
+        kept, every = _times_of_keys(plan, without, states or {})
     text = Text(end="")
     if without is not None:
-        text.append_text(_left_out_text(plan, without, "" if same else kept))
-    takes = f", about {every}" if every and not same else ""
+        text.append_text(_left_out_text(plan, without, kept))
+    takes = f", about {every}" if every else ""
     text.append(f"F starts anyway{takes}; the campaign will say that it was forced\n\n", WARN)
     return text
 
 
-def _time_with(plan: Plan, states: Mapping[str, str]) -> str:
-    names = {host.name for host in plan.hosts}
-    return time_text(plan, {name: state for name, state in states.items() if name in names})
+def _times_of_keys(plan: Plan, without: Plan, states: Mapping[str, str]) -> tuple[str, str]:
+    """How long it takes ``without`` the stopped hosts, and with them, each with those hosts that it
+    counts though no run can go there now: where one has to wait for who is held, both count them.
+    Empty where they take the same time, or nobody knows."""
+    kept = {host.name for host in without.hosts}
+    ours = {name: state for name, state in states.items() if name in kept}
+    waits = expected_on(without, ours) is None or expected_on(plan, states) is None
+    used = dict.fromkeys(states, "") if waits else states
+    own, every = expected_on(without, used), expected_on(plan, used)
+    if own is None or every is None or format_duration(own) == format_duration(every):
+        return "", ""
+    there = [host.name for host in plan.capacities if not used.get(host.name)]
+    said = (
+        (own, [name for name in there if name in kept and states.get(name)]),
+        (every, [name for name in there if name not in kept or states.get(name)]),
+    )
+    x, force = (
+        format_duration(seconds) + f" with {_names(names)} too" * bool(names)
+        for seconds, names in said
+    )
+    return x, force
 
 
 def _left_out_text(plan: Plan, without: Plan, takes: str) -> Text:

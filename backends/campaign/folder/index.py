@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refu
 from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
+from backends.campaign.record.events import CampaignHandedOn, CampaignPlaced
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
@@ -103,8 +105,9 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
 
 
 def latest_written(directory: Path) -> Path | None:
-    """The campaign whose journal was written last, one that was measured where there is any; of
-    each no more than the first lines are read."""
+    """The campaign of which something happened last, one that was measured where there is any; of
+    each no more than the first lines are read, and the last ones of those written last. That it
+    was moved is nothing that happened."""
     found: list[tuple[float, Path]] = []
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
@@ -112,8 +115,30 @@ def latest_written(directory: Path) -> Path | None:
                 continue
             with contextlib.suppress(OSError):
                 found.append((_written_at(Path(entry.path)), Path(entry.path)))
-    paths = [path for _, path in sorted(found, reverse=True)]
-    return next((path for path in paths if not is_simulated(path)), next(iter(paths), None))
+    return _latest(found, simulated=False) or _latest(found, simulated=True)
+
+
+def _latest(written: Sequence[tuple[float, Path]], *, simulated: bool) -> Path | None:
+    latest, at = None, -math.inf
+    for by_disk, path in sorted(written, reverse=True):
+        if by_disk <= at:  # nor has any of the others more
+            break
+        if is_simulated(path) == simulated:
+            ours = min(by_disk, _unless_moved(path, by_disk))
+            if latest is None or ours > at:
+                latest, at = path, ours
+    return latest
+
+
+def _unless_moved(path: Path, by_disk: float) -> float:
+    """When something else was written than that it goes on in another directory."""
+    events = journal.last_events(path / journal.FILE_NAME)
+    if not isinstance(next(events, None), _MOVES):
+        return by_disk
+    return next((event.t for event in events if not isinstance(event, _MOVES)), by_disk)
+
+
+_MOVES = (CampaignPlaced, CampaignHandedOn)
 
 
 def _written_at(path: Path) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Container, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -54,9 +56,11 @@ def check_shows(directory: Path) -> None:
 
 
 def create_directory(campaigns: Path, name: str, share: Share = Share.PRIVATE) -> Path:
-    """Make the campaign's directory; a second one of the same name gets ``-2``, ``-3`` …"""
+    """Make the campaign's directory; a second one of the same name gets ``-2``, ``-3`` …, each
+    above those that there are, so that the name of one that was removed is not given again while
+    there is a later one."""
     make_directory(campaigns, share)
-    for number in range(1, 10_000):
+    for number in range(_last_number(campaigns, name) + 1, 10_000):
         path = campaigns / (name if number == 1 else f"{name}-{number}")
         try:
             make_directory(path, share, exist_ok=False)
@@ -64,6 +68,14 @@ def create_directory(campaigns: Path, name: str, share: Share = Share.PRIVATE) -
             continue
         return path
     raise FileExistsError(name)
+
+
+def _last_number(campaigns: Path, name: str) -> int:
+    """The greatest that a campaign of this name has: 1 is that without any; 0: there is none."""
+    with os.scandir(campaigns) as entries:
+        rest = [e.name.removeprefix(name) for e in entries if e.name.startswith(name)]
+    numbers = (re.fullmatch(r"-([2-9]|[1-9][0-9]{1,2})", one) for one in rest)
+    return max((1 if "" in rest else 0, *(int(found[1]) for found in numbers if found)))
 
 
 def run_log_path(profile: Profile, run: RunRecord, taken: Container[str]) -> str:

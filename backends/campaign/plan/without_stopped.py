@@ -45,3 +45,10 @@ def without_stopped(
         if planned.case.key in lost
     ]
     return replace(made, left_out=(*plan.left_out, *out)) if made.cases else None
+
+
+def stopped_last(plan: Plan, findings: Sequence[Finding]) -> Plan:
+    """The same with the hosts that a finding stops behind the others: a run that is forced takes
+    them when no other is free."""
+    stopped = {finding.host for finding in findings if finding.level == Level.STOP}
+    return replace(plan, hosts=tuple(sorted(plan.hosts, key=lambda host: host.name in stopped)))

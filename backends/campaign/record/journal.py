@@ -108,15 +108,19 @@ def beginning(path: Path) -> CampaignCreated | None:
 def last_time(path: Path) -> float | None:
     """When the last of what is written happened, seconds since the epoch; None where nobody can
     tell."""
+    return next((event.t for event in last_events(path)), None)
+
+
+def last_events(path: Path) -> Iterator[Event]:
+    """The last first, as far as the end of the file has them; none where it cannot be read."""
     try:
         with path.open("rb") as file:
             at = max(0, file.seek(0, os.SEEK_END) - BLOCK)
             file.seek(at)
             lines = file.readlines()
     except OSError:
-        return None
-    found = (decode(line) for line in reversed(lines))
-    return next((event.t for event in found if event is not None), None)
+        return
+    yield from filter(None, map(decode, reversed(lines)))
 
 
 def _check_schema(path: Path, first_line: bytes) -> int:

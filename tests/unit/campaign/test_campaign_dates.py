@@ -15,7 +15,7 @@ from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
-from backends.campaign.record.events import CampaignCreated
+from backends.campaign.record.events import CampaignCreated, CampaignHandedOn, CampaignPlaced, Event
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from tests.support.past_campaigns import past_campaign
@@ -62,6 +62,36 @@ def test_no_demo_lies_in_the_future_or_stands_before_what_was_measured(
         candidates = measured or [one.path for one in listed]
         assert latest in candidates
         assert _written(latest) == max(map(_written, candidates))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10**6), st.integers(0, 3)),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda one: one[0],
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_moving_a_campaign_does_not_make_it_the_last_one(kept: list[tuple[int, int]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        for ago, moves in kept:
+            path = Path(directory) / f"ago{ago}"
+            path.mkdir()
+            events: list[Event] = [CampaignCreated(t=NOW - ago, campaign=path.name)]
+            for number in range(moves):
+                t = NOW + number
+                events.append(
+                    CampaignPlaced(t=t, place="p", host="h", path="/p")
+                    if number % 2
+                    else CampaignHandedOn(t=t, host="h", path="/p")
+                )
+            (path / journal.FILE_NAME).write_bytes(b"".join(map(encode, events)))
+            written = NOW + moves if moves else NOW - ago
+            os.utime(path / journal.FILE_NAME, (written, written))
+        latest = latest_written(Path(directory))
+        assert latest is not None
+        assert latest.name == f"ago{min(ago for ago, _ in kept)}"
 
 
 def _written(campaign: Path) -> float:

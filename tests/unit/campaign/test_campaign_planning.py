@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import tomllib
 from dataclasses import replace
 from itertools import product
@@ -325,6 +326,20 @@ def test_a_campaign_is_named_after_all_its_profiles(profiles: str, name: str) ->
 def test_campaigns_of_one_day_and_name_do_not_meet(tmp_path: Path) -> None:
     paths = [create_directory(tmp_path / "c", "x") for _ in range(3)]
     assert [path.name for path in paths] == ["x", "x-2", "x-3"]
+
+
+@given(removed=st.sets(st.integers(0, 3)))
+def test_the_name_of_a_removed_campaign_is_not_given_again_while_a_later_one_is_there(
+    removed: set[int],
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        paths = [create_directory(Path(directory), "x") for _ in range(4)]
+        create_directory(Path(directory), "x-more")
+        for number in removed:
+            paths[number].rmdir()
+        made = create_directory(Path(directory), "x")
+        last = max({0, 1, 2, 3} - removed, default=-1)
+        assert made.name == ("x", "x-2", "x-3", "x-4", "x-5")[last + 1]
 
 
 def plan_of(catalog: Catalog, count: int = 2) -> Plan:

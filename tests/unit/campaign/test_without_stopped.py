@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
-from backends.campaign.plan.without_stopped import without_stopped
+from backends.campaign.plan.without_stopped import stopped_last, without_stopped
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.host_entry import Host
@@ -81,6 +81,20 @@ def test_it_has_the_hosts_that_nothing_stops_and_says_why_it_has_not_the_others(
     assert without_stopped(without, findings, known, plan_on) in (without, None)
     others = [name for name in NAMES if name not in left]
     assert (without is plan) == (not others)
+
+
+@given(stops=st.lists(st.sampled_from([*NAMES, ""]), unique=True))
+def test_a_forced_plan_takes_the_hosts_that_nothing_stops_first(
+    catalog: Catalog, stops: list[str]
+) -> None:
+    hosts = [Host(name) for name in NAMES]
+    plan = make_plan(
+        Selection(("cpu-smoke",), ("1n1g",), {}, 2), catalog, hosts, snapshots(["well"] * 4)
+    )
+    warned = Finding("node1", Level.WARN, "load")
+    made = stopped_last(plan, [warned, *(Finding(name, Level.STOP, "worn") for name in stops)])
+    well = [name for name in NAMES if name not in stops]
+    assert [host.name for host in made.hosts] == [*well, *(n for n in NAMES if n in stops)]
 
 
 def test_what_was_left_out_before_stays_said(catalog: Catalog, tmp_path: Path) -> None:

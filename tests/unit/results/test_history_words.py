@@ -59,6 +59,7 @@ def test_marks_that_stand_in_the_table_are_explained_below_it(
         left_out=("node3",) * ("left out" in given),
     )
     runs[0] = replace(runs[0], forced="forced" in given)  # a stop may be about one run alone
+    runs[1] = replace(runs[1], log_differs="edited" * ("logs changed" in given))
     known = {
         "imported": "imported" in given,
         "finished": "unfinished" not in given,
@@ -111,3 +112,21 @@ def test_what_both_environments_have_is_not_told_of_the_change(
     before: str, now: str, said: str
 ) -> None:
     assert changes_text([f"H200, driver 1, {before}"], [f"H200, driver 1, {now}"]) == said
+
+
+def test_what_lacks_for_a_verdict_is_what_helps(runs_of: Runs) -> None:
+    """More repeats of a mixed case are of several environments, too."""
+
+    def rests(nights: list[list[RunResult]]) -> str:
+        seen = history([campaign(at, runs) for at, runs in enumerate(nights)])
+        return history_tables(seen)[0].rows[0][12]
+
+    runs = runs_of("1n1g", STEADY, fingerprint="8 × Tesla V100-SXM2-16GB, driver 450.80.02")
+    mixed = [replace(runs[0], fingerprint="8 × NVIDIA H200, driver 550.1"), *runs[1:]]
+    said = rests([mixed, mixed])
+    assert "several environments" in said
+    assert "--hosts of one kind" in said
+    assert "scatter" not in said
+    few = rests([runs_of("1n1g", [100.0]), runs_of("1n1g", [101.0])])
+    assert "takes several repeats in a campaign, or 5 campaigns" in few
+    assert "environments" not in few

@@ -10,9 +10,11 @@ import pytest
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.run.factory import _differences
 from backends.hosts.foreseen import same_machines
+from backends.hosts.host_condition import host_findings
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.provenance import how_sure
+from backends.results.recorded_sentences import translated
 from backends.results.short_flags import SHORT, short_words
 from backends.results.summary import summarise
 from tests.unit.hosts.test_machines import EXAMPLES
@@ -49,3 +51,51 @@ def test_what_sets_a_grade_is_of_the_language_of_the_report(runs_of, concern: Co
         assert SHORT[concern] in english
         assert short_words(concern, "zh") in chinese
     assert not re.search("[a-z]{3}", chinese)
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"load1": 900.0, "users": ()},
+        {"load1": 900.0, "users": ("alice",)},
+        {"disk_free_mib": None},
+        {"disk_free_mib": 10},
+        {"clock_offset_s": 99.0},
+        {"clock_offset_s": -99.0},
+    ],
+    ids=str,
+)
+def test_what_preflight_says_of_a_host_is_of_the_language_of_the_report(worse) -> None:
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    slowed = ("hardware slowdown",)
+    worn = {"ecc_uncorrected": 3, "temperature_c": 99, "throttle_reasons": slowed}
+    gpus = (replace(vm.facts.gpus[0], **worn),)
+    for facts in (replace(vm.facts, **worse), replace(vm.facts, gpus=gpus)):
+        found = host_findings("v100a", facts, gpus_needed=True)
+        assert found
+        for one in found:
+            said = translated(f"v100a: {one.what}", "zh")
+            assert said.startswith("v100a：")
+            assert HAN.search(said)
+            assert not re.search(
+                "(?<!dis)[a-z]{4}", re.sub("alice|hardware slowdown|work_dir", "", said)
+            )
+            assert translated(one.what, "en") == one.what
+
+
+def test_devices_that_differ_are_told_in_chinese() -> None:
+    text = "GPU model differs: Tesla V100-SXM2-16GB on v100a, NVIDIA H200 on h200a"
+    said = translated(text, "zh")
+    assert said == "GPU型号不同：Tesla V100-SXM2-16GB：v100a，NVIDIA H200：h200a"
+
+
+def test_shares_of_several_models_are_told_in_chinese(runs_of) -> None:
+    kinds = ("NVIDIA H200, driver 550.1", "Tesla V100-SXM2-16GB, driver 450.80.02")
+    runs = [
+        replace(run, fingerprint=kinds[at % 2])
+        for at, run in enumerate([*runs_of("1n1g", [100.0] * 3), *runs_of("1n2g", [200.0] * 3)])
+    ]
+    chinese = render_report(ReportContext("c"), runs, summarise(runs), "zh")
+    assert "（基准的重复：H200 上 2 次，V100-SXM2-16GB 上 1 次；此处：" in chinese
+    assert "repeats of the base" not in chinese

@@ -19,7 +19,7 @@ from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.selection_options import asked
-from tui.plan_words import plan_totals, unjudged_gpus
+from tui.plan_words import forced_hosts, plan_totals, unjudged_gpus
 
 
 async def make_plan(
@@ -153,7 +153,7 @@ def ways_on(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> st
     there = ranked_nodeset([host.name for host in without.hosts])
     fewer = without.run_count < made.run_count
     of = f", {without.run_count} of {made.run_count} runs" if fewer else ""
-    return f"--leave-out goes on with {there} alone{of}, --force with all"
+    return f"--leave-out goes on with {there} alone{of}, --force with {forced_hosts(made)}"
 
 
 def say_left_out(made: Plan) -> None:
