@@ -473,7 +473,7 @@ def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:
         if missing := lacking_settings(part):
             return DlperfError(
                 f"{part.profile.name} needs {', '.join(missing)}",
-                remedy="put the cursor on the profile and press s: its settings",
+                remedy="s on its row sets them",
             )
     return None
 

@@ -729,3 +729,23 @@ def test_by_state_campaigns_with_the_same_trouble_stand_together(tmp_path: Path)
     in_order = [one.summary for one in by_state.of(map(Listed, found))]
     troubles = [(bool(one.failed), bool(one.cancelled)) for one in in_order]
     assert [trouble for trouble, _ in groupby(troubles)] == sorted(set(troubles), reverse=True)
+
+
+@pytest.mark.parametrize("viewed", [None, 0, 2])
+async def test_the_list_begins_at_the_campaign_in_view(
+    workspace: FakeWorkspace, viewed: int | None
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 1))
+    paths = [workspace.controller(plan, f"2026-11-2{day}-resnet50").path for day in (3, 2, 1)]
+    workspace.summaries = [FakeSummary(path.name, path, "finished", 1, 1) for path in paths]
+    async with console(workspace, LARGE) as (app, pilot):
+        if viewed is not None:
+            await app.session.open(paths[viewed])
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        table = app.screen.query_one(KeyedTable)
+        await until(pilot, lambda: table.current_key == str(paths[viewed or 0]))
+        await pilot.press("j")  # and goes where it is moved, whatever is read meanwhile
+        moved = str(paths[min(2, (viewed or 0) + 1)])
+        app.screen.show(tuple(workspace.summaries))  # type: ignore[attr-defined]
+        await until(pilot, lambda: table.current_key == moved)

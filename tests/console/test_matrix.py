@@ -255,7 +255,7 @@ async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspa
             partial(shows, app, "oneflow-resnet50 needs benchmark_root, data_root"),
         )
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "→ put the cursor on the profile and press s"))
+        await until(pilot, partial(shows, app, "→ s on its row sets them"))
         for name, path in (("benchmark_root", "/opt/cnns"), ("data_root", "/data")):
             await pilot.press("s")
             await until(pilot, lambda: isinstance(app.screen, SettingsEditor))

@@ -12,7 +12,14 @@ from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import take
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
-from tui.screens.possible_changes import CHANGES, possible_changes, way_on, why_not
+from tui.screens.possible_changes import (
+    CHANGES,
+    cancel_question,
+    possible_changes,
+    retry_question,
+    way_on,
+    why_not,
+)
 from tui.widgets.told import EDGE
 
 RUN = "r-0001-a1"
@@ -80,3 +87,15 @@ def test_a_key_that_names_a_command_is_not_cut_on_80_columns_and_details_have_al
         assert len(f"+ Repeat: {why_not(action, viewed, run)}") <= 80 - EDGE
     chosen = f" --run {RUN}" if ended is CANCELLED else ""
     assert f"'dlperf-tui retry {name}{chosen}' does it again" in way_on(viewed, run, readonly=True)
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_a_question_about_a_run_has_its_profile_where_there_are_several(several: bool) -> None:
+    names = ("resnet50", "bert" if several else "resnet50")
+    plans = [replace(planned(f"r-000{n}-a1"), profile=name) for n, name in enumerate(names, 1)]
+    viewed = take(fold([*plans, assigned(RUN), FAILED]), Path("c"), now=9.0)
+    for run in viewed.runs:
+        asked = (cancel_question(viewed, run), retry_question(viewed, run))
+        for question in asked:
+            assert (f"{run.profile} {run.label}" in str(question.text)) is several
+            assert run.label in str(question.text)

@@ -63,7 +63,8 @@ class Invariants:
         if len(before) > 1:
             world.violated(f"{execution.run_id} is executed twice on {execution.host}")
         found = self._find(execution.run_id)
-        if execution.run_id in world.paused or (found and found[1].paused_at is not None):
+        paused = execution.run_id in world.paused or (found and found[1].paused_at is not None)
+        if paused and execution.run_id not in world.unplaced:  # its start was under way by then
             world.violated(f"{execution.run_id} is executed on {execution.host} and is paused")
         if execution.sharing and found:
             told = found[1].devices.get(execution.host, ())

@@ -92,7 +92,6 @@ EXEMPT: Mapping[str, str] = {
     "preflight.CHECK_TIMEOUT_S": "how long a host is given to answer",
     "preflight.check_needs 200": "characters of an answer that are shown",
     "preflight.preflight 8": "bytes of a random token",
-    "preflight._portrait": "MiB are shown as GiB",
     "probe.PROBE_TIMEOUT_S": "how long a host is given to answer",
     "probe.WITHOUT_GPUS_TIMEOUT_S": "how long a host is given to answer",
     "probe.SOFTWARE_TIMEOUT_S": "how long a host is given to answer",

@@ -150,9 +150,13 @@ class CampaignList(Dialog[str]):
             self.refresh_bindings()
 
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
-        """They have been read."""
+        """They have been read. The cursor begins on the one in view: what is pressed then is
+        likeliest to be meant for that."""
+        first = self._summaries is None
         self._take(summaries)
         if self.here:
+            if first and (viewed := self._session.viewed_path) is not None:
+                self.call_after_refresh(self._panel.table.select, str(viewed))
             self._listed.changed()
             self.sight.renew()
 

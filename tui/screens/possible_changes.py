@@ -190,11 +190,17 @@ def last_attempt(viewed: CampaignSnapshot, run_id: str) -> str:
     return next(one.run_id for one in viewed.state.latest_attempts() if one.slot == slot)
 
 
+def _called(viewed: CampaignSnapshot, run: RunView) -> str:
+    """With its profile where there are several."""
+    several = any(one.profile != run.profile for one in viewed.runs)
+    return plain(f"{run.profile} {run.label}" if several else run.label)
+
+
 def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     """The answer is "yes" or "no"."""
     if run.state is RunState.PLANNED:
         skip = (Answer("y", "leave it out", "yes", destroys=True), Answer("n", "keep it", "no"))
-        words = f"Skip {run.label}? It is never started, unless t on it says so later."
+        words = f"Skip {_called(viewed, run)}? It is never started, unless t on it says so later."
         return Choice("Skip run", words, skip)
     answers = (Answer("y", "end this run", "yes", destroys=True), Answer("n", "let it go on", "no"))
     return Choice("Cancel run", _ending(viewed, run), answers)
@@ -232,7 +238,9 @@ GOES_ON = "The campaign is over, and goes on here."
 def retry_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     """Whether to go on with a campaign that is over; the answer is "yes" or "no"."""
     answers = (Answer("y", "try it again", "yes"), Answer("n", "leave it as it is", "no"))
-    return Choice(f"Retry · {plain(viewed.name)}", f"Try {run.label} again? {GOES_ON}", answers)
+    return Choice(
+        f"Retry · {plain(viewed.name)}", f"Try {_called(viewed, run)} again? {GOES_ON}", answers
+    )
 
 
 def repeat_question(viewed: CampaignSnapshot) -> Choice:
@@ -281,7 +289,7 @@ def _ending(viewed: CampaignSnapshot, run: RunView) -> str:
         what = f"Its job {job}".rstrip() + " leaves the queue."
     elif job:
         what = f"Its job {job} ends, and all that runs in it; its log stays."
-    return f"End {run.label}{where}? {what}"
+    return f"End {_called(viewed, run)}{where}? {what}"
 
 
 def _ending_all(viewed: CampaignSnapshot) -> str:

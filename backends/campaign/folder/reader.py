@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Set
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 from backends.campaign.folder import frozen
 from backends.campaign.folder.directory_identity import copied_from
 from backends.campaign.folder.refuse_foreign_files import refuse_strange
-from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
@@ -95,11 +93,11 @@ class CampaignReader:
 
 def _first_line(directory: Path) -> bytes:
     """Empty where there is none, which reading the journal tells."""
-    fd = open_to_read(directory / journal.FILE_NAME)
-    if fd is None:
-        return b""
-    with contextlib.suppress(OSError), os.fdopen(fd, "rb") as file:
-        return file.readline(FIRST_LINE)
+    path = directory / journal.FILE_NAME
+    with contextlib.suppress(OSError):
+        if path.is_file():  # no pipe, which would be waited for
+            with path.open("rb") as file:
+                return file.readline(FIRST_LINE)
     return b""
 
 

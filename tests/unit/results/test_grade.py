@@ -35,6 +35,7 @@ from backends.results.layouts.cells import unended_notes
 from backends.results.layouts.common import LayoutOptions
 from backends.results.provenance import provenance
 from backends.results.publish import publish
+from backends.results.recorded_sentences import translated
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
@@ -529,7 +530,7 @@ def test_what_was_forced_is_told_with_its_repeats_in_one_line(runs_of, stops: li
             repeats = ", ".join(str(n) for n, one in enumerate(stops, 1) if one == stop)
             s = "s" * ("," in repeats)
             said = f"repeat{s} {repeats}: " if lang == "en" else f"第 {repeats} 次重复："
-            assert f"{said}{stop}" in line
+            assert f"{said}{translated(stop, lang)}" in line
         assert ("preflight stops" in line or "预检" in line) is not any(stops)
         assert not re.search(r"[:：]\s*(;|；|$)", line)
 
