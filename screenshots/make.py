@@ -186,7 +186,7 @@ async def h200() -> dict[str, str]:
         shown["export-h200"] = await picture(app, pilot)
         await pilot.press("escape", "O")
         await until(pilot, lambda: isinstance(app.screen, CampaignList) and shows(app, "finished"))
-        await pilot.press("space", "j", "space", "c")
+        await pilot.press("home", "space", "j", "space", "c")
         await until(pilot, lambda: isinstance(app.screen, Compare) and shows(app, "Against"))
         shown["compare-h200"] = await picture(app, pilot)
         await app.session.close()
