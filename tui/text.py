@@ -257,13 +257,10 @@ def whole_words(text: Text, width: int) -> Text:
     """What ends behind a word where there is no room for all of it."""
     if text.cell_len <= width:
         return text
-    plain_text = text.plain
-    fits = (n for n in range(len(plain_text), 0, -1) if cell_len(plain_text[:n]) < width)
-    end = next(fits, 0)
-    if plain_text[end : end + 1] != " ":  # in the middle of a word
-        end = max(plain_text.rfind(" ", 0, end), 0) or end
-    shown = text[: len(plain_text[:end].rstrip(" :;,("))]
-    return shown.append("…")
+    kept = shorten(text.plain, width).removesuffix("…")
+    if text.plain[len(kept)] != " ":  # in the middle of a word
+        kept = kept.rpartition(" ")[0] or kept
+    return text[: len(kept.rstrip(" :;,("))].append("…")
 
 
 def whole_parts(text: Text, width: int) -> Text:

@@ -155,8 +155,7 @@ class CampaignController:
             revision=self._recorder.revision,
             kept=self._kept,
         )
-        for level, line in self._log_lines:
-            shown = shown.with_note(self.state.created_at or 0.0, line, level)
+        shown = shown.of_its_begin(self._log_lines)
         problem = self._recorder.problem
         return shown.with_note(self._clock(), problem) if problem else shown
 

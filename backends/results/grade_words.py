@@ -130,14 +130,15 @@ def _numbers(repeats: Iterable[int], mark: str = "") -> str:
 
 def _forced(case: CaseResult, lang: Lang) -> list[str]:
     """Past what, which names its host; an older journal does not tell."""
-    forced = [run for run in case.runs if run.forced and run.stops]
-    told = [(run.repeat, "; ".join(run.stops)) for run in forced]
-    zh = [(run.repeat, "；".join(translated(one, "zh") for one in run.stops)) for run in forced]
-    if not told:
-        why, why_zh = "started in spite of what preflight stops", "忽略了预检发现的问题"
-    else:
-        why, why_zh = "; ".join(_with_repeats(told)), "；".join(_with_repeats(zh, "zh"))
-    return [pick(lang, f"it was forced: {why}", f"强制启动：{why_zh}")]
+    between = pick(lang, "; ", "；")
+    told = [
+        (run.repeat, between.join(translated(one, lang) for one in run.stops))
+        for run in case.runs
+        if run.forced and run.stops
+    ]
+    untold = pick(lang, "started in spite of what preflight stops", "忽略了预检发现的问题")
+    why = between.join(_with_repeats(told, lang)) or untold
+    return [pick(lang, "it was forced: ", "强制启动：") + why]
 
 
 def logs_differ(run: RunResult, lang: Lang = "en") -> str:
@@ -166,8 +167,8 @@ def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
 
 def _preflight(case: CaseResult, lang: Lang) -> list[str]:
     warned = dict.fromkeys(text for run in case.runs for text in run.warned)
-    zh = (f"预检警告：{translated(text, lang)}" for text in warned)
-    return [pick(lang, f"preflight warned: {en}", own) for en, own in zip(warned, zh, strict=True)]
+    said = pick(lang, "preflight warned: ", "预检警告：")
+    return [said + translated(text, lang) for text in warned]
 
 
 def _throttled(case: CaseResult, lang: Lang) -> list[str]:

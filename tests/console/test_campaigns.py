@@ -531,22 +531,28 @@ async def test_ages_of_campaigns_go_by_the_time_of_who_reads_them(
         await until(pilot, partial(shows, app, "20m ago"))
 
 
-async def test_the_list_shows_what_others_start_and_end_while_it_is_open(
-    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def of_alice(workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch) -> FakeSummary:
+    """A campaign at work, in a list that looks again at once."""
     monkeypatch.setattr("tui.screens.campaign_list.AGAIN_S", 0.02)
     first = FakeSummary("of-alice", workspace.campaigns_dir / "of-alice", "live", 1, 2, START)
     workspace.summaries.append(first)
+    return first
+
+
+async def test_the_list_shows_what_others_start_and_end_while_it_is_open(
+    workspace: FakeWorkspace, of_alice: FakeSummary
+) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O")
         await until(pilot, partial(shows, app, "▶ live"))
         await pilot.press("space")
         await until(pilot, partial(shows, app, "[x]"))
         second = FakeSummary("of-bob", workspace.campaigns_dir / "of-bob", "live", 0, 2, START)
-        workspace.summaries[:] = [replace(first, state="finished", done=2), second]
+        workspace.summaries[:] = [replace(of_alice, state="finished", done=2), second]
         await until(pilot, partial(shows, app, "✓ finished"))
         assert shows(app, "of-bob")
-        assert app.screen.query_one(KeyedTable).current_key == str(first.path)
+        assert app.screen.query_one(KeyedTable).current_key == str(of_alice.path)
         assert shows(app, "[x]")  # what is marked stays so
         workspace.summaries[:] = [second]
         await until(pilot, lambda: not shows(app, "of-alice"))
@@ -554,18 +560,15 @@ async def test_the_list_shows_what_others_start_and_end_while_it_is_open(
 
 
 async def test_the_list_is_renewed_though_reading_it_takes_longer_than_it_waits(
-    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+    workspace: FakeWorkspace, of_alice: FakeSummary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.campaign_list.AGAIN_S", 0.02)
-    first = FakeSummary("of-alice", workspace.campaigns_dir / "of-alice", "live", 1, 2, START)
-    workspace.summaries.append(first)
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O")
         await until(pilot, partial(shows, app, "▶ live"))
 
         def slow() -> list[FakeSummary]:
             time.sleep(0.2)  # as a disk that is slow, or a machine that is busy
-            return [replace(first, state="finished", done=2)]
+            return [replace(of_alice, state="finished", done=2)]
 
         monkeypatch.setattr(workspace, "campaigns", slow)
         await until(pilot, partial(shows, app, "✓ finished"))

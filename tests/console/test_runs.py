@@ -28,7 +28,7 @@ from tests.console.conftest import (
     until,
     words,
 )
-from tests.console.fakes import FakeWorkspace
+from tests.console.fakes import FakeController, FakeWorkspace
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
@@ -934,6 +934,21 @@ async def test_details_of_a_campaign_that_is_only_looked_at_offer_no_change(
     assert "Enter reads the log" in looked_at
 
 
+async def look_at_past(
+    workspace: FakeWorkspace, app: DlperfApp, pilot: Pilot[str]
+) -> tuple[FakeController, RunsPage, CampaignSnapshot]:
+    """A campaign that is over and at work nowhere, on Runs."""
+    controller = begin(app, workspace)
+    app.session.controller = None
+    workspace.clock.tick(6000)
+    await app.session.open(controller.path)
+    page = await open_runs(app, pilot)
+    viewed = page.viewed
+    assert viewed is not None
+    assert viewed.finished
+    return controller, page, viewed
+
+
 @pytest.mark.parametrize("fails", [True, False])
 @pytest.mark.parametrize("readonly", [True, False])
 async def test_details_of_a_failed_run_of_a_past_campaign_say_how_it_is_done_again(
@@ -941,14 +956,7 @@ async def test_details_of_a_failed_run_of_a_past_campaign_say_how_it_is_done_aga
 ) -> None:
     workspace.fails = {"1n1g": "NCCL error"} if fails else {}
     async with console(workspace, LARGE, readonly=readonly) as (app, pilot):
-        controller = begin(app, workspace)
-        app.session.controller = None
-        workspace.clock.tick(6000)
-        await app.session.open(controller.path)
-        page = await open_runs(app, pilot)
-        viewed = page.viewed
-        assert viewed is not None
-        assert viewed.finished
+        _, page, viewed = await look_at_past(workspace, app, pilot)
         page.panels.view = "details"
         page.query_one(KeyedTable).select(next(r.run_id for r in viewed.runs if "1n1g" in r.label))
         await until(pilot, lambda: page.panels.details.display)
@@ -965,14 +973,7 @@ async def test_a_past_campaign_is_gone_on_with_by_another_attempt_or_repeat_afte
 ) -> None:
     workspace.fails = {"1n1g": "NCCL error"}
     async with console(workspace, LARGE) as (app, pilot):
-        controller = begin(app, workspace)
-        app.session.controller = None
-        workspace.clock.tick(6000)
-        await app.session.open(controller.path)
-        page = await open_runs(app, pilot)
-        viewed = page.viewed
-        assert viewed is not None
-        assert viewed.finished
+        controller, page, viewed = await look_at_past(workspace, app, pilot)
         failed = next(r.run_id for r in viewed.runs if "1n1g" in r.label)
         page.query_one(KeyedTable).select(failed)
         tick(app)

@@ -252,17 +252,15 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
         if found.concern not in but
         and (found.concern is not Concern.OUTLIERS or found.ceiling > Grade.A)
     ]
-    if not told and not _only_failed_yet(case):
+    failing = _only_failed_yet(case)
+    if not told and not failing:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
     if not case.succeeded:  # before what its machines are: there is no figure for that to change
         told.sort(key=lambda concern: concern not in _OF_ATTEMPTS)
-    words = ", ".join(
-        [*["failed so far"] * _only_failed_yet(case), *(_in_short(c, case) for c in told)]
-    )
+    words = ", ".join(["failed so far"] * failing + [_in_short(one, case) for one in told])
     failed = Concern.FAILED_RUNS in told and any(r.state != "cancelled" for r in case.failed_runs)
-    grave = any(concern in _GRAVE for concern in told)
-    failed, grave = failed or _only_failed_yet(case), grave or _only_failed_yet(case)
-    return cell(f"{'✗' if failed else '▲'} {words}", BAD if grave else WARN)
+    grave = failing or any(concern in _GRAVE for concern in told)
+    return cell(f"{'✗' if failed or failing else '▲'} {words}", BAD if grave else WARN)
 
 
 def _only_failed_yet(case: CaseResult) -> bool:

@@ -175,8 +175,8 @@ class RunChanges(Page):
     def _still_shown(self, asked: object) -> bool:
         """The campaign that was asked about."""
         now = self.session.viewed
-        if same := now is not None and now.identity == asked:
-            return same
+        if now is not None and now.identity == asked:
+            return True
         self.post_message(Said("another campaign is shown now; nothing was changed"))
         return False
 

@@ -70,12 +70,9 @@ class CampaignViews:
             kept=kept,
         )
         known = {"", *(text for _, _, text in state.notes)}
-        for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
-            if remark not in known:
-                shown = shown.with_note(state.created_at or 0.0, remark, "warn")
-        for level, line in levelled_lines(doubts):
-            shown = shown.with_note(state.created_at or 0.0, line, level)
-        return shown
+        remarks = (elsewhere_words(state) if not state.finished else "", reader.changed)
+        told = [("warn", remark) for remark in remarks if remark not in known]
+        return shown.of_its_begin([*told, *levelled_lines(doubts)])
 
     def _doubts(self, path: Path, state: CampaignState) -> tuple[LogDoubt, ...]:
         """Of one at work: of what had ended when it was first looked at, or when it was gone on

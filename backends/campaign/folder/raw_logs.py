@@ -83,16 +83,12 @@ def with_doubts(state: CampaignState, doubts: Sequence[LogDoubt]) -> CampaignSta
     for doubt in doubts:
         if doubt.weight is Weight.GRAVE:
             grave[doubt.run_id] = (*grave.get(doubt.run_id, ()), (doubt.log, doubt.why))
-    told = {run.run_id: grave.get(run.run_id, ()) for run in state.runs.values()}
-    if all(run.log_differs == told[run.run_id] for run in state.runs.values()):
-        return state
-    runs = {
-        run.run_id: run
-        if run.log_differs == told[run.run_id]
-        else replace(run, log_differs=told[run.run_id])
-        for run in state.runs.values()
+    changed = {
+        run_id: replace(run, log_differs=grave.get(run_id, ()))
+        for run_id, run in state.runs.items()
+        if run.log_differs != grave.get(run_id, ())
     }
-    return replace(state, runs=runs)
+    return replace(state, runs={**state.runs, **changed}) if changed else state
 
 
 def doubt_lines(doubts: Sequence[LogDoubt]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ pushed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -69,6 +69,12 @@ class CampaignSnapshot:
         """With a warning that is not in the journal (because that cannot be written, or not by
         us)."""
         return replace(self, notes=(*self.notes, (t, level, text)))
+
+    def of_its_begin(self, lines: Iterable[tuple[str, str]]) -> CampaignSnapshot:
+        """With such warnings, by level and text, of all that there is of it."""
+        begun = self.state.created_at or 0.0
+        more = tuple((begun, level, text) for level, text in lines)
+        return replace(self, notes=(*self.notes, *more)) if more else self
 
     @property
     def held(self) -> bool:
