@@ -80,7 +80,8 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     @property
     def here(self) -> bool:
         """It has what it shows: it was composed, and is not on its way out."""
-        return self._box is not None and self._box.is_attached and not self._finished
+        attached = self._box is not None and self._box.is_attached
+        return attached and self.display and not self._finished
 
     def _leave_if_finished(self) -> None:
         if self._finished and self.is_active:

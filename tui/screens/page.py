@@ -78,6 +78,11 @@ class Page(FrontScreen[None]):
         """Show what is so now."""
 
     @property
+    def whole(self) -> bool:
+        """Its widgets are there: it was composed, and is not on its way out."""
+        return self.is_mounted and self.display
+
+    @property
     def told_room(self) -> int:
         return super().told_room - self.query_one(Tabs).names_width - 1
 
@@ -168,6 +173,8 @@ class Page(FrontScreen[None]):
 
     def tick(self) -> None:
         """Bring everything on the page up to date."""
+        if not self.whole:
+            return
         self._ticked = monotonic()
         viewed = self.viewed = self.session.viewed
         session = self.session
@@ -198,7 +205,9 @@ class Page(FrontScreen[None]):
         return ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if self.never(action) or (action == "filter" and not self._filterable):
+        if not self.whole or self.never(action):
+            return False
+        if action == "filter" and not self._filterable:
             return False
         panels = self.query(TablePanel) if action == "back" else ()
         return all(

@@ -190,6 +190,8 @@ class RunsPage(RunChanges):
 
     @on(KeyedTable.Moved)
     def _moved(self) -> None:
+        if not self.whole:
+            return
         self._tried_again = ""
         self.panels.first_host()
         self._show_selected()
