@@ -68,6 +68,9 @@ def user_profiles_dir() -> Path:
 class Workspace:
     """One operator's hosts, profiles and campaigns. Close it when done; runs go on."""
 
+    _logs_written: Path | None = None
+    """Not in a campaign's directory, but there: of a copy that is still growing."""
+
     def __init__(
         self,
         inventory: Inventory,
@@ -314,7 +317,7 @@ class Workspace:
         def today(name: str) -> Profile | None:
             return self.catalog.get(name) if name in self.catalog.names else None
 
-        return LogChecks(today)
+        return LogChecks(today, self._logs_written)
 
     def log_doubts(
         self, path: Path, *, whole: bool = False, unstamped: bool = True

@@ -109,6 +109,7 @@ class ReplayWorkspace(Workspace):
         self._read_until = begin
         with told(tempfile.gettempdir()):
             self._directory = tempfile.TemporaryDirectory(prefix="dlperf-tui-replay-")
+        self._logs_written = source
         self._times = 0
         self._past: Path | None = None
         self._turn = threading.Lock()

@@ -49,10 +49,12 @@ class LogChecks:
     """Looks whether logs give their figures, and reads again only what has changed since it looked.
 
     ``today``: a profile by its name, for campaigns that keep none, as imported ones.
+    ``written``: where the logs of a campaign were written, if not in its directory.
     """
 
-    def __init__(self, today: Callable[[str], Profile | None]) -> None:
+    def __init__(self, today: Callable[[str], Profile | None], written: Path | None = None) -> None:
         self._today = today
+        self._written = written
         self._seen: dict[tuple[object, ...], tuple[LogDoubt, ...]] = {}
 
     def doubts(
@@ -63,6 +65,7 @@ class LogChecks:
         Read is only what is not as it was when its run was measured, or was written after that.
         ``whole``: all are. ``unstamped``: also those of journals that do not tell what they were.
         """
+        directory = self._written or directory
         profiles = _Profiles(directory, state.frozen, self._today)
         found: list[LogDoubt] = []
         for run in _measured(state):
