@@ -124,7 +124,8 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
     if ranking.exclude:
         rest = ": no host is left"
         if ranking.keep:
-            rest = f": --hosts '{fold_nodeset(ranking.keep)}'"
+            judged = " that was judged" * bool(busy)
+            rest = f"{judged}: --hosts '{fold_nodeset(ranking.keep)}'"
         elif busy:
             rest = f" is not judged: {fold_nodeset(busy)}"
         yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest{rest}"
@@ -167,18 +168,28 @@ def ranking_table(ranking: Ranking) -> Table:
     return Table("Ranking", columns, (*first, *pairs, *rest))
 
 
-_MAIN = ("cpu_all", "memory", "gemm", "copy", "within")
+_MAIN = ("cpu_all", "memory", "disk_write", "disk_read", "gemm", "copy", "within")
+_TOGETHER = tuple(name for name, m in METRICS.items() if m.about in (About.PAIR, About.GROUP))
 
 
 def main_figures(measured: Measured, host: str) -> str:
     """Of a host, on one line: "SHA-256 on all CPUs 812 MB/s · matrix products 13.1 to 13.4
     TFLOP/s", of its GPUs the slowest and the fastest; empty where nothing of it was measured."""
-    own = [figure for figure in measured.figures if figure.hosts == (host,)]
+    return _ranges([f for f in measured.figures if f.hosts == (host,)], _MAIN)
+
+
+def figures_together(measured: Measured) -> str:
+    """Of hosts with each other, on one line, the slowest and the fastest: "TCP between two hosts
+    1.435 to 1.573 GB/s"; empty where none was measured."""
+    return _ranges(measured.figures, _TOGETHER)
+
+
+def _ranges(figures: Sequence[Figure], names: Sequence[str]) -> str:
     parts = []
-    for name in _MAIN:
-        values = {figure.devices: figure.value for figure in own if figure.metric == name}
+    for name in names:
+        values = [figure.value for figure in figures if figure.metric == name]
         if values:
-            ends = dict.fromkeys(_cell(end(values.values())) for end in (min, max))
+            ends = dict.fromkeys(_cell(end(values)) for end in (min, max))
             parts.append(f"{METRICS[name].title} {' to '.join(ends)} {METRICS[name].unit}")
     return " · ".join(parts)
 

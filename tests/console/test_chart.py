@@ -242,6 +242,20 @@ def test_the_window_its_warm_up_and_what_was_not_steady_are_marked_and_named() -
     assert throughput_plot([series("a", points)], "a", width=80, window=RunWindow()).edges == ()
 
 
+@pytest.mark.parametrize("silent", [True, False])
+@pytest.mark.parametrize("others", [0, 2])
+def test_where_no_reading_comes_any_more_is_marked(silent: bool, others: int) -> None:
+    many = [series(f"r{n}", [(t, 90.0 + n) for t in range(60)]) for n in range(others + 1)]
+    window = RunWindow()
+    plot = throughput_plot(many, "r0", width=80, window=window, until_s=600.0, silent=silent)
+    shown = picture(plot, 80, 12).splitlines()
+    whose = "1: " * bool(others)
+    assert (f"× {whose}no reading after 59s" in plot.legend) == silent
+    columns = [row.index("×") for row in shown if "×" in row]
+    assert len(columns) == silent
+    assert all(8 < column < 24 for column in columns), "a tenth of the axis, behind its words"
+
+
 def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
     many = [series(f"r{i}", [(0.0, 1.0), (1.0, 2.0)]) for i in range(8)]
     plot = throughput_plot(many, "r6", width=60, window=RunWindow())

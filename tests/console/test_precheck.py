@@ -81,6 +81,9 @@ async def test_it_goes_on_while_other_pages_are_looked_at_and_is_found_again(
         assert "GPU5: matrix products 78.2 TFLOP/s, 30.2% below the median of 32" in shown
         assert "node1 and node5: all-reduce of two hosts 2.1 GB/s" in shown
         assert "○ not measured  node3" in shown
+        dialog = app.screen
+        assert isinstance(dialog, PrecheckDialog)
+        assert dialog.not_now("last") == "it is shown already"
         await pilot.press("y")
         assert app.clipboard == "--hosts 'node[1,6]'"
         await pilot.press("p")
@@ -180,10 +183,12 @@ async def test_who_asked_for_its_end_may_go_and_may_ask_again(workspace: FakeWor
     slow=st.integers(0, 1),
     busy=st.integers(0, 3),
     gpus=st.lists(st.floats(90.0, 110.0), min_size=1, max_size=8),
+    disk=st.booleans(),
+    network=st.lists(st.floats(1.0, 12.0), max_size=6),
 )
 @settings(deadline=None)
 def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
-    well: int, slow: int, busy: int, gpus: list[float]
+    well: int, slow: int, busy: int, gpus: list[float], disk: bool, network: list[float]
 ) -> None:
     names = tuple(f"node{number}" for number in range(1, well + slow + busy + 1))
     if not names:
@@ -194,6 +199,12 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
         for name, of_host in rates.items()
         for gpu, rate in enumerate(of_host)
     )
+    figures += tuple(
+        Figure(f"disk_{way}", 500.0, "MB/s", (name,))
+        for name in names * disk
+        for way in ("write", "read")
+    )
+    figures += tuple(Figure("exchange", rate, "GB/s", (names[0], names[-1])) for rate in network)
     what = Measured(names, figures, busy=dict.fromkeys(names[slow + well :], "load 9 on 2 CPUs"))
     ways = ("how it was done", f"{fold_nodeset(names)} are the same machine{SHARED}")
     ranking = rank(what)
@@ -201,6 +212,11 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     for of_host in rates.values():
         ends = dict.fromkeys(significant(end(of_host), 4) for end in (min, max))
         assert f"matrix products {' to '.join(ends)} TFLOP/s" in shown
+    assert ("disk, written 500 MB/s · disk, read 500 MB/s" in shown) == disk
+    between = dict.fromkeys(significant(end(network), 4) for end in (min, max) if network)
+    told = f"together: TCP between two hosts {' to '.join(between)} GB/s\n"
+    assert (told in shown) == ("together: " in shown) == bool(network)
+    assert shown.endswith("every figure: p/precheck.md")
     assert ways[1] in shown
     assert ways[0] not in shown
     assert bool(why_no_proposal(ranking)) != bool(proposal(ranking))

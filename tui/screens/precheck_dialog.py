@@ -110,10 +110,11 @@ class PrecheckDialog(Dialog[None]):
             return "the hosts are being looked at"
         if self._shown == "problem":
             return "it cannot be planned; what is shown says why"
+        found = self._found is not None or self._last is not None
         return {
             "start": "a result is shown; p shows what another one would do",
             "plan": "what it would do is shown already",
-            "last": "no precheck was made yet" if self._last is None else "it is shown already",
+            "last": "it is shown already" if found else "no precheck was made yet",
             "copy": "a plan is shown, and no result; l shows the last one",
         }.get(action, "")
 

@@ -10,12 +10,14 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.naming import RankedHost, Ranking, Verdict
 from backends.precheck.words import (
     conclusions,
+    figures_together,
     main_figures,
     named_text,
     plan_lines,
     reasons_text,
     shared,
 )
+from backends.prechecking import REPORT
 from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.text import ago, bar, plain, problem
@@ -102,6 +104,8 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
         for ranked in rest:
             text.append_text(_host_line(ranked))
             text.append_text(_figures(precheck, ranked, few))
+    if together := figures_together(precheck.measured):
+        text.append(f"together: {plain(together)}\n", MUTED)
     text.append("\n")
     for line in shared(precheck):
         text.append(f"{plain(line)}\n", WARN)
@@ -109,7 +113,7 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
         text.append(f"{plain(line)}\n", ACCENT if "--hosts" in line else "")
     for line in precheck.left:
         text.append(f"not cleaned up: {plain(line)}; see dlperf-tui sweep\n", WARN)
-    text.append(plain(precheck.path), MUTED)
+    text.append(f"every figure: {plain(precheck.path / REPORT)}", MUTED)
     return text
 
 

@@ -307,6 +307,7 @@ class RunPanels(Vertical):
                 until_s=until_s,
                 empty=no_chart(run),
                 latest=latest,
+                silent=run.silent_s is not None,
             )
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)

@@ -54,11 +54,13 @@ def throughput_plot(
     until_s: float = 0.0,
     empty: str = "",
     latest: Mapping[str, str] = MappingProxyType({}),
+    silent: bool = False,
 ) -> Plot:
     """samples/s of the runs; the selected one first, and at most five. ``window``: of that one.
     ``empty``: what stands there while there is no reading. ``until_s``: the chart goes on to there,
     at least; seconds since the run began. ``latest``: what the list says
-    of runs at work, by their ids; the points of a long series are not all of its readings."""
+    of runs at work, by their ids; the points of a long series are not all of its readings.
+    ``silent``: no reading has come of the selected one for too long."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
     shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
     if not any(points for _, points in shown):
@@ -82,12 +84,15 @@ def throughput_plot(
         for index, (s, points) in enumerate(shown)
     )
     dotted = any(s.warmup and points for s, points in shown)
+    ends = shown[0][1][-1:] * silent
+    whose = "1: " * (len(lines) > 1)
+    since = tuple(f"{STALLED} {whose}no reading after {format_duration(at)}" for at, _ in ends)
     return Plot(
-        (*_marks(window), *lines),
+        (*(_at((at + 2 * end / width, y)) for at, y in ends), *_marks(window), *lines),
         (0.0, end),
         top if top > 0 else 1.0,
         time_ticks(end, width),
-        legend=tuple(_legend(window, dotted=dotted, whose="1: " * (len(lines) > 1))),
+        legend=(*_legend(window, dotted=dotted, whose=whose), *since),
         more=len(series) - len(shown),
         edges=tuple(at for at in (window.start_s, window.end_s) if at is not None),
     )
@@ -138,10 +143,14 @@ def window_plot(series: ChartSeries, *, width: int, window: RunWindow, latest: s
 def _marks(window: RunWindow) -> list[Line]:
     """Where it was not steady, on the curve."""
     return [
-        Line("", (at,), WARN, marks=(at,), mark=_mark(one.shape), alone=True)
+        _at(at, _mark(one.shape))
         for one, at in window.disturbed
         if one.shape is not Shape.TREND  # which is all along
     ]
+
+
+def _at(point: Point, mark: str = STALLED) -> Line:
+    return Line("", (point,), WARN, marks=(point,), mark=mark, alone=True)
 
 
 def _mark(shape: Shape) -> str:

@@ -286,6 +286,13 @@ def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float],
     )
     if ranking.exclude and not ranking.keep and (left := busy - set(ranking.exclude)):
         assert f"The rest is not judged: {fold_nodeset(left)}" in said
+    if ranking.exclude and ranking.keep:
+        judged = (
+            " that was judged"
+            if any(r.verdict is Verdict.NOT_JUDGED for r in ranking.hosts)
+            else ""
+        )
+        assert f"The rest{judged}: --hosts '{fold_nodeset(ranking.keep)}'" in said
     said = who_is_named(ranking)
     unjudged = any(one.verdict is Verdict.NOT_JUDGED for one in ranking.hosts)
     assert ("not judged: busy" in said) == unjudged
