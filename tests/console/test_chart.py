@@ -254,6 +254,7 @@ def test_where_no_reading_comes_any_more_is_marked(silent: bool, others: int) ->
     columns = [row.index("×") for row in shown if "×" in row]
     assert len(columns) == silent
     assert all(8 < column < 24 for column in columns), "a tenth of the axis, behind its words"
+    throughput_plot(many, "r0", width=0, window=window, silent=silent)  # not laid out yet
 
 
 def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_view import ChartSeries, RunView, chart_series
 from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
@@ -307,7 +308,7 @@ class RunPanels(Vertical):
                 until_s=until_s,
                 empty=no_chart(run),
                 latest=latest,
-                silent=run.silent_s is not None,
+                silent=run.silent_s is not None or record.category == Cause.STALLED,
             )
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)

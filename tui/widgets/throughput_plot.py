@@ -88,7 +88,7 @@ def throughput_plot(
     whose = "1: " * (len(lines) > 1)
     since = tuple(f"{STALLED} {whose}no reading after {format_duration(at)}" for at, _ in ends)
     return Plot(
-        (*(_at((at + 2 * end / width, y)) for at, y in ends), *_marks(window), *lines),
+        (*(_at((at + 2 * end / max(1, width), y)) for at, y in ends), *_marks(window), *lines),
         (0.0, end),
         top if top > 0 else 1.0,
         time_ticks(end, width),
