@@ -105,7 +105,9 @@ def differences(
     GPUs, where others do not."""
     pace = "of a run over several hosts the slowest or oldest sets the pace"
     remedy = f"{pace}, and repeats elsewhere differ; make them alike, or leave hosts out"
-    found = _differing(facts, _COMPARED, remedy, on_gpus)
+    others = {title: value_of for title, value_of in _COMPARED.items() if title != GPU_MODEL}
+    found = _differing(facts, {GPU_MODEL: _COMPARED[GPU_MODEL]}, f"{pace}, {_GRADED_D}", on_gpus)
+    found += _differing(facts, others, remedy, on_gpus)
     for image in dict.fromkeys(image for own in facts.values() for image in images_of(own)):
         # Not every host was asked about it.
         told = {name: own for name, own in facts.items() if image in images_of(own)}
@@ -166,6 +168,7 @@ def _differing(
     return findings
 
 
+_GRADED_D = "and a speedup between cases on different models is grade D: choose hosts of one model"
 _OF_GPUS = ("GPU driver", GPU_MODEL, "number of GPUs")
 _COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
     "GPU driver": lambda facts: facts.driver_version or "",

@@ -204,6 +204,14 @@ def test_hosts_that_differ_are_named_by_what_they_have() -> None:
     assert finding.remedy.startswith("of a run over several hosts the slowest")
 
 
+def test_what_unlike_gpus_cost_a_speedup_is_said_before_the_start() -> None:
+    other = dataclasses.replace(FACTS, gpus=(dataclasses.replace(GPU, name="V100"),), kernel="7.0")
+    model, kernel = differences({"n1": FACTS, "n2": other})
+    assert model.what.startswith("GPU model differs: ")
+    assert "a speedup between cases on different models is grade D" in model.remedy
+    assert "grade" not in kernel.remedy
+
+
 def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
     slow = dataclasses.replace(FACTS, gpus=(dataclasses.replace(GPU, name="V100"),))
     facts = {"n1": slow, "n2": dataclasses.replace(FACTS, kernel="7.0"), "n3": slow}
