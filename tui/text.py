@@ -272,12 +272,10 @@ def whole_parts(text: Text, width: int) -> Text:
         return text
     sign = parts[0].partition(" ")[0]
     kept = [(", ".join(parts[:n]), len(parts) - n) for n in range(len(parts) - 1, 0, -1)]
-    forms = [f"{words}{blank}+{more}" for words, more in kept for blank in (" ", "")]
-    least = cell_len(sign) + 1 + LEAST_PART
-    for blank in (" ", ""):
-        behind = f"{blank}+{len(parts) - 1}"
-        if (room := width - cell_len(behind)) >= least:
-            forms.append(shorten(parts[0], room) + behind)
+    forms = [f"{words} +{more}" for words, more in kept]
+    behind = f" +{len(parts) - 1}"
+    if (room := width - cell_len(behind)) > cell_len(sign) + LEAST_PART:
+        forms.append(shorten(parts[0], room) + behind)
     said = next((one for one in forms if cell_len(one) <= width), f"{sign} +{len(parts)}")
     return cell(said, str(text.style))
 
