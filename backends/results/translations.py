@@ -230,6 +230,17 @@ class Words:
     worst_grade = Both(
         "Grade {grade}, the worst of {counts}.", "评级 {grade}，为 {counts} 中最差。"
     )
+    held_against = Both(  # the only one of that grade, one of several
+        (
+            "What is held against {case}, the only {grade}:",
+            "What is held against {case}, the first of {n} × {grade}:",
+        ),
+        ("{case}（唯一的 {grade}）的可疑之处：", "{case}（{n} × {grade} 中的第一个）的可疑之处："),
+    )
+    held_against_others = Both(
+        "What is held against the others of grade {grade} stands under “{heading}” below.",
+        "其他评级 {grade} 的用例见下文“{heading}”。",
+    )
     more_reasons = Both(
         " More reasons for {grade} in other cases: {which}.",
         " 其他用例评级 {grade} 的其他原因：{which}。",
