@@ -54,6 +54,11 @@ def short_devices(devices: str) -> str:
     return OR.join(dict.fromkeys(models))
 
 
+def on_several_models(text: str) -> bool:
+    """Whether one run, or one host, had devices of several models."""
+    return _AND in short_devices(devices_of(text))
+
+
 def driver_of(text: str) -> str:
     """``driver 580.159.04``; empty where none is told."""
     parts = _parts(text)[_PLATFORM].split(", ")

@@ -165,14 +165,21 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     case, group = worst
     if case.grade is Grade.A:
         return [f"> **{w.grade_a}**"]
-    counts = grade_counts(case for group in groups for case in group.cases)
-    said = w.worst_grade.format(grade=case.grade, counts=counts)
+    graded = [one for own in groups for one in own.cases if one.grade is not None]
+    alike = sum(one.grade is case.grade for one in graded)
+    said = w.worst_grade.format(grade=case.grade, counts=grade_counts(graded))
+    whose = w.held_against[alike > 1].format(
+        case=case_name(case, groups), grade=case.grade, n=alike
+    )
     told = found_lines(case, group, lang)
     costly = [lettered(found, line) for found, line in told if found.ceiling > Grade.A]
-    why = "; ".join(map(md_text, costly))
-    more = reasons_elsewhere(groups, lang)
-    further = w.more_reasons.format(grade=case.grade, which=md_text(more)) if more else ""
-    return [f"> **{said}** {case_name(case, groups)}: {why}.{further}"]
+    lines = [f"**{said}** {whose}", "", *(f"- {md_text(line)}" for line in costly)]
+    if alike > 1:
+        below = w.held_against_others.format(grade=case.grade, heading=w.flags_heading)
+        more = reasons_elsewhere(groups, lang)
+        further = w.more_reasons.format(grade=case.grade, which=md_text(more)) if more else ""
+        lines += ["", below + further]
+    return ["\n".join(f"> {line}".rstrip() for line in lines)]
 
 
 def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:

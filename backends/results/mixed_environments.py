@@ -10,6 +10,7 @@ from backends.hosts.fingerprint import (
     apart,
     devices_of,
     is_unknown,
+    on_several_models,
     several,
     short_devices,
 )
@@ -26,6 +27,11 @@ def is_mixed(case: CaseResult) -> bool:
 def mixed_models(case: CaseResult) -> bool:
     """Its repeats ran on GPUs, or CPUs, of several models: not all on the same."""
     return len({*_by_models(case.fingerprints).values()}) > 1
+
+
+def unlike_devices(case: CaseResult) -> bool:
+    """One of its repeats was on GPUs, or CPUs, of several models at once."""
+    return any(map(on_several_models, case.fingerprints))
 
 
 def counts_of(*sides: CaseResult, lang: Lang = "en") -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from backends.hosts.fingerprint import models_and_drivers
 from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, joined_sets, told_apart
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
-from backends.results.findings import Concern, Grade
+from backends.results.findings import Grade
 from backends.results.grade_words import grade_counts
 from backends.results.numbers import scatter
 from backends.results.run_result import RunResult
-from backends.results.short_flags import set_by, short_words
+from backends.results.short_flags import set_by
 from backends.results.statistics import CV_LIMITS
 from backends.results.translations import Lang, pick
 from profiles.counted import counted, first_of
@@ -102,10 +102,9 @@ def how_sure(cases: Collection[CaseResult], lang: Lang = "en") -> list[str]:
 
 
 def _reasons(cases: Iterable[CaseResult], grade: Grade, lang: Lang) -> str:
-    """`` (forced, superlinear)``: what leaves no better grade, the gravest first; nothing of
-    what is good for a table."""
-    simulated = short_words(Concern.SIMULATED, lang)
-    reasons = [word for word in set_by(cases, grade, lang) if word != simulated]
+    """`` (forced, superlinear in 1)``: what leaves no better grade, what does so for most cases
+    first; nothing of what is good for a table."""
+    reasons = set_by(cases, grade, lang)
     return f" ({first_of(reasons)})" if reasons and grade > Grade.B else ""
 
 

@@ -81,6 +81,8 @@ def publish(
         what, remedy = chosen.lacks if results.groups else NO_RUNS
         raise SelectionError(what, where=campaign, remedy=remedy)
     _refuse_column(chosen, results, options)
+    if not chosen.translates(written_as):
+        options = replace(options, lang="en")
     return chosen.writers[written_as](results, options)
 
 

@@ -47,8 +47,14 @@ class RatioInterval:
     high: float
     method: Method
 
-    def times(self, factor: float) -> RatioInterval:
-        return RatioInterval(self.low * factor, self.high * factor, self.method)
+    def times(self, factor: int, over: int) -> RatioInterval:
+        """In the order in which efficiencies are computed, so that an end that is equal to the
+        ratio stays so."""
+        return RatioInterval(self.low * factor / over, self.high * factor / over, self.method)
+
+    def holding(self, ratio: float) -> RatioInterval:
+        """Wide enough for ``ratio``: rounding may leave it a last digit outside."""
+        return RatioInterval(min(self.low, ratio), max(self.high, ratio), self.method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +89,18 @@ def ratio_interval(
 ) -> RatioInterval | None:
     """95% of center(values) / center(base); None below three values on either side.
 
-    Means, and medians of fewer than six values, get Welch's interval.
+    Means, and medians of fewer than six values, get Welch's interval. It holds the ratio, also
+    where Welch's, which is of another one, would leave it just outside.
     """
     fewest = min(len(base), len(values))
     if fewest < FEWEST:
         return None
     most = max(len(base), len(values))
+    middle = statistics.fmean if center == "mean" else statistics.median
+    ratio = middle(values) / middle(base)
     if center == "median" and fewest >= FEWEST_FOR_MEDIANS and most <= MOST_FOR_MEDIANS:
-        return median_ratio_interval(base, values)
-    return welch(base, values).interval()
+        return median_ratio_interval(base, values).holding(ratio)
+    return welch(base, values).interval().holding(ratio)
 
 
 def welch(base: Sequence[float], values: Sequence[float]) -> Welch:

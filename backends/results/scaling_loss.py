@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from statistics import median_low
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ class NodeSet(StrEnum):
     """The hosts of a case against those of its base."""
 
     SAME = "same"
+    SHARED_OTHERWISE = "shared_otherwise"  # the same, each with another part of the repeats
     WIDER = "wider"  # those of the base, and more
     OTHER = "other"  # not all of the base's are among them
 
@@ -101,8 +103,19 @@ def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
     if not ours or not theirs:
         return None
     if ours == theirs:
-        return NodeSet.SAME
+        alike = _host_shares(case) == _host_shares(base)
+        return NodeSet.SAME if alike else NodeSet.SHARED_OTHERWISE
     return NodeSet.WIDER if theirs < ours else NodeSet.OTHER
+
+
+def _host_shares(case: CaseResult) -> dict[str, Fraction]:
+    """Of the figure, by host: a repeat on two of them is half of each one's."""
+    placed = [frozenset(run.hosts) for run in case.measured_runs if run.hosts]
+    return {
+        host: sum((Fraction(host in hosts, len(hosts)) for hosts in placed), Fraction())
+        / len(placed)
+        for host in case.measured_hosts
+    }
 
 
 def explain(case: CaseResult, base: CaseResult) -> Explanation | None:

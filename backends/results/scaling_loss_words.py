@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.results.case_result import CaseResult
+from backends.results.layouts.cells import efficiency_cell
 from backends.results.numbers import percent, trimmed
 from backends.results.ratios import FEWEST
 from backends.results.scaling_loss import (
@@ -28,6 +29,7 @@ _CAUSES = {
 }
 _HOSTS = {
     NodeSet.SAME: ("on the base's hosts", "与基准相同的主机"),
+    NodeSet.SHARED_OTHERWISE: ("on other shares of the base's hosts", "基准的主机，但所占比例不同"),
     NodeSet.WIDER: ("on the base's hosts and more", "基准的主机及更多主机"),
     NodeSet.OTHER: ("on other hosts than the base", "与基准不同的主机"),
 }
@@ -99,7 +101,7 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
         few = f"fewer than {FEWEST} repeats do not tell whether anything is lost"
         told.append(pick(lang, few, f"重复少于 {FEWEST} 次，无法判断是否有损失"))
     rest = pick(lang, ", ", "，").join(told)
-    efficiency = f" {percent(case.efficiency)}" if case.efficiency is not None else ""
+    efficiency = f" {efficiency_cell(case, group)}" if case.efficiency is not None else ""
     if explained is None:
         return f"{case.case}{efficiency}{pick(lang, ': ', '：')}{rest}"
     return pick(

@@ -102,25 +102,32 @@ def short_of(concern: Concern, case: CaseResult, lang: Lang = "en") -> str:
 
 
 def set_by(cases: Iterable[CaseResult], grade: Grade, lang: Lang = "en") -> list[str]:
-    """What leaves cases of ``grade`` no better one, the gravest first, and nothing that would allow
-    one; their base's grade only where nothing else does, for that is a case of its own."""
-    of = [*cases]
-    found = gravest_first(
-        finding
-        for case in of
-        if case.grade is grade
-        for finding in case.findings
-        if finding.ceiling is grade
-    )
-    concerns = dict.fromkeys(finding.concern for finding in found)
-    if len(concerns) > 1:
-        concerns.pop(Concern.WEAK_BASE, None)
-    return [_short_together(concern, of, lang) for concern in concerns]
+    """What leaves cases of ``grade`` no better one, what does so for most of them first, and of
+    equals the gravest: ``wide interval in 1`` where it is not so of all. Nothing that would allow a
+    better one; the base's grade only of cases that nothing else holds down."""
+    graded = [case for case in cases if case.grade is grade]
+    of: dict[Concern, list[CaseResult]] = {}
+    for finding in gravest_first(finding for case in graded for finding in case.findings):
+        of.setdefault(finding.concern, [])
+    for case in graded:
+        for concern in _setting(case, grade):
+            of[concern].append(case)
+    most_first = sorted(of, key=lambda concern: -len(of[concern]))
+    return [
+        _short_together(concern, of[concern], lang)
+        + pick(lang, f" in {n}", f" {n} 个") * (n < len(graded))
+        for concern in most_first
+        if (n := len(of[concern]))
+    ]
+
+
+def _setting(case: CaseResult, grade: Grade) -> set[Concern]:
+    found = {finding.concern for finding in case.findings if finding.ceiling is grade}
+    return found - {Concern.WEAK_BASE} if len(found) > 1 else found
 
 
 def _short_together(concern: Concern, cases: Iterable[CaseResult], lang: Lang) -> str:
-    having = (case for case in cases if concern in case.concerns)
-    words = dict.fromkeys(short_of(concern, case, lang) for case in having)
+    words = dict.fromkeys(short_of(concern, case, lang) for case in cases)
     return next(iter(words)) if len(words) == 1 else short_words(concern, lang)
 
 

@@ -238,5 +238,5 @@ def _scaled(case: CaseResult, base: CaseResult, center: Center) -> CaseResult:
         speedup=ratio,
         efficiency=efficiency(ratio, case.gpus, base.gpus),
         speedup_interval=interval,
-        efficiency_interval=interval.times(base.gpus / case.gpus) if interval else None,
+        efficiency_interval=interval.times(base.gpus, case.gpus) if interval else None,
     )

@@ -90,7 +90,7 @@ class Words:
     )
     simulated = Both(
         "SIMULATED: these figures come from the simulated cluster, no GPU was measured.",
-        "模拟数据(SIMULATED)：以下数字来自模拟集群，并非真实GPU测得。",
+        "模拟数据(SIMULATED)：这些数字来自模拟集群，并非真实GPU测得。",
     )
     mark_unended = Both(
         "n: repeats that succeeded, of all that are planned; {unended} not ended yet",
@@ -114,8 +114,9 @@ class Words:
         "† 该配置与 {base} 的各次重复并非都在同一环境中测得",
     )
     mark_mixed = Both(
-        "† not all repeats of the case were measured in one environment",
-        "† 该配置的各次重复并非都在同一环境中测得",
+        "† not all repeats of the case were measured in one environment, or one of them was on "
+        "devices of several models",
+        "† 该配置的各次重复并非都在同一环境中测得，或单次运行使用了多种型号的设备",
     )
     mark_rule = Both(
         "‡ measured by another rule than {base}: the speedup divides unlike figures",
@@ -228,6 +229,17 @@ class Words:
     grade_a = Both("Grade A: nothing to distrust was found.", "评级 A：未发现可疑之处。")
     worst_grade = Both(
         "Grade {grade}, the worst of {counts}.", "评级 {grade}，为 {counts} 中最差。"
+    )
+    held_against = Both(  # the only one of that grade, one of several
+        (
+            "What is held against {case}, the only {grade}:",
+            "What is held against {case}, the first of {n} × {grade}:",
+        ),
+        ("{case}（唯一的 {grade}）的可疑之处：", "{case}（{n} × {grade} 中的第一个）的可疑之处："),
+    )
+    held_against_others = Both(
+        "What is held against the others of grade {grade} stands under “{heading}” below.",
+        "其他评级 {grade} 的用例见下文“{heading}”。",
     )
     more_reasons = Both(
         " More reasons for {grade} in other cases: {which}.",

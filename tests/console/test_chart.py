@@ -21,6 +21,7 @@ from backends.campaign.record.chart_points import TOGETHER_S, spread
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.run_view import ChartSeries
 from backends.campaign.record.run_window import Jitter, RunWindow
+from backends.results.numbers import scatter
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
 from profiles.throughput.steady import Disturbance, Shape
@@ -725,4 +726,13 @@ def test_what_was_not_steady_names_its_curve_where_there_are_others(
 @pytest.mark.parametrize("at_work", [True, False])
 def test_a_cv_beside_the_chart_is_said_to_be_of_step_times(at_work: bool) -> None:
     said = jitter_text(RunWindow(jitter=Jitter(1.76, 0.277)), at_work=at_work)
-    assert said.endswith(": step times p95 1.76 × median, CV 27.7%")
+    assert said.endswith(": step times p95 1.76 × median, CV 27.70%")
+
+
+@given(st.floats(1e-6, 0.5))
+def test_a_cv_beside_the_chart_has_the_digits_that_results_give_it(cv: float) -> None:
+    """0.05% is no 0.0%."""
+    said = jitter_text(RunWindow(jitter=Jitter(1.0, cv)), at_work=False)
+    shown = said.rpartition(", ")[2]
+    assert shown == f"CV {scatter(cv)}"
+    assert float(shown.removeprefix("CV ").removesuffix("%")) > 0

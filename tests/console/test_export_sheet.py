@@ -529,9 +529,9 @@ async def test_a_language_is_offered_where_the_text_depends_on_it(workspace: Fak
         await pilot.press("L")
         await until(pilot, partial(shows, app, "this csv is the same in every language"))
         assert "Language none" in " ".join(screen_text(app).split())
-        await choose(sheet, pilot, "pivot", "csv")
+        await choose(sheet, pilot, "pivot", "md")
         await pilot.press("L")
-        await until(pilot, lambda: "/pivot.zh.csv" in "".join(screen_text(app).split()))
+        await until(pilot, lambda: "/pivot.zh.md" in "".join(screen_text(app).split()))
 
 
 async def test_json_has_every_run_whatever_the_layout_and_no_key_pretends_otherwise(

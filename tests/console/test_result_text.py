@@ -256,3 +256,17 @@ def test_a_sentence_without_room_ends_behind_a_word(told: list[str], width: int)
     assert shown.plain.endswith("…")
     kept = shown.plain[:-1].split(" ")
     assert kept == told[: len(kept)] or len(kept) == 1, "of the first word a beginning"
+
+
+@given(st.lists(st.sampled_from(["1n1g", "1n2g", "2n2g"]), min_size=1, unique=True))
+def test_a_base_has_others_only_where_there_are_some(tags: list[str]) -> None:
+    (one,) = runs([100.0], failed=0)
+    sizes = {"1n1g": (1, 1), "1n2g": (1, 2), "2n2g": (2, 2)}
+    of_all = [
+        replace(one, run_id=tag, case_tag=tag, nodes=sizes[tag][0], gpus_per_node=sizes[tag][1])
+        for tag in tags
+    ]
+    (group,) = summarise(of_all)
+    panel = " ".join(case_text(group.base_case, group, retriable=True).plain.split())
+    assert ("1, the base of the others" in panel) is (len(tags) > 1)
+    assert ("1, its own base: no other size" in panel) is (len(tags) == 1)

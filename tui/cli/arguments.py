@@ -164,9 +164,10 @@ class CommandParser(Parser):
 
     def _elsewhere(self, action: argparse.Action, value: str) -> str:
         if (action.dest, value) == ("layout", "report"):
-            names = ", ".join(map(str, action.choices or ()))
-            whole = "the whole report is CAMPAIGN/report.md, or --format html"
-            return f", choose from {names}; {whole}"
+            return (
+                ": for the whole report write '--format html' instead of '--layout report', "
+                "or read CAMPAIGN/report.md"
+            )
         if action.option_strings or "show" not in (action.choices or ()):
             return ""
         from profiles.format.catalog import Catalog  # noqa: PLC0415 (only after a slip)

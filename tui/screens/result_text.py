@@ -453,7 +453,8 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
     if not group.scales:
         return []
     if case.case == group.base:
-        return [("speedup", "1, the base of the others")]
+        whose = "the base of the others" if len(group.cases) > 1 else "its own base: no other size"
+        return [("speedup", f"1, {whose}")]
     share, range_of_it = efficiency_cell(case, group), efficiency_interval_cell(case)
     return [
         ("base", group.base),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from backends.campaign.record.run_view import ChartSeries
 from backends.campaign.record.run_window import RunWindow
-from backends.results.numbers import percent
+from backends.results.numbers import scatter
 from backends.results.steady_words import disturbance_brief
 from profiles.counted import counted
 from profiles.durations import format_duration
@@ -193,14 +193,14 @@ def readings_looked_at(window: RunWindow) -> str:
 
 
 def jitter_text(window: RunWindow, *, at_work: bool) -> str:
-    """ "in the window so far: step times p95 1.02 × median, CV 0.9%"; "" where nothing is known. Of
-    a figure that the log sums up "step times after reading 10: p95 1.02 × median, CV 0.9%"."""
+    """ "in the window so far: step times p95 1.02 × median, CV 0.93%"; "" where nothing is known.
+    Of a figure that the log sums up "step times after reading 10: p95 1.02 × median, CV 0.93%"."""
     if window.jitter is None:
         if window.summed_up and at_work and not window.known:
             return _SUMS_UP
         return f"{_LAST_COUNT}: known at its end" if at_work and not window.known else ""
     so_far, of = " so far" * at_work, window.jitter
-    spread = f"p95 {number(of.p95)} × median, CV {percent(of.cv)}"
+    spread = f"p95 {number(of.p95)} × median, CV {scatter(of.cv)}"
     if window.summed_up:
         return f"step times {readings_looked_at(window)}{so_far}: {spread}"
     return f"in the window{so_far}: step times {spread}"

@@ -41,7 +41,7 @@ class Export:
     @property
     def translated(self) -> bool:
         """The language makes a difference."""
-        return self.layout is None or LAYOUTS[self.layout].translates(self.format, self.options)
+        return self.layout is None or LAYOUTS[self.layout].translates(self.format)
 
     @property
     def file_name(self) -> str:

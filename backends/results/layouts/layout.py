@@ -53,10 +53,6 @@ def _as_in_the_table(_groups: Sequence[Group], _options: LayoutOptions) -> Seque
     return ()
 
 
-def _never(_options: LayoutOptions) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """``writers``: by format, the one that is taken when none is asked for first.
@@ -64,8 +60,7 @@ class Layout:
     A writer returns text that ends with a line break, and raises SelectionError for a column that
     does not exist. ``fits``: whether there is anything of what it lays out; ``lacks``: what is said
     where there is not, and how to mend it. ``tables``: None of one that is no tables.
-    ``named_rows``: whether CSV with these options is for programs, whose names are of no language;
-    ``csv_columns``: there, what each column of the table is called; empty: as in the table.
+    ``csv_columns``: what CSV calls each column of the table; empty: as in the table.
     """
 
     name: str
@@ -74,16 +69,15 @@ class Layout:
     fits: Callable[[Sequence[Group]], bool] = bool
     lacks: tuple[str, str] = NO_RUNS
     tables: Tables | None = None
-    named_rows: Callable[[LayoutOptions], bool] = _never
     csv_columns: ColumnNames = _as_in_the_table
 
     @property
     def formats(self) -> tuple[Format, ...]:
         return tuple(self.writers)
 
-    def translates(self, format: str, options: LayoutOptions) -> bool:
-        """Whether the text depends on the language of ``options``."""
-        return format != "json" and not (format == "csv" and self.named_rows(options))
+    def translates(self, format: str) -> bool:
+        """Whether there is a text of each language; those for programs are in English."""
+        return format not in ("csv", "json")
 
     def writes_document(self, format: str) -> bool:
         """In that format it is the document of results.json, whichever layout it is."""
@@ -98,7 +92,6 @@ def layout_of_tables(
     csv: Writer | None = None,
     json: Writer | None = None,
     rows: Rows | None = None,
-    named_rows: Callable[[LayoutOptions], bool] | None = None,
     csv_columns: ColumnNames = _as_in_the_table,
     fits: Callable[[Sequence[Group]], bool] = bool,
     lacks: tuple[str, str] = NO_RUNS,
@@ -106,8 +99,8 @@ def layout_of_tables(
     """Tables as markdown and as CSV; as JSON the document of results.json.
 
     ``csv``, ``json``: what is written instead of these. ``rows``: what CSV has of a case that the
-    tables have, unless another order or decimals were chosen. ``named_rows``, ``csv_columns``:
-    of ``csv``, as :class:`Layout` has them.
+    tables have, unless another order or decimals were chosen. ``csv_columns``: of
+    ``csv``, as :class:`Layout` has it.
     """
 
     def as_rows(options: LayoutOptions) -> bool:
@@ -133,7 +126,7 @@ def layout_of_tables(
         "csv": csv or tables_csv,
         "json": json or write_document,
     }
-    return Layout(name, help, writers, fits, lacks, shown, named_rows or as_rows, csv_columns)
+    return Layout(name, help, writers, fits, lacks, shown, csv_columns)
 
 
 def footer(

@@ -25,6 +25,7 @@ from backends.results.layouts.common import (
     throughput_caption,
 )
 from backends.results.layouts.layout import layout_of_tables
+from backends.results.mixed_environments import unlike_devices
 from backends.results.render import Column, Link, Table
 from backends.results.summary import Group
 from backends.results.translations import Words
@@ -86,7 +87,8 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
 
 
 def _marks(case: CaseResult) -> tuple[str, ...]:
-    mixed = ("†",) * (Concern.MIXED_ENVIRONMENT in case.concerns)
+    several = Concern.MIXED_ENVIRONMENT in case.concerns or unlike_devices(case)
+    mixed = ("†",) * several
     return (*mixed, *cv_cell(case).split(" ")[1:])
 
 

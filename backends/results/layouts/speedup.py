@@ -231,6 +231,5 @@ LAYOUT = layout_of_tables(
     "a table per profile and set of parameters, as DLPerf prints it",
     speedup_tables,
     csv=_csv,
-    named_rows=_long,
     csv_columns=_names_in_csv,
 )

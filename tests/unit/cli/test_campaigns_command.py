@@ -423,7 +423,7 @@ def test_files_of_others_keep_a_campaign_unless_told(cli: Cli, campaign: Campaig
     assert names(cli) == []
 
 
-@pytest.mark.parametrize("name", ["speedup.md", "pivot.zh.csv", "dlperf-json.json", "report.html"])
+@pytest.mark.parametrize("name", ["speedup.md", "pivot.zh.md", "dlperf-json.json", "report.html"])
 def test_what_was_exported_into_a_campaign_goes_with_it_and_is_named(
     cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal], name: str
 ) -> None:

@@ -25,7 +25,7 @@ from tui.cli.commands import COMMANDS, command_file
         (["hosts", "--wdie"], "did you mean '--wide'?"),
         (["run", "-p", "cpu-smoke", "--repaets", "3"], "did you mean '--repeats'?"),
         (["run", "-p", "cpu-smoke", "--repaets=3"], "did you mean '--repeats'?"),
-        (["report", "x", "--layout", "report"], "CAMPAIGN/report.md, or --format html; see"),
+        (["report", "x", "--layout", "report"], "or read CAMPAIGN/report.md; see"),
         (["report", "x", "--layout", "pivto"], "did you mean 'pivot'?"),
         (["export", "2026-11-21-resnet50"], "did you mean 'report'?"),
         (["results"], "did you mean 'report'?"),
@@ -236,3 +236,9 @@ def test_where_there_is_no_such_campaign_those_that_there_are_are_named(
         (cli.campaigns / f"c{number}").mkdir(parents=True)
         (cli.campaigns / f"c{number}" / "events.jsonl").touch()
     assert "there are c4, c3, c2, 'dlperf-tui campaigns ls' lists all 5; a path works" in said()
+
+
+def test_the_whole_report_is_no_layout_but_has_a_command(cli: Cli) -> None:
+    line = cli.complaint("report", "some-campaign", "--layout", "report")
+    assert "'report': for the whole report write '--format html' instead of '--layout rep" in line
+    assert "choose from" not in line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import random
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from backends.hosts.telemetry_summary import GpuUse, Telemetry
 from backends.results.campaign_report import ReportContext, render_report, statistics_table
 from backends.results.case_result import CaseResult
+from backends.results.escaping import md_text
 from backends.results.findings import Concern, Grade, grade_of
 from backends.results.flag_lines import reasons_elsewhere
 from backends.results.grade import CEILINGS
@@ -28,6 +30,7 @@ from backends.results.grade_words import (
     finding_lines,
     found_lines,
     grade_reasons,
+    lettered,
     rules_text,
     worst_case,
 )
@@ -48,7 +51,7 @@ from backends.results.statistics import (
 )
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import Group, summarise
-from backends.results.translations import EN, Lang
+from backends.results.translations import EN, LANGUAGES, Lang, words
 from profiles.format.measure_section import Statistic
 from profiles.throughput.steady import Disturbance, Shape
 
@@ -356,18 +359,24 @@ def test_every_concern_has_words(runs_of):
             assert len(set(lines)) == len(lines)
 
 
+def headline(runs: list[RunResult], lang: Lang = "en") -> list[str]:
+    """What a report begins with, its lines without the mark of a quotation."""
+    text = render_report(ReportContext("c"), runs, summarise(runs), lang)
+    lines = itertools.takewhile(lambda line: line.startswith(">"), text.splitlines()[2:])
+    return [line.removeprefix(">").strip() for line in lines]
+
+
 def test_report_begins_with_the_worst_grade_and_why(runs_of):
     runs = runs_of("1n1g", steady(), fingerprint="a") + runs_of("1n2g", [198.0], fingerprint="a")
-    text = render_report(ReportContext("c"), runs, summarise(runs))
-    third = text.splitlines()[2]
-    assert third == (
-        "> **Grade D, the worst of 1 × A, 1 × D.** 1n2g: D: one repeat: nothing says how far "
-        "another would be off."
-    )
-    assert "Nothing to distrust" not in text
+    assert headline(runs) == [
+        "**Grade D, the worst of 1 × A, 1 × D.** What is held against 1n2g, the only D:",
+        "",
+        "- D: one repeat: nothing says how far another would be off",
+    ]
+    assert "Nothing to distrust" not in render_report(ReportContext("c"), runs, summarise(runs))
     good = runs_of("1n1g", steady(), fingerprint="a")
+    assert headline(good) == ["**Grade A: nothing to distrust was found.**"]
     text = render_report(ReportContext("c"), good, summarise(good))
-    assert text.splitlines()[2] == "> **Grade A: nothing to distrust was found.**"
     assert "Nothing to distrust was found." in text
 
 
@@ -375,12 +384,43 @@ def test_report_names_the_other_reasons_for_the_same_grade_and_their_cases(runs_
     few = runs_of("1n1g", [100.0], fingerprint="a")
     forced = runs_of("1n2g", [198.0], fingerprint="a", forced=True)
     wide = runs_of("1n4g", [390.0, 300.0, 420.0], fingerprint="a")
-    runs = [*few, *forced, *wide]
-    third = render_report(ReportContext("c"), runs, summarise(runs)).splitlines()[2]
-    assert third.startswith("> **Grade D, the worst of 3 × D.** 1n1g: D: one repeat: ")
-    assert third.endswith(" More reasons for D in other cases: wide interval (1n4g).")
+    first, *_, last = headline([*few, *forced, *wide])
+    assert first == (
+        "**Grade D, the worst of 3 × D.** What is held against 1n1g, the first of 3 × D:"
+    )
+    assert last == (
+        "What is held against the others of grade D stands under “Flags and warnings” below. "
+        "More reasons for D in other cases: wide interval (1n4g)."
+    )
     alike = few + runs_of("1n2g", [198.0], fingerprint="a")
-    assert "More reasons" not in render_report(ReportContext("c"), alike, summarise(alike))
+    assert headline(alike)[-1].endswith("below.")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@given(repeats=st.lists(st.integers(1, 4), min_size=1, max_size=4), forced=st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_report_begins_with_a_finding_per_line_and_whose_they_are(
+    runs_of, lang: Lang, repeats: list[int], forced: bool
+):
+    runs = [
+        run
+        for at, n in enumerate(repeats)
+        for run in runs_of(f"1n{2**at}g", [100.0 * 2**at] * n, fingerprint="a", forced=forced)
+    ]
+    (group,) = summarise(runs)
+    worst = max(case.grade for case in group.cases if case.grade)
+    case = next(case for case in group.cases if case.grade == worst)
+    first, _, *lines = headline(runs, lang)
+    costly = [
+        f"- {md_text(lettered(found, line))}"
+        for found, line in found_lines(case, group, lang)
+        if found.ceiling > Grade.A
+    ]
+    assert lines[: len(costly)] == costly
+    assert case.case in first
+    others = sum(one.grade == worst for one in group.cases) > 1
+    assert bool(lines[len(costly) :]) is others
+    assert (words(lang).flags_heading in "".join(lines[len(costly) :])) is others
 
 
 def test_nothing_measured_is_not_called_free_of_doubt():
@@ -610,7 +650,8 @@ def test_a_report_has_the_letter_of_each_reason(runs_of):
     for found, line in found_lines(group.cases[0], group):
         letter = f"{found.ceiling}: " * (found.ceiling > Grade.A)
         assert f"- 1n1g: {letter}{line}" in flagged
-        assert (f"{letter}{line}" in text.splitlines()[2]) is bool(letter)
+        begins = text.partition("## ")[0]
+        assert (f"> - {letter}{line}\n" in begins) is bool(letter)
     assert {found.ceiling for found in group.cases[0].findings} >= {Grade.B, Grade.C}
 
 

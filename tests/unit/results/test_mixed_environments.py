@@ -284,14 +284,14 @@ def test_a_history_tells_other_shares_of_models(runs_of: Runs, before: list[str]
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(PRINTS)
-def test_cells_of_the_pivot_are_marked_where_repeats_are_of_several_environments(
+def test_cells_of_the_pivot_are_marked_where_repeats_or_devices_are_of_several_environments(
     runs_of: Runs, prints: list[str]
 ):
     runs = [*mixed(runs_of, "1n1g", prints), *runs_of("1n2g", [200.0, 200.1, 200.2])]
     table = publish("c", runs, layout="pivot")
     one, two = (line for line in table.splitlines() if re.match(r"\| [12] ", line))
     cv = summarise(runs)[0].cases[0].spread.cv or 0.0
-    assert ("†" in one) is (len({*prints}) > 1)
+    assert ("†" in one) is (len({*prints}) > 1 or BOTH in prints)
     assert one.count("!") == (cv > 0.02) + (cv > 0.05)
     assert not re.search("[†!]", two)
     for mark in ("†", "!", "!!"):

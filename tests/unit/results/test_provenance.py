@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,10 +26,10 @@ from backends.results.comparison_report import comparison_footer
 from backends.results.findings import Concern, Finding, Grade, gravest_first
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Format
-from backends.results.provenance import MOST, provenance
+from backends.results.provenance import MOST, how_sure, provenance
 from backends.results.publish import LAYOUTS, publish
 from backends.results.run_result import RunResult
-from backends.results.short_flags import SHORT
+from backends.results.short_flags import SHORT, set_by
 from backends.results.summary import summarise
 
 H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, Ubuntu 24.04.3 LTS; ECC: on"
@@ -145,16 +146,60 @@ def test_what_sets_a_c_or_a_d_stands_behind_it_and_nothing_else_does(
         told = dict(re.findall(r"\d × (\w)(?: \((.*?)\))?(?=,| · |$)", line.replace("\\", "")))
         assert {*told} == {case.grade for case in group.cases}
         for grade, reasons in told.items():
-            setting = {
-                found.concern
-                for case in group.cases
-                if case.grade == grade
-                for found in case.findings
-                if found.ceiling is Grade(grade) and grade > "B"
+            own = [case for case in group.cases if case.grade == grade]
+            expected = reasons_of(own) if grade > "B" else {}
+            assert {*filter(None, reasons.split(", "))} == {
+                SHORT[concern] + f" in {n}" * (n < len(own)) for concern, n in expected.items()
             }
-            if len(setting) > 1:
-                setting.discard(Concern.WEAK_BASE)
-            assert {*filter(None, reasons.split(", "))} == {SHORT[c] for c in setting}
+
+
+def reasons_of(cases: list[CaseResult]) -> dict[Concern, int]:
+    """Of how many each sets the grade; a base's where nothing else does."""
+    counts: Counter[Concern] = Counter()
+    for case in cases:
+        setting = {found.concern for found in case.findings if found.ceiling is case.grade}
+        counts.update(setting - {Concern.WEAK_BASE} or setting)
+    return dict(counts)
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([*Concern]), min_size=1, max_size=4, unique=True),
+        min_size=1,
+        max_size=9,
+    ),
+    st.sampled_from("CD"),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_the_first_reason_of_a_grade_is_that_of_most_of_its_cases(
+    runs_of: RunsOf, concerns: list[list[Concern]], letter: str
+) -> None:
+    grade = Grade(letter)
+    (group,) = summarise(runs_of("1n1g", [100.0] * 3, **facts()))
+    cases = [
+        replace(group.cases[0], findings=gravest_first(Finding(one, grade) for one in own))
+        for own in concerns
+    ]
+    counts = reasons_of(cases)
+    first, *_ = set_by(cases, grade)
+    most = max(counts.values())
+    named = {SHORT[concern] for concern, n in counts.items() if n == most}
+    assert first.removesuffix(f" in {most}") in named
+    assert first.endswith(f" in {most}") is (most < len(cases))
+    chinese, *_ = set_by(cases, grade, "zh")
+    assert chinese.endswith(f" {most} 个") is (most < len(cases))
+
+
+def test_of_sixteen_simulated_cases_one_with_a_wide_interval_is_not_the_reason(
+    runs_of: RunsOf,
+) -> None:
+    runs = [
+        replace(run, model=f"M{n}", profile=f"p{n}", simulated=True)
+        for n in range(16)
+        for run in runs_of("1n1g", [100.0, 200.0 - 100 * (n > 0), 100.0], **facts())
+    ]
+    cases = [case for group in summarise(runs) for case in group.cases]
+    assert how_sure(cases)[-1] == "grades 16 × D (simulated, wide interval in 1)"
 
 
 def test_of_many_reasons_the_gravest_are_named(runs_of: RunsOf) -> None:

@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -134,6 +134,31 @@ def test_bootstrap_holds_the_ratio_that_it_is_of(base: list[float], values: list
     ratio = float(np.median(values) / np.median(base))
     assert low <= ratio * (1 + 1e-9)
     assert ratio <= high * (1 + 1e-9)
+
+
+REPEATS = st.one_of(
+    samples(3), st.builds(lambda value, n: [value] * n, throughputs, st.integers(3, 9))
+)
+
+
+@pytest.mark.parametrize("center", ["median", "mean"])
+@given(REPEATS, REPEATS, st.integers(1, 9), st.integers(1, 16))
+@example([7.0] * 3, [56.0] * 3, 1, 8)
+@example([1.0] * 5, [1.0] * 8 + [2.0] * 7, 1, 8)  # Welch's own interval begins at 1.14
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_an_interval_holds_the_figure_that_stands_beside_it(
+    runs_of, center: str, base: list[float], values: list[float], nodes: int, gpus: int
+):
+    runs = runs_of("1n1g", base) + runs_of(f"{nodes + 1}n{gpus}g", values)
+    groups = summarise(runs, center)
+    told = document("c", runs, groups)["results"][-1]
+    row = list(csv.DictReader(io.StringIO(results_csv(groups))))[-1]
+    for name in ("speedup", "efficiency"):
+        low, high = told[f"{name}_interval"]
+        assert low <= told[name] <= high
+        assert [float(row[f"{name}{end}"]) for end in ("", "_low", "_high")] == [
+            *(told[name], low, high)
+        ]
 
 
 @given(samples(3), samples(3))

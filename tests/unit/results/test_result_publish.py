@@ -16,6 +16,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from backends.campaign.folder.export_report import Export
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.run_results import run_results
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Layout
@@ -25,6 +27,7 @@ from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from backends.results.translations import EN, LANGUAGES
 from profiles.errors import SelectionError
+from tests.unit.results.test_report_command import EXAMPLES
 from tui.cli import main
 
 OF_THEIR_OWN = {"collectives", "llm", "mlperf"}
@@ -304,3 +307,34 @@ def test_what_cannot_be_done_is_told_with_what_can(dlperf, capsys, words, messag
     told = capsys.readouterr()
     assert message in told.err
     assert (told.out, told.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("decimals", [None, 2])
+def test_csv_is_of_one_language(layout: str, decimals: int | None) -> None:
+    """Its names of parameters, flags and profiles are English in any."""
+    if "csv" not in LAYOUTS[layout].formats:
+        return
+    for recorded in EXAMPLES:
+        runs = run_results(read_campaign(recorded))
+        if LAYOUTS[layout].fits(summarise(runs)):
+            english, chinese = (
+                publish(
+                    "c",
+                    runs,
+                    layout=layout,
+                    format="csv",
+                    options=LayoutOptions(lang=lang, decimals=decimals),
+                )
+                for lang in LANGUAGES
+            )
+            assert chinese == english
+            assert not re.search("[\u4e00-\u9fff]", english)
+
+
+def test_no_note_says_where_the_figures_stand_that_it_is_of(runs) -> None:
+    """Below its table it is no word of what is below."""
+    simulated = [replace(run, simulated=True) for run in runs]
+    text = publish("c", simulated, options=LayoutOptions(lang="zh"))
+    assert "SIMULATED" in text
+    assert not re.search("以[上下]数字", text)

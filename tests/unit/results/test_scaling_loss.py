@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -378,6 +379,43 @@ def test_words_of_hosts_say_what_the_sets_are(ours: frozenset[str], theirs: froz
         assert said.startswith("on some of the base's hosts") == bool(theirs - ours)
         assert said.endswith((" and more", " and others")) == bool(ours - theirs)
     assert ("部分" in explained_lines(group, "zh")[1]) == bool(ours & theirs and theirs - ours)
+
+
+@given(st.lists(SOME_HOSTS, min_size=1, max_size=4), st.lists(SOME_HOSTS, min_size=1, max_size=4))
+def test_the_bases_hosts_are_those_in_the_same_shares(
+    ours: list[frozenset[str]], theirs: list[frozenset[str]]
+) -> None:
+    def shares(repeats: list[frozenset[str]]) -> dict[str, float]:
+        each = Counter({host: 0.0 for hosts in repeats for host in hosts})
+        for hosts in repeats:
+            each.update(dict.fromkeys(hosts, 1 / len(hosts) / len(repeats)))
+        return each
+
+    runs = [
+        run(tag, speed, hosts=(*sorted(hosts),), repeat=n)
+        for tag, speed, repeats in (("1n1g", 100.0, theirs), ("1n2g", 160.0, ours))
+        for n, hosts in enumerate(repeats, 1)
+    ]
+    (group,) = summarise(runs)
+    (_, line), (_, chinese) = explained_lines(group), explained_lines(group, "zh")
+    said = line.partition("per device, ")[2].split(", ")[0]
+    same_names = {*shares(ours)} == {*shares(theirs)}
+    alike = shares(ours) == pytest.approx(shares(theirs)) if same_names else False
+    assert (said == "on the base's hosts") is alike
+    assert (said == "on other shares of the base's hosts") is (same_names and not alike)
+    assert ("比例不同" in chinese) is (same_names and not alike)
+
+
+def test_a_loss_has_the_marks_of_its_speedup() -> None:
+    shares = {"1n1g": ("V100", "V100", "H200"), "1n8g": ("V100", "H200", "H200")}
+    runs = [
+        run(tag, 100.0, hosts=(model,), fingerprint=model, repeat=n)
+        for tag, models in shares.items()
+        for n, model in enumerate(models, 1)
+    ]
+    (group,) = summarise(runs)
+    for lang, colon in (("en", ":"), ("zh", "：")):
+        assert explained_lines(group, lang)[1].startswith(f"1n8g 12.5% †{colon}")
 
 
 @pytest.mark.parametrize("explains", [True, False])
