@@ -462,7 +462,7 @@ class Workspace:
         :meth:`remove_campaign`. Blocking."""
         from backends.campaign.folder.remove import look_at_removable  # noqa: PLC0415 (as above)
 
-        return look_at_removable(path, self.clock, force=force)
+        return look_at_removable(path, self._real_clock, force=force)
 
     def remove_campaign(
         self, path: Path, *, force: bool = False, asked: Removable | None = None
@@ -471,7 +471,7 @@ class Workspace:
         :func:`backends.campaign.folder.remove.remove_campaign`."""
         from backends.campaign.folder.remove import remove_campaign  # noqa: PLC0415 (as above)
 
-        remove_campaign(path, self.clock, force=force, asked=asked)
+        remove_campaign(path, self._real_clock, force=force, asked=asked)
 
     def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
         """Say something else of a campaign than what is said there, which its report has from then

@@ -25,7 +25,9 @@ class DlperfError(Exception):
 
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what
-        if self.remedy:
+        if self.remedy and line.endswith("?"):  # "…, did you mean 'base'?"
+            line = f"{line} {self.remedy[0].upper()}{self.remedy[1:]}"
+        elif self.remedy:
             line = f"{line}; {self.remedy}"
         return " ".join(line.split())
 

@@ -341,14 +341,16 @@ class DlperfApp(App[str]):
             self.push_screen(Palette(placeholder="Search for actions …", id="--command-palette"))
 
     def action_notes(self) -> None:
-        from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
-        from tui.screens.help import all_notes  # noqa: PLC0415
+        from tui.screens.dialogs import Notes  # noqa: PLC0415 - seldom needed
+        from tui.screens.help import AllNotes  # noqa: PLC0415
 
-        viewed = self.session.viewed
-        notes = viewed.notes if viewed else None
-        begun = viewed.state.created_at if viewed else None
         own = self.session.note_of_viewed()
-        self.push_screen(Reading("Notes", all_notes(notes, begun, own, self._said_last)))
+
+        def told() -> AllNotes:
+            notes, begun = self.session.read_notes()
+            return AllNotes(notes, begun, own, tuple(self._said_last))
+
+        self.push_screen(Notes(told))
 
     def action_page(self, name: str) -> None:
         if isinstance(self.screen, Screen) and not self.screen.is_modal:
@@ -497,8 +499,8 @@ class DlperfApp(App[str]):
         self.action_page("runs")
 
     @on(Problem)
-    def _problem(self, event: Problem) -> None:
-        self.show_problem(event.error)
+    async def _problem(self, event: Problem) -> None:
+        self.show_problem(await self.session.told(event.error))
 
     @on(Said)
     def _said(self, event: Said) -> None:
@@ -542,7 +544,7 @@ class DlperfApp(App[str]):
             lines.append(f"→ {plain(error.remedy)}")
         self.notify(
             "\n".join(lines),
-            title=both_ends(plain(error.where), MOST_OF_A_PLACE),
+            title=both_ends(plain(self.session.told_place(error.where)), MOST_OF_A_PLACE),
             severity="error",
             timeout=PROBLEM_SHOWN_S,
             markup=False,

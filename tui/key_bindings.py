@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
 from tui.dialog_keys import DIALOGS
+from tui.kept_words import PAST
 from tui.key_types import LAST, SCROLL, Key, Panel
 from tui.results_keys import CURVE, RESULTS
 
@@ -76,7 +77,8 @@ _EVERYWHERE = (
         "N",
         "notes",
         "Notes",
-        "what the engine and you noted on the campaign, and what was said last",
+        "what the engine and you noted on the campaign, and what was said last; what it began "
+        "without stands above until it was read here, or the campaign is over",
         footer=91,
     ),
     Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),
@@ -441,7 +443,7 @@ PANELS: Mapping[str, Panel] = {
             (
                 "pause",
                 "p, P and t act at once, so that what they are for has to be seen first; c, C "
-                "and + ask, as does t where the campaign is over.",
+                f"and + ask, as does t of a {PAST}.",
             ),
         ),
     ),

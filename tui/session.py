@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from tui.side_by_side import Side
 
 
+Note = tuple[float, str, str]
+"""Of a campaign as a whole: when, how grave, in words."""
+
+
 class Session:
     """One operator's sitting. Holds at most one campaign at work and one that is looked at."""
 
@@ -49,6 +53,7 @@ class Session:
         """By its id: Runs has it under the cursor when that comes to the front; "": as it was."""
         self.marked: dict[Path, None] = {}
         """Campaigns that are to be compared."""
+        self._read: set[tuple[object, Note]] = set()
         self._leaving: asyncio.Task[Begun] | None = None
         self._loading = threading.Lock()
         self._on_disk = asyncio.Lock()
@@ -91,6 +96,20 @@ class Session:
             return str(run.log)
         inside = str(run.log).partition(f"/{self.viewed_path.name}/")[2]  # of this copy or another
         return inside or run.log.name
+
+    def told_place(self, where: str) -> str:
+        """Where something is wrong: a campaign by its name, as the pages call it, and what is in it
+        below that."""
+        path, campaigns = Path(where), self.workspace.campaigns_dir.absolute()
+        inside = path.is_absolute() and path != campaigns and path.is_relative_to(campaigns)
+        return str(path.relative_to(campaigns)) if inside else where
+
+    async def told(self, error: DlperfError) -> DlperfError:
+        """The same; of the campaign that is shown, once it lies there no more, that this is so."""
+        viewed = self.viewed
+        if viewed is None or not Path(error.where).is_relative_to(viewed.path):
+            return error
+        return await _gone(viewed) if await asyncio.to_thread(_is_gone, viewed.path) else error
 
     @property
     def now(self) -> float:
@@ -176,11 +195,7 @@ class Session:
                 return
             if await asyncio.to_thread(_is_gone, before.path):
                 await self._forget(before.path)
-                raise DlperfError(
-                    f"{before.path.name} was taken away meanwhile",
-                    where=str(before.path),
-                    remedy="no page shows it any more; O has the campaigns that are there",
-                ) from None
+                raise await _gone(before) from None
             self._lost = before  # said once
             raise
         else:
@@ -363,6 +378,26 @@ class Session:
         async with self._on_disk:
             return await asyncio.to_thread(self.workspace.describe_campaign, path, change)
 
+    def read_notes(self) -> tuple[tuple[Note, ...] | None, float | None]:
+        """Of the campaign that is shown, the oldest first, which somebody reads now, and when it
+        began; None where there is none."""
+        if (viewed := self.viewed) is None:
+            return None, None
+        self._read.update((viewed.identity, note) for note in viewed.notes)
+        return tuple(viewed.notes), viewed.state.created_at
+
+    def standing_notes(self, viewed: CampaignSnapshot | None) -> tuple[Note, ...]:
+        """Those that a page goes on saying: of what its operator began without until somebody has
+        read that, or the campaign is over."""
+        if viewed is None:
+            return ()
+        known = viewed.state.begun_without
+
+        def over(note: Note) -> bool:
+            return viewed.finished or (viewed.identity, note) in self._read
+
+        return tuple(one for one in viewed.notes if not (known and one[2] == known and over(one)))
+
     def note_of_viewed(self) -> str:
         """What its operator noted on the campaign that is shown; "" where nothing."""
         from backends.campaign.folder.tags_and_note import read_about  # noqa: PLC0415
@@ -414,6 +449,15 @@ def _read_only() -> DlperfError:
 def _is_gone(campaign: Path) -> bool:
     """By itself: not with all that lay beside it, as where a disk is away for a while. Blocking."""
     return campaign.parent.is_dir() and not campaign.exists()
+
+
+async def _gone(shown: CampaignSnapshot) -> DlperfError:
+    """It lies no more where it did; by which name it is there, if it is."""
+    from backends.campaign.folder.directory_identity import moved_to  # noqa: PLC0415 (seldom)
+
+    now = await asyncio.to_thread(moved_to, shown.path, shown.state.place)
+    way_on = f"it is {now.name} now: O, then Enter opens it" if now else "O lists what there is"
+    return DlperfError("it was moved or removed", where=str(shown.path), remedy=way_on)
 
 
 def _written(campaign: Path) -> tuple[int, ...] | None:

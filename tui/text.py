@@ -81,6 +81,8 @@ _LEAST_OF_A_WORD = 8
 _LEAST_OF_A_VALUE = 12
 BETWEEN = "  "
 """A row's name and its value."""
+BY_THE_WAY = "info"
+"""The level of notes of what its operator decided, or may as well know."""
 GRAVE = ("stop", "error")
 """Levels of notes that say what a campaign cannot do, or what of it is lost."""
 

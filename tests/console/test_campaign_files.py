@@ -29,6 +29,7 @@ from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About, read_about, write_about
 from backends.campaign.record import events as ev
+from backends.campaign.record.lock import CampaignLockedError, Role
 from backends.results.findings import Grade
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
@@ -40,7 +41,7 @@ from tui.app import DlperfApp
 from tui.cli import main
 from tui.past_reading import PastReading
 from tui.screens.campaign_list import CampaignList, Unfinished
-from tui.screens.campaign_text import SORTS, Listed, fastest_of
+from tui.screens.campaign_text import SORTS, Listed, fastest_of, not_removable
 from tui.screens.dialogs import Choice, Prompt, Reading
 from tui.text import both_ends, cell, without_middle
 from tui.widgets.keyed_table import KeyedTable
@@ -53,6 +54,10 @@ class OnDisk(FakeWorkspace):
 
     def campaigns(self) -> tuple[CampaignSummary, ...]:  # type: ignore[override]
         return list_campaigns(self.campaigns_dir, time.time)
+
+    @property
+    def _real_clock(self) -> Callable[[], float]:
+        return time.time
 
     @property
     def _real(self) -> Workspace:
@@ -157,6 +162,9 @@ async def test_what_is_not_removed_is_refused_before_any_question_with_the_keys_
         (told,) = app._notifications
         said = f"{told.title}: {told.message}".replace("\n→ ", "; ")
     expected = cli_says(on_disk, capsys, "rm", "kept", "--yes")
+    before_it = f"{on_disk.campaigns_dir}/"
+    assert expected.startswith(f"{before_it}kept: "), "the command line has the whole path"
+    expected = expected.removeprefix(before_it)
     assert (
         said.split("; ")[0].split(", last sign")[0]
         == expected.split("; ")[0].split(", last sign")[0]
@@ -174,6 +182,35 @@ async def test_what_is_not_removed_is_refused_before_any_question_with_the_keys_
     else:
         assert said == expected
     assert sorted(str(one) for one in path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("role", "way"),
+    [
+        (Role.CONSOLE, "C on Runs"),
+        (Role.COMMAND, "end that command"),
+        (Role.KEEPER, "Enter opens it, and C on Runs"),
+    ],
+)
+@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize("ahead_s", [0.0, 3540.0])
+async def test_of_one_that_somebody_writes_it_is_said_who_and_how_to_end_it_there(
+    on_disk: OnDisk, role: Role, way: str, simulated: bool, ahead_s: float
+) -> None:
+    """Nobody else can go on with it; and simulated time says nothing of when a sign was given."""
+    path = on_disk.campaigns_dir / "theirs"
+    path.mkdir(parents=True)
+    begun = ev.CampaignCreated(t=time.time(), campaign="theirs", simulated=simulated)
+    append(path, begun, planned("a"), assigned("a", "node3"))
+    hold(path, age_s=-ahead_s, role=role)
+    with pytest.raises(CampaignLockedError) as caught:
+        Workspace.look_at_removable(on_disk._real, path)
+    said = not_removable(caught.value)
+    assert "bob on elsewhere (pid 3) writes the campaign" in said.what
+    assert way in said.remedy
+    assert "r goes on" not in said.remedy
+    assert (", " in said.what) is not simulated
+    assert ("clock" in said.what) is (not simulated and ahead_s > 0)
 
 
 async def test_what_was_looked_at_and_is_removed_is_no_longer_shown(on_disk: OnDisk) -> None:

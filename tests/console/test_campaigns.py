@@ -612,6 +612,31 @@ async def test_what_cannot_be_done_to_a_campaign_says_why(
         await until(pilot, partial(shows, app, words))
 
 
+@pytest.mark.parametrize(
+    ("demo", "simulated", "state", "said"),
+    [
+        *((demo, sim, "finished", "it is over") for demo in (0, 1) for sim in (0, 1)),
+        *((demo, not demo, "live", "somebody is at work on it") for demo in (0, 1)),
+        (1, 0, "unfinished", "its hosts are real, and a demo has none of them"),
+        (0, 1, "unfinished", "its hosts were simulated: 'dlperf-tui demo' goes on with it"),
+    ],
+)
+@pytest.mark.parametrize("action", ["resume", "keep"])
+async def test_why_a_campaign_does_not_go_on_here_is_first_what_is_so_of_it(
+    workspace: FakeWorkspace, demo: int, simulated: int, state: str, said: str, action: str
+) -> None:
+    workspace.simulated = bool(demo)
+    await prepared(workspace, state)
+    workspace.summaries = [replace(one, simulated=bool(simulated)) for one in workspace.summaries]
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "left"))
+        dialog = app.screen
+        assert isinstance(dialog, CampaignList)
+        assert not dialog.able(action)
+        assert said in dialog.not_now(action)
+
+
 async def test_a_campaign_is_replayed_in_the_consoles_place_and_the_list_comes_back(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -68,6 +68,22 @@ async def opened(
         yield app, pilot, await open_export(app, pilot)
 
 
+async def test_no_file_is_proposed_in_a_directory_that_lies_there_no_more(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    async with opened(workspace, LARGE) as (app, pilot, sheet):
+        path = sheet._viewed.path
+        path.mkdir(parents=True, exist_ok=True)
+        await until(pilot, partial(shows, app, "a new file"))
+        path.rename(tmp_path / "elsewhere")
+        await until(pilot, partial(shows, app, "the campaign's directory was moved or removed"))
+        await pilot.press("l")
+        await until(pilot, sheet._laid_out_now.is_set)
+        assert shows(app, "the campaign's directory was moved or removed")
+        (tmp_path / "elsewhere").rename(path)
+        await until(pilot, partial(shows, app, "a new file"))
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

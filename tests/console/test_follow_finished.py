@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends.campaign.folder.directory_identity import place_of
 from backends.campaign.record import events as ev
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.host_entry import Inventory
@@ -92,7 +93,7 @@ async def test_one_that_was_taken_away_is_looked_at_no_longer(
     session = Session(workspace)
     await session.open(path)
     shutil.rmtree(path if alone else path.parent)
-    with pytest.raises(DlperfError, match="was taken away meanwhile" if alone else "no events"):
+    with pytest.raises(DlperfError, match="it was moved or removed" if alone else "no events"):
         await session.refresh()
     await session.refresh()  # which says nothing more
     assert session.views is not alone
@@ -102,6 +103,32 @@ async def test_one_that_was_taken_away_is_looked_at_no_longer(
 class Looking(OnDisk):
     def load(self, path: Path) -> CampaignSnapshot:
         return Workspace(Inventory(()), None, path.parent).load(path)
+
+
+@pytest.mark.parametrize("ours", [True, False])
+@pytest.mark.parametrize("renamed", [True, False])
+async def test_what_is_asked_of_one_that_lies_there_no_more_says_so_and_what_it_is_called_now(
+    tmp_path: Path, ours: bool, renamed: bool
+) -> None:
+    """``ours``: it has ended in this console, which goes on showing it."""
+    path = tmp_path / "campaigns" / "past"
+    path.mkdir(parents=True)
+    inodes = place_of(path).inodes
+    append(path, ev.CampaignCreated(t=time.time(), campaign="past", place=inodes), *DONE)
+    session = Session(Workspace(Inventory(()), None, path.parent))
+    await session.open(path)
+    (path.parent / "other").mkdir()
+    path.rename(path.parent / "baseline" if renamed else tmp_path / "away")
+    if ours:
+        error = await session.told(DlperfError("cannot write: No such file", where=str(path)))
+    else:
+        with pytest.raises(DlperfError) as caught:
+            await session.refresh()
+        error = caught.value
+    assert error.what == "it was moved or removed"
+    assert session.told_place(error.where) == "past"
+    assert error.remedy.startswith("it is baseline now" if renamed else "O lists what there is")
+    await session.workspace.close()
 
 
 @pytest.mark.parametrize("page", "34")
@@ -114,7 +141,7 @@ async def test_no_page_shows_one_that_was_taken_away(tmp_path: Path, page: str) 
         await pilot.press(page)
         await until(pilot, lambda: "past campaign" in screen_text(app))
         shutil.rmtree(path)
-        await until(pilot, lambda: "past was taken away meanwhile" in screen_text(app))
+        await until(pilot, lambda: "it was moved or removed" in screen_text(app))
         await until(pilot, lambda: cast(Page, app.screen).viewed is None)
         await until(pilot, lambda: "past campaign" not in screen_text(app))
         assert "1/1" not in screen_text(app)

@@ -183,6 +183,20 @@ def test_notes_that_go_on_in_a_next_line_stay_in_their_column() -> None:
     assert all(line[:column].isspace() and line[column].isalpha() for line in rest)
 
 
+@pytest.mark.parametrize("notes", [None, (), ((7.0, "warn", "seen"),)])
+@pytest.mark.parametrize("own", ["", "mine"])
+def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_none(
+    notes: tuple[tuple[float, str, str], ...] | None, own: str
+) -> None:
+    told = drawn(all_notes(notes, 0.0, own, ("before", "last")), 70)
+    assert told.index("said here") < told.index("  last") < told.index("  before")
+    if notes or own:
+        assert told.index("seen" if notes else "mine") < told.index("said here")
+    else:
+        assert told.lstrip().startswith("said here")
+        assert told.split("before", 1)[1].strip()
+
+
 @pytest.mark.parametrize(
     ("notes", "own", "said"),
     [

@@ -436,6 +436,50 @@ async def test_notes_of_the_engine_are_seen_on_every_page_and_listed(
         assert "error  disk full: the journal waits for space" in screen_text(app)
 
 
+async def test_notes_that_come_while_they_are_read_are_there(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        await pilot.press("N")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        assert "disk full" not in screen_text(app)
+        controller.note("disk full: the journal waits for space", "error")
+        await until(pilot, lambda: "disk full" in screen_text(app))
+        app.notify("something was said")
+        await until(pilot, lambda: "said here" in screen_text(app))
+
+
+@pytest.mark.parametrize("until_then", ["read", "over"])
+async def test_what_it_began_without_is_said_until_it_was_read_or_it_is_over_and_graver_notes_stay(
+    workspace: FakeWorkspace, until_then: str
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace)
+        began = "It began without v100b: 3 uncorrected memory errors"
+        controller.state = replace(
+            controller.state, left_out=("v100b: 3 uncorrected memory errors",)
+        )
+        await pilot.press("3")
+        tick(app)
+        await until(pilot, lambda: f"▲ {began} · N" in screen_text(app))
+        if until_then == "read":
+            await pilot.press("N")
+            await until(pilot, lambda: isinstance(app.screen, Reading))
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(app.screen, Reading))
+        else:
+            workspace.clock.tick(9000)
+        tick(app)
+        await until(pilot, lambda: "▲ It began" not in screen_text(app))
+        await pilot.press("N")
+        await until(pilot, lambda: began in screen_text(app))
+        await pilot.press("escape")
+        controller.note("the journal waits for space", "warn")
+        for _ in range(2):
+            await until(pilot, lambda: "▲ the journal waits" in screen_text(app))
+            await pilot.press("N", "escape")
+            tick(app)
+
+
 async def test_where_something_else_is_planned_only_what_is_grave_is_noted(
     workspace: FakeWorkspace,
 ) -> None:

@@ -15,6 +15,7 @@ from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.screens.possible_changes import (
     CHANGES,
     cancel_question,
+    change_labels,
     possible_changes,
     retry_question,
     way_on,
@@ -46,6 +47,20 @@ def test_what_a_campaign_refuses_that_nobody_is_at_work_on_comes_with_the_way_on
     assert expected in why_not("retry", viewed, run)
     for action in CHANGES:
         assert expected in why_not(action, viewed, run), action
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_where_nothing_waits_a_key_that_pauses_lets_nothing_start(filtered: bool) -> None:
+    viewed = take(fold([planned(RUN)]), Path("c"), now=9.0)
+    (run,) = viewed.runs
+    of = "shown" if filtered else "all"
+    for waiting, said in (
+        ([], f"Pause {of}"),
+        ([run], f"Pause {of}"),
+        ([replace(run, paused=True), run], f"Pause {of}"),
+        ([replace(run, paused=True)], f"Let {of} start"),
+    ):
+        assert change_labels(run, waiting, filtered=filtered)["pause_all"] == said
 
 
 ELSEWHERE = [

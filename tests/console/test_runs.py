@@ -32,6 +32,7 @@ from tests.console.fakes import FakeController, FakeWorkspace
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
+from tui.key_bindings import PANELS
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.run_details import details_text
 from tui.screens.run_text import (
@@ -467,6 +468,37 @@ async def test_retry_is_offered_for_failed_runs_only(workspace: FakeWorkspace) -
         await pilot.press("k")  # and from there it goes where it is moved
         await pass_time(workspace, app, pilot, 5)
         assert table.current_key != "r01b"
+
+
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("simulated", [False, True])
+async def test_what_help_says_asks_first_does_so_of_a_campaign_that_has_ended_here_or_before(
+    workspace: FakeWorkspace, past: bool, simulated: bool
+) -> None:
+    """What the header calls a past campaign is what help means by one."""
+    workspace.fails, workspace.simulated = {"1n1g": "NCCL error"}, simulated
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace, repeats=1)
+        workspace.clock.tick(9000)
+        if past:
+            app.session.controller = None
+            await app.session.open(controller.path)
+        page = await open_runs(app, pilot)
+        tick(app)
+        await pilot.pause()
+        assert ("past campaign" in screen_text(app)) is past
+        (_, said) = PANELS["runs"].about_actions[0]
+        assert "c, C and + ask, as does t of a past campaign" in said
+        for key, action in (("t", "retry"), ("plus", "repeat")):
+            able = bool(page.check_action(action, ()))
+            asks = able and (action == "repeat" or past)
+            await pilot.press(key)
+            await pilot.pause()
+            assert isinstance(app.screen, Choice) is asks, key
+            if asks:
+                await pilot.press("n")
+                await until(pilot, lambda: app.screen is page)
+        assert bool(controller.retried) is not past
 
 
 async def test_a_past_campaign_is_read_only(workspace: FakeWorkspace) -> None:

@@ -95,8 +95,8 @@ def test_a_partition_that_is_not_there_is_one_line_that_names_those_that_are(
     assert main([command, *asked]) == 2
     [told] = capsys.readouterr().err.strip().splitlines()
     assert told.endswith(
-        f"{inventory}: [slurm]: there is no partition 'shrt', did you mean 'short'?; "
-        "there are gpu, short, urgent"
+        f"{inventory}: [slurm]: there is no partition 'shrt', did you mean 'short'? "
+        "There are gpu, short, urgent"
     )
     assert not campaigns.exists()
 
@@ -111,7 +111,7 @@ def test_a_reservation_that_is_not_there_is_told_before_anything_is_handed_in(
     assert main(["run", *asked, *words]) == 2
     [told] = capsys.readouterr().err.strip().splitlines()
     assert "--sbatch: reservation 'mant': " in told
-    assert told.endswith("did you mean 'maint'?; there are maint")
+    assert told.endswith("did you mean 'maint'? There are maint")
     assert not slurm.run("squeue", "-h")
 
 

@@ -397,7 +397,7 @@ def test_hosts_are_selected_by_nodeset_label_and_wildcard(nodeset: str | None, n
 @pytest.mark.parametrize(
     ("nodeset", "says"),
     [
-        ("nod1", r"unknown host 'nod1', did you mean 'node1'\?; known hosts: node\[1-4\]"),
+        ("nod1", r"unknown host 'nod1', did you mean 'node1'\? Known hosts: node\[1-4\]"),
         ("node[1-9]", "unknown host 'node5'"),
         ("@h100", "no host has the label 'h100'; known labels: a100, v100"),
         ("", "empty name"),

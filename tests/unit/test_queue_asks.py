@@ -76,8 +76,8 @@ def test_partitions_that_are_not_there_are_one_line() -> None:
     with pytest.raises(SelectionError) as error:
         partitions_of(asked, {"short", "gpu"})
     assert str(error.value) == (
-        "hosts.toml: [slurm]: there is no partition 'shrot', did you mean 'short'?; "
-        "there are gpu, short"
+        "hosts.toml: [slurm]: there is no partition 'shrot', did you mean 'short'? "
+        "There are gpu, short"
     )
 
 

@@ -230,15 +230,19 @@ class CampaignList(Dialog[str]):
         return "no run of it is known"
 
     def _why_not_on(self, chosen: CampaignSummary, action: str) -> str:
-        """Why it does not go on."""
-        if action == "keep" and self._session.simulated:
-            return "simulated hosts go when the console does"
-        if chosen.simulated != self._session.simulated:
-            where = "in 'dlperf-tui demo'" if chosen.simulated else "on real hosts, not in a demo"
-            return f"it goes on {where} alone"
+        """Why it does not go on: what is so of it, before what is so of this console."""
         if self._ours(chosen):
             return "it is at work here"
-        return "somebody is at work on it" if chosen.state == "live" else "it is over"
+        over = {"live": "somebody is at work on it", "finished": "it is over"}
+        if chosen.state in over:
+            return over[chosen.state]
+        if chosen.simulated != self._session.simulated:
+            if chosen.simulated:
+                return "its hosts were simulated: 'dlperf-tui demo' goes on with it"
+            return "its hosts are real, and a demo has none of them: 'dlperf-tui' goes on with it"
+        if action == "keep" and chosen.simulated:
+            return "its simulated hosts go when the console does"
+        return chosen.problem or "nothing of it can go on"
 
     def _ours(self, chosen: CampaignSummary) -> bool:
         ours = self._session.controller

@@ -219,9 +219,12 @@ def not_removable(error: DlperfError) -> DlperfError:
     )
 
     if isinstance(error, CampaignLockedError):
-        remedy = "quit the console that writes it; d removes it then"
-        if error.holder is not None and error.holder.role == Role.KEEPER:
+        remedy = "end it there, with C on Runs or by q; d removes it then"
+        role = error.holder.role if error.holder is not None else Role.CONSOLE
+        if role == Role.KEEPER:
             remedy = "Enter opens it, and C on Runs ends it; d removes it then"
+        elif role != Role.CONSOLE:
+            remedy = "end that command; d removes it then"
     elif isinstance(error, LeftOnHostsError):
         remedy = "r goes on with it, and C on Runs ends and verifies it; d removes it then"
     elif isinstance(error, HoldsOthersError):

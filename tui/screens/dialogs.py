@@ -25,7 +25,7 @@ from tui.key_bindings import bindings, hints, sign_of
 from tui.messages import Said
 from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
-from tui.screens.help import help_of, wide_enough
+from tui.screens.help import AllNotes, all_notes, help_of, wide_enough
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
@@ -408,6 +408,27 @@ class Reading(Dialog[None]):
             shown.update(RenderedOnce(shown, self._text))
             yield shown
 
+    def renew(self, text: RenderableType) -> None:
+        """The scroll stays where it is."""
+        shown = self.query_one("#reading", Static)
+        shown.update(RenderedOnce(shown, text))
+
+
+class Notes(Reading):
+    """What :func:`all_notes` says; what is noted or said while it is open, too."""
+
+    def __init__(self, told: Callable[[], AllNotes]) -> None:
+        self._told, self._last = told, told()
+        super().__init__("Notes", all_notes(*self._last))
+
+    def on_mount(self) -> None:
+        self.set_interval(REFRESH_S, self._look)
+
+    def _look(self) -> None:
+        if self.here and (now := self._told()) != self._last:
+            self._last = now
+            self.renew(all_notes(*now))
+
 
 class Help(Reading):
     """What ``?`` says of a page or dialog below; which keys do nothing *now* is so while it is
@@ -424,5 +445,4 @@ class Help(Reading):
         if not self.here or (now := idle(self._below)) == self._idle:
             return
         self._idle = now
-        shown = self.query_one("#reading", Static)
-        shown.update(RenderedOnce(shown, help_of(self._below)))
+        self.renew(help_of(self._below))

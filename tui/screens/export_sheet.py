@@ -68,12 +68,13 @@ REPORT_HAS = "environment, tables, figures, what to distrust"
 class LaidOut:
     """``text``: of the file, None where there is nothing to write. ``shown``: it, or its tables
     aligned, or why there is none. ``columns``: what it can be sorted by. ``exists``: the file that
-    is proposed for it."""
+    is proposed for it. ``gone``: the directory of that."""
 
     text: str | None
     shown: Sequence[Text]
     columns: tuple[Column, ...] = ()
     exists: bool = False
+    gone: bool = False
 
 
 class ExportSheet(Dialog[None]):
@@ -96,7 +97,7 @@ class ExportSheet(Dialog[None]):
         self._order = AS_IT_IS
         self._columns: tuple[Column, ...] = ()
         self._written: str | None = None
-        self._exists = False
+        self._exists = self._gone = False  # the file that is proposed; the campaign's directory
         self._last: Path | None = None  # that was written
         self._in_sight: Export | None = None  # what is shown; aligned or as text:
         self._aligned = False
@@ -125,12 +126,14 @@ class ExportSheet(Dialog[None]):
         if not self.here or self._at_work:
             return
         wanted, last = self._wanted, self._last
+        campaign_gone = not await asyncio.to_thread(is_there, self._viewed.path)
         exists = await asyncio.to_thread(is_there, self._viewed.path / wanted.file_name)
         gone = last is not None and not await asyncio.to_thread(is_there, last)
         if not self.here or self._at_work or wanted != self._wanted or last is not self._last:
             return
-        if gone or exists is not self._exists:
+        if gone or exists is not self._exists or campaign_gone is not self._gone:
             self._exists, self._last = exists, None if gone else last
+            self._gone = campaign_gone
             self._show_choices()
 
     def tick(self) -> None:
@@ -239,6 +242,8 @@ class ExportSheet(Dialog[None]):
 
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""
+        if self._gone:
+            return Text("–  the campaign's directory was moved or removed", WARN)
         if self._written is None and not self._at_work:
             return Text("–", MUTED)
         path = self._viewed.path / self._wanted.file_name
@@ -266,7 +271,7 @@ class ExportSheet(Dialog[None]):
         if not self.here:
             return
         self._written, self._columns = laid_out.text, laid_out.columns
-        self._exists = laid_out.exists
+        self._exists, self._gone = laid_out.exists, laid_out.gone
         self.query_one("#laid-out", TextLines).show(
             laid_out.shown, stay=what == (self._in_sight, self._aligned)
         )
@@ -289,8 +294,8 @@ class ExportSheet(Dialog[None]):
         return replace(self._order, column=next(places, None))
 
     def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
-        exists = is_there(self._viewed.path / what.file_name)
-        return replace(self._told(what, aligned), exists=exists)
+        exists, gone = is_there(self._viewed.path / what.file_name), not is_there(self._viewed.path)
+        return replace(self._told(what, aligned), exists=exists, gone=gone)
 
     def _told(self, what: Export, aligned: bool) -> LaidOut:
         try:

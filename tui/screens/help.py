@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
@@ -144,6 +144,17 @@ def _key_line(key: Key, width: int, idle: str | None) -> tuple[Text, Text]:
     return Text(name, MUTED), Text(f"{key.help} · not now{why}", MUTED)
 
 
+class AllNotes(NamedTuple):
+    """``notes``: of the campaign as a whole, the oldest first; None: no campaign is open.
+    ``begun``: when it did. ``own``: what its operator noted. ``said``: by the console, the oldest
+    first."""
+
+    notes: tuple[tuple[float, str, str], ...] | None
+    begun: float | None
+    own: str
+    said: tuple[str, ...]
+
+
 def all_notes(
     notes: Sequence[tuple[float, str, str]] | None,
     begun: float | None,
@@ -151,17 +162,21 @@ def all_notes(
     said: Sequence[str],
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
-    ``said`` last, newest first. ``notes`` None: no campaign is open."""
+    ``said`` last, newest first, before the word that there are no notes."""
     parts: list[Text | Table] = []
+    heard = [Text("said here, the last first", f"bold {MUTED}")] if said else []
+    heard += [Text(f"  {one}") for one in reversed(said)]
+    if heard and not notes and not own:
+        parts += [*heard, Text()]
+        heard = []
     if own:
         parts.append(Text.assemble(("your note  ", MUTED), f"{plain(own)}{chr(10) * bool(notes)}"))
     if notes is None:
         parts.append(Text("No campaign is open: there is none to have notes.", MUTED))
     elif notes or not own:
         parts.append(notes_text(notes, begun))
-    if said:
-        parts.append(Text("\nsaid here, the last first", f"bold {MUTED}"))
-        parts += [Text(f"  {one}") for one in reversed(said)]
+    if heard:
+        parts += [Text(), *heard]
     return Group(*parts)
 
 

@@ -182,7 +182,7 @@ class Page(FrontScreen[None]):
             session.hosts, viewed, simulated=session.simulated_word, leaving=session.leaving
         )
         tabs = self.query_one(Tabs)
-        notes = viewed.notes if viewed else ()
+        notes = session.standing_notes(viewed)
         if not PAGES[self.PANEL].of_campaign:  # something else is planned here
             notes = tuple(note for note in notes if note[1] in GRAVE)
         tabs.note = notes[-1][2] if notes else ""

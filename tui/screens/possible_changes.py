@@ -171,7 +171,8 @@ def change_labels(
     """What p, P and c would do now, by their actions. ``waiting``: the runs in the list that do,
     which is ``filtered``."""
     waits = run is not None and run.state is RunState.PLANNED
-    these, all_paused = "shown" if filtered else "all", all(one.paused for one in waiting)
+    these = "shown" if filtered else "all"
+    all_paused = bool(waiting) and all(one.paused for one in waiting)
     return {
         "cancel_run": "Skip" if waits else "Cancel",
         "pause": "Let it start" if run is not None and run.paused else "Pause",

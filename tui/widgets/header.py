@@ -17,7 +17,7 @@ from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from tui.kept_words import HANDING_OVER, PAST
 from tui.key_bindings import PAGES
-from tui.text import GRAVE, plain, shorten
+from tui.text import BY_THE_WAY, GRAVE, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class Tabs(Widget):
         if self.note:
             room, note = room - tail.cell_len - 4, plain(self.note)
             further = f" · N: {self.more} more" if self.more else ""
-            further = further or " · N" * (cell_len(note) > room)
+            further = further or " · N" * (cell_len(note) > room or self.level == BY_THE_WAY)
             colour = BAD if self.level in GRAVE else WARN
             tail.append(f"▲ {shorten(note, room - cell_len(further))}{further} ", colour)
         return tail

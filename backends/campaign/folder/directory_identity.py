@@ -8,6 +8,7 @@ at each mount makes a campaign look like its own copy.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from pathlib import Path
 
@@ -47,6 +48,15 @@ def is_at(directory: Path, place: Place) -> bool:
     outer, _, inner = place.inodes.partition("-")
     outer_here, _, inner_here = here.inodes.partition("-")
     return outer == outer_here and (inner == inner_here or not (inner and inner_here))
+
+
+def moved_to(directory: Path, place: Place) -> Path | None:
+    """Under which other name the campaign of that place, which lay in ``directory``, lies beside
+    it; None where it does not. Blocking."""
+    if place.inodes:
+        with contextlib.suppress(OSError):
+            return next((one for one in directory.parent.iterdir() if is_at(one, place)), None)
+    return None
 
 
 def copied_from(directory: Path, state: CampaignState) -> Place | None:

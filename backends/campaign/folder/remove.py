@@ -137,11 +137,11 @@ def _journal_of(path: Path) -> tuple[int, int] | None:
 
 
 def _check_removable(path: Path, clock: Callable[[], float]) -> None:
-    _check_content(path)
     writer = lock.CampaignLock(path, clock)
     held = writer.holder()
     if held is not None and (holder := writer.living()) is not None:
         raise lock.CampaignLockedError(path, holder, held[1], stale=False)
+    _check_content(path)
 
 
 def _refuse_link(path: Path) -> None:

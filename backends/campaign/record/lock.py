@@ -31,7 +31,7 @@ STALE_AFTER_S = 30.0
 _MOST_BYTES = 4096
 _MOST_TIME = 1 << 40
 """Seconds since the epoch, which any calendar can name."""
-_OF_THE_FUTURE = "its last sign is ahead of this machine's clock"
+_OF_THE_FUTURE = ", its last sign is ahead of this machine's clock"
 
 
 class Role(StrEnum):
@@ -78,12 +78,23 @@ class CampaignLockedError(DlperfError):
             remedy = "follow it with 'dlperf-tui status --watch', or end that command"
         else:
             remedy = "follow it read-only with 'dlperf-tui status', or quit the other console"
-        sign = f"last sign {age_s:.0f} s ago" if age_s > -STALE_AFTER_S else _OF_THE_FUTURE
+        sign = f", last sign {age_s:.0f} s ago" if age_s > -STALE_AFTER_S else _OF_THE_FUTURE
+        sign = "" if _simulated(directory) else sign
         super().__init__(
-            f"{holder or 'another console'} writes the campaign, {sign}",
+            f"{holder or 'another console'} writes the campaign{sign}",
             where=str(directory),
             remedy=remedy,
         )
+
+
+def _simulated(directory: Path) -> bool:
+    """Signs are given in simulated time, whose distance from any other clock says nothing."""
+    from backends.campaign.record import journal  # noqa: PLC0415 (where one is refused)
+
+    with contextlib.suppress(OSError, DlperfError):
+        begun = journal.beginning(directory / journal.FILE_NAME)
+        return begun is not None and begun.simulated
+    return False
 
 
 def _start_ticks(pid: int) -> int:

@@ -19,7 +19,7 @@ import pytest
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode
-from backends.campaign.record.lock import Holder
+from backends.campaign.record.lock import Holder, Role
 from tests.unit.cli.four_hosts import four_hosts
 from tui.cli import main
 
@@ -142,9 +142,9 @@ def append(path: Path, *events: ev.Event) -> None:
         file.write(b"".join(map(encode, events)))
 
 
-def hold(path: Path, *, age_s: float = 0.0) -> None:
+def hold(path: Path, *, age_s: float = 0.0, role: Role = Role.CONSOLE) -> None:
     """As a console on another machine does."""
-    holder = Holder(user="bob", host="elsewhere", pid=3, start_ticks=4, nonce="n")
+    holder = Holder(user="bob", host="elsewhere", pid=3, start_ticks=4, nonce="n", role=role)
     lock = path / "writer.lock"
     lock.write_text(json.dumps({key: getattr(holder, key) for key in holder.__slots__}))
     sign = time.time() - age_s

@@ -32,7 +32,7 @@ def problem(directory: Path, text: str) -> str:
         ("default = 128", "default = 99", "default 99 is not among the choices ['128', '160']"),
         ("[128, 160]", "[]", "parameters.batch_size.choices: "),
         ("[128, 160]", "[128, 128]", "repeat a value; list each once"),
-        ('"1n8g"', '"8g"', "'8g' is not a case, did you mean '1n8g'?; write nodes"),
+        ('"1n8g"', '"8g"', "'8g' is not a case, did you mean '1n8g'? Write nodes"),
         ("{nodes}", "{nods}", ": launch.command: unknown placeholder {nods}; known: arguments, "),
         ("train {nodes}", "train 'x", "cannot be split into words"),
         (

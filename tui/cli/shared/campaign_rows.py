@@ -117,10 +117,9 @@ def _remarks(campaign: CampaignSummary) -> str:
     said = campaign.about
     paused = f"{campaign.paused} paused" if campaign.paused else ""
     begun = ", ".join(begun_words(campaign))
-    words = [campaign.problem, begun, paused, *(f"#{tag}" for tag in said.tags), said.note]
-    if campaign.simulated:
-        words.insert(0, "SIMULATED")
-    return " ".join(filter(None, words))
+    tags = " ".join(f"#{tag}" for tag in said.tags)
+    words = ["SIMULATED" * campaign.simulated, campaign.problem, begun, paused, tags, said.note]
+    return " · ".join(filter(None, words))
 
 
 def run_rows(views: Sequence[RunView]) -> Rows:
