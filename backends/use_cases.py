@@ -368,7 +368,7 @@ class Workspace:
         """What the campaigns of the campaigns directory measured, as far as it was read."""
         from backends.campaign.folder.past_index import PastIndex  # noqa: PLC0415 (as above)
 
-        return PastIndex(self.campaigns_dir)
+        return PastIndex(self.campaigns_dir, self._log_checks)
 
     def as_measured(self, plan: Plan, found: Found) -> Plan:
         """With what its cases took before, of what was ``found``, on such hosts as it has."""

@@ -56,6 +56,7 @@ class LogChecks:
         self._today = today
         self._written = written
         self._seen: dict[tuple[object, ...], tuple[LogDoubt, ...]] = {}
+        self._looks: dict[Path, int] = {}
 
     def doubts(
         self,
@@ -86,8 +87,19 @@ class LogChecks:
                     found += _at_a_glance(run, directory, glances) or ()
                     continue
                 self._seen[key] = _doubts(run, directory, profiles, glances, whole=whole)
+                self._looks[directory] = self._looks.get(directory, 0) + 1
             found += self._seen[key]
         return tuple(found)
+
+    def as_known(self, directory: Path, logs: Sequence[str]) -> tuple[object, ...]:
+        """Another one than before as soon as there may be more to say of these files, seen by what
+        the disk says of them alone."""
+        return self._looks.get(self._written or directory, 0), *map(_as_on_disk, logs)
+
+    def logs_of(self, state: CampaignState, directory: Path) -> tuple[str, ...]:
+        """Those that figures were read from."""
+        directory = self._written or directory
+        return tuple(str(log) for run in _measured(state) for log in logs_of(run, directory))
 
     def at_once(self, state: CampaignState, directory: Path) -> tuple[tuple[LogDoubt, ...], bool]:
         """The same, as far as no log has to be read for it, or was read before; and whether there
@@ -280,6 +292,14 @@ def _edited(
 
 def _name(log: Path, directory: Path) -> str:
     return log.relative_to(directory).as_posix()
+
+
+def _as_on_disk(log: str) -> tuple[int, int] | None:
+    try:
+        told = Path(log).stat()
+    except OSError:
+        return None
+    return told.st_mtime_ns, told.st_size
 
 
 def _written_since(run: RunRecord, glances: Sequence[Glance | None]) -> bool:

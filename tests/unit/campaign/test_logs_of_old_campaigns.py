@@ -4,6 +4,7 @@ is shown when they have been read."""
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -13,13 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.folder import raw_logs
+from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
+from backends.results.past_result import PastResult
 from backends.results.summary import summarise
 from backends.use_cases import Workspace
 from tests.unit.results.test_logs_edited_later import FALSE, TRUE, campaign
 from tui.cli import main
+from tui.screens.campaign_text import Results, summary_words
 from tui.session import Session
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -124,3 +128,63 @@ def test_status_says_it_of_an_old_campaign(
     FALSE["changed"][0](path / run.log)
     assert main(["status", str(path)]) == 0
     assert f"warning: old: {run.log}: gives " in " ".join(capsys.readouterr().err.split())
+
+
+def listed(workspace: Workspace, path: Path) -> dict[str, str | None]:
+    results = workspace.past.by_campaign[path]
+    return {past.tag: past.grade for past in results if isinstance(past, PastResult)}
+
+
+@settings(max_examples=10, deadline=None)
+@given(deed=st.sampled_from([*FALSE, *TRUE]), stamped=st.booleans(), later=st.booleans())
+def test_a_list_of_campaigns_has_the_grade_of_the_opened_one_as_soon_as_it_is_known(
+    deed: str, *, stamped: bool, later: bool
+) -> None:
+    with campaign(stamped=stamped) as path:
+        run = next(run for run in read_campaign(path).runs.values() if run.throughput)
+        workspace = Workspace.open(campaigns=path.parent)
+        if later:
+            workspace.past.read()
+            workspace.past.look_at_logs()
+        (TRUE[deed] if deed in TRUE else FALSE[deed][0])(path / run.log)
+        workspace.past.read()
+        if stamped or deed == "removed":
+            workspace.past.look_at_logs()
+        else:
+            workspace.load(path)
+            workspace.past.look_at_logs()
+        whole = grades(workspace.load(path))
+        assert {tag: str(grade) for tag, grade in listed(workspace, path).items()} == {
+            tag: grade for tag, grade in whole.items() if tag in listed(workspace, path)
+        }
+        assert (run.case.tag in listed(workspace, path)) is True
+        before = workspace.past.by_campaign
+        workspace.past.look_at_logs()
+        assert workspace.past.by_campaign is before
+
+
+def test_campaigns_ls_has_the_grade_that_a_report_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "old"
+    shutil.copytree(EXAMPLES / "h200-x2-resnet50-graphs", path)
+    words = ["--campaigns", str(tmp_path), "campaigns", "ls", "--json"]
+    found = []
+    for _ in range(2):
+        main(words)
+        (one,) = json.loads(capsys.readouterr().out)
+        main(words[:-1])
+        assert ("logs changed" in capsys.readouterr().out) is one["logs_changed"]
+        shown = summary_words(*_of_the_list(tmp_path)).plain
+        assert ("logs changed" in shown) is one["logs_changed"]
+        found += [(one["fastest"]["grade"], one["logs_changed"])]
+        for run in read_campaign(path).runs.values():
+            (path / run.log).unlink(missing_ok=True)
+    assert found == [("B", False), ("C", True)]
+
+
+def _of_the_list(campaigns: Path) -> tuple[CampaignSummary, float, Results]:
+    workspace = Workspace.open(campaigns=campaigns)
+    workspace.past.read()
+    workspace.past.look_at_logs()
+    return workspace.campaigns()[0], 0.0, workspace.past.by_campaign
