@@ -320,12 +320,12 @@ class Workspace:
         return LogChecks(today, self._logs_written)
 
     def log_doubts(
-        self, path: Path, *, whole: bool = False, unstamped: bool = True
+        self, path: Path, *, whole: bool = False, go_on: Callable[[], bool] = lambda: True
     ) -> tuple[LogDoubt, ...]:
         """Which logs of a campaign are missing, do not give its figures any more, or were changed;
-        ``whole``, ``unstamped``: as of :meth:`LogChecks.doubts`. Raises as :meth:`state` does.
+        ``whole``, ``go_on``: as of :meth:`LogChecks.doubts`. Raises as :meth:`state` does.
         Blocking."""
-        return self._log_checks.doubts(self.state(path), path, whole=whole, unstamped=unstamped)
+        return self._log_checks.doubts(self.state(path), path, whole=whole, go_on=go_on)
 
     def checked(self, path: Path, *, whole: bool = False) -> CampaignState:
         """As :meth:`state`, with :meth:`log_doubts` at the runs that they are of."""
@@ -352,9 +352,10 @@ class Workspace:
         """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""
         return self._views.remarks(path)
 
-    def load(self, path: Path) -> CampaignSnapshot:
-        """A read-only view of any campaign, live or past, of this or another console."""
-        return self._views.load(path)
+    def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
+        """A read-only view of any campaign, live or past, of this or another console; ``quick``:
+        as of :meth:`CampaignViews.load`."""
+        return self._views.load(path, quick=quick)
 
     def campaigns(self) -> tuple[CampaignSummary, ...]:
         """All campaigns of the campaigns directory, newest first."""
@@ -367,7 +368,7 @@ class Workspace:
         """What the campaigns of the campaigns directory measured, as far as it was read."""
         from backends.campaign.folder.past_index import PastIndex  # noqa: PLC0415 (as above)
 
-        return PastIndex(self.campaigns_dir)
+        return PastIndex(self.campaigns_dir, self._log_checks)
 
     def as_measured(self, plan: Plan, found: Found) -> Plan:
         """With what its cases took before, of what was ``found``, on such hosts as it has."""

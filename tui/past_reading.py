@@ -22,7 +22,7 @@ class PastReading:
     def __init__(self, session: Session, clock: Callable[[], float] = monotonic) -> None:
         self._session = session
         self._clock = clock
-        self._wanted = False
+        self._wanted = self._stopped = False
         self._read_at = -inf
         self._turn = asyncio.Lock()
         self._next: asyncio.Task[None] | None = None
@@ -51,6 +51,17 @@ class PastReading:
             finally:
                 self._wanted, self._read_at = False, self._clock()
 
+    async def look_at_logs(self) -> None:
+        """Of what was read: whether logs still give the figures."""
+        async with self._turn:
+            if self.index is None or self._stopped:
+                return
+            self._wanted = True
+            try:
+                await asyncio.to_thread(self.index.look_at_logs, lambda: self._wanted)
+            finally:
+                self._wanted = False
+
     async def up_to_date(self) -> None:
         """Until all is read that was written before this was called: by a look that begins later,
         the same one for all who wait. It goes on where one of them does not wait for its end."""
@@ -61,6 +72,6 @@ class PastReading:
 
     def stop(self) -> None:
         """The console goes: nothing else ends the thread."""
-        self._wanted = False
+        self._wanted, self._stopped = False, True
         if self._next is not None:
             self._next.cancel()

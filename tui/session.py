@@ -7,6 +7,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,8 @@ class Session:
         """Campaigns that are to be compared."""
         self._read: set[tuple[object, Note]] = set()
         self._leaving: asyncio.Task[Begun] | None = None
+        self._log_reading: asyncio.Task[None] | None = None
+        self._closed = False
         self._loading = threading.Lock()
         self._on_disk = asyncio.Lock()
         """One change of a campaign's files at a time: each would find the other's lock there."""
@@ -161,12 +164,33 @@ class Session:
         else:
             opened, self._written = await asyncio.to_thread(self._load, path)
             self.opened, self.followed = opened, not opened.finished
+            self._read_logs_of(opened)
 
     def _load(self, path: Path) -> tuple[CampaignSnapshot, tuple[int, ...] | None]:
         """What is written after the look at the journal, and read all the same, is read twice."""
         written = _written(path)
         with self._loading:  # a journal is followed by one thread at a time
-            return self.workspace.load(path), written
+            return self.workspace.load(path, quick=True), written
+
+    def _read_logs_of(self, opened: CampaignSnapshot) -> None:
+        """Nobody waits for it: some may have to be measured again."""
+        if opened.logs_unread:
+            self._log_reading = asyncio.create_task(self._read_logs(opened))
+
+    async def _read_logs(self, opened: CampaignSnapshot) -> None:
+        """Then it is shown with what became of them, if it is the one that is looked at still."""
+
+        def is_shown() -> bool:
+            now = self.opened
+            return now is not None and now.identity == opened.identity and not self._closed
+
+        with contextlib.suppress(DlperfError):  # who looks on tells it
+            look = partial(self.workspace.log_doubts, opened.path, go_on=is_shown)
+            await asyncio.to_thread(look)
+            if is_shown():
+                now, written = await asyncio.to_thread(self._load, opened.path)
+                if is_shown():
+                    self.opened, self._written = now, written
 
     def _load_again(
         self, before: CampaignSnapshot, written: tuple[int, ...] | None
@@ -202,6 +226,8 @@ class Session:
             if self.opened is before:  # and not another one meanwhile
                 self.opened, self._written = now, written
                 self.followed |= not now.finished
+                if now is not before:
+                    self._read_logs_of(now)
 
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""
@@ -432,6 +458,7 @@ class Session:
 
     async def close(self) -> None:
         """Let go of everything; runs go on on their hosts, a precheck does not."""
+        self._closed = True
         if self.precheck is not None:
             await self.precheck.stop()
         if self.controller is not None:

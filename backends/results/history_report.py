@@ -16,6 +16,7 @@ from backends.results.history import Campaign, CaseHistory, History, LevelChange
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.mixed_environments import no_verdict_words
 from backends.results.numbers import NOTHING, fixed, percent, signed_percent
+from backends.results.past_result import LOGS_CHANGED
 from backends.results.ratios import RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
@@ -330,7 +331,7 @@ MARKS = {
     "failed": "so many of its repeats did, after all attempts",
     "forced": "started in spite of what preflight stops",
     "left out": "it began without some of its hosts",
-    "logs changed": "a log was edited, cut or removed after it was measured",
+    LOGS_CHANGED: "a log was edited, cut or removed after it was measured",
 }
 
 
@@ -344,7 +345,7 @@ def _marks_of(campaign: Campaign) -> dict[str, str]:
         "failed": f"{failed} failed" if failed else "",
         "forced": "forced" * any(run.forced for run in campaign.runs),
         "left out": "left out" * any(run.left_out for run in campaign.runs),
-        "logs changed": "logs changed"
+        LOGS_CHANGED: LOGS_CHANGED
         * any(run.log_differs or run.log_changed for run in campaign.runs),
     }
     return {mark: said for mark, said in marks.items() if said}

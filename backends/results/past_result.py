@@ -64,6 +64,7 @@ class PastResult(Past):
     marks: what a speedup has beside it, as in every table; see
         :func:`backends.results.layouts.cells.speedup_marks`.
     run_s: how long a run took, the median; None where nobody knows.
+    log_changed: a log of it was changed or removed, as far as that is known.
     """
 
     throughput: float
@@ -74,6 +75,7 @@ class PastResult(Past):
     run_s: float | None
     speedup: float | None = None
     marks: tuple[str, ...] = ()
+    log_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,15 @@ class PastFailure(Past):
     """None of its runs succeeded; ``reason``: of the last that failed."""
 
     reason: str
+
+
+LOGS_CHANGED = "logs changed"
+"""What a list says of a campaign of which some were."""
+
+
+def logs_changed(results: Iterable[Past]) -> bool:
+    """A log of one of them was changed or removed."""
+    return any(isinstance(past, PastResult) and past.log_changed for past in results)
 
 
 def fastest(results: Iterable[Past]) -> PastResult | None:

@@ -33,9 +33,9 @@ def provenance(
     """``dlperf-tui 1.2 · 2026-11-21-resnet50 · 2026-11-21 · node[1-4], NVIDIA H200, driver 580.1 ·
     n 6 to 8, CV up to 0.41% · grades 3 × A, 1 × C (forced) · forced past node2: in use: alice ·
     without node5``: the program that wrote it, campaign, days (UTC), hosts, successful repeats and
-    how far those of a case scatter, grades, and what a C or a D is for; how many runs have not
-    ended yet; what of preflight was overridden, whatever else sets the grades, and which hosts were
-    left out.
+    how far those of a case scatter, grades, and what a C or a D is for; how many logs do not give
+    their figures; how many runs have not ended yet; what of preflight was overridden, whatever else
+    sets the grades, and which hosts were left out.
 
     Of what is not known nothing is said. ``version``: of this program. ``name``: the campaign's
     where it is shown, instead of that in its journal. ``machines``: tell apart those that have one
@@ -51,6 +51,7 @@ def provenance(
         pick(lang, "imported", "导入数据") * any(run.imported for run in runs),
         ", ".join(_machines(runs, machines, lang)),
         *how_sure(cases, lang),
+        _false_logs(cases, lang),
         _left(cases, lang),
         _forced([run for case in cases for run in case.runs], lang),
         _left_out(runs, lang),
@@ -59,6 +60,13 @@ def provenance(
         cases_failed = f"{failed} case{'s' * (failed > 1)} failed"
         parts.append(pick(lang, cases_failed, f"{failed} 个用例失败"))
     return " · ".join(filter(None, parts))
+
+
+def _false_logs(cases: Iterable[CaseResult], lang: Lang) -> str:
+    """``2 logs do not give their figures``, whatever sets the grade."""
+    n = sum(bool(run.log_differs) for case in cases for run in case.runs)
+    do = "log does not give its figure" if n == 1 else "logs do not give their figures"
+    return pick(lang, f"{n} {do}", f"{n} 个日志不再给出其数值") * (n > 0)
 
 
 def _left(cases: Iterable[CaseResult], lang: Lang) -> str:

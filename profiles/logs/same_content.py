@@ -26,7 +26,7 @@ def copies(paths: Sequence[Path]) -> Mapping[int, int]:
 
 def same_text(other: str) -> str:
     """What is said of a copy."""
-    return f"the log is {other} byte for byte: one measurement, not two"
+    return f"the log is {other} byte for byte: no measurement of its own"
 
 
 def _size(path: Path) -> int:

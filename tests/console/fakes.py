@@ -718,7 +718,10 @@ class FakeWorkspace:
     def campaigns(self) -> tuple[FakeSummary, ...]:
         return tuple(self.summaries)
 
-    def load(self, path: Path) -> CampaignSnapshot:
+    def log_doubts(self, path: Path, *, go_on: Callable[[], bool]) -> Sequence[object]:
+        return ()
+
+    def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
         if path not in self.controllers:
             raise DlperfError("no campaign here", where=str(path), remedy="choose another one")
         shown = self.controllers[path].snapshot()

@@ -149,7 +149,7 @@ class HostileWorkspace(FakeWorkspace):
         runs = [run_results(self.load(path).state) for path in paths]
         return with_defaults(named_apart(paths, runs), no_defaults)
 
-    def load(self, path: Path) -> CampaignSnapshot:
+    def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
         reader = journal.JournalReader(path / journal.FILE_NAME)
         return take(reader.state(), path, now=self.clock(), read_only=True)
 

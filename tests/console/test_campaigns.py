@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from dataclasses import replace
 from functools import partial
@@ -490,6 +491,23 @@ async def test_at_80_columns_names_are_whole_and_the_grade_is_told(
             best = fastest(workspace.past.by_campaign[one.path])
             assert best is not None
             await until(pilot, partial(in_one_line, app, [one.path.name, f" {best.grade} "]))
+    await workspace.close()
+
+
+def words_of(app: DlperfApp) -> str:
+    return " ".join(screen_text(app).replace("│", " ").split())
+
+
+async def test_a_list_says_of_which_campaigns_logs_were_removed(tmp_path: Path) -> None:
+    workspace = Workspace(Inventory(()), None, tmp_path)
+    shutil.copytree(EXAMPLES / "h200-x2-auto", tmp_path / "old")
+    shutil.rmtree(tmp_path / "old" / "logs")
+    fake = FakeWorkspace(tmp_path)
+    fake.past = workspace.past
+    fake.summaries += workspace.campaigns()  # type: ignore[arg-type]
+    async with console(fake, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, lambda: "logs changed" in words_of(app))
     await workspace.close()
 
 

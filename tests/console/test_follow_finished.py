@@ -31,9 +31,9 @@ class Counting(Workspace):
     loads = 0
     meanwhile: tuple[ev.Event, ...] = ()
 
-    def load(self, path: Path) -> CampaignSnapshot:
+    def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
         self.loads += 1
-        found = super().load(path)
+        found = super().load(path, quick=quick)
         append(path, *self.meanwhile)
         self.meanwhile = ()
         return found
@@ -101,7 +101,7 @@ async def test_one_that_was_taken_away_is_looked_at_no_longer(
 
 
 class Looking(OnDisk):
-    def load(self, path: Path) -> CampaignSnapshot:
+    def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
         return Workspace(Inventory(()), None, path.parent).load(path)
 
 

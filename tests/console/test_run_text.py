@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -21,9 +22,30 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeWorkspace
-from tui.screens.run_text import RunRows, run_columns
+from tui.screens.run_text import RunRows, no_log, run_columns
 from tui.screens.runs_page import RunsPage
 from tui.widgets.keyed_table import KeyedTable
+
+
+@pytest.mark.parametrize("readings", [0, 9])
+@pytest.mark.parametrize("logged", [True, False])
+async def test_a_log_that_was_removed_is_not_said_to_have_never_been(
+    workspace: FakeWorkspace, tmp_path: Path, readings: int, *, logged: bool
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3")
+        tick(app)
+        assert app.session.viewed is not None
+        run = replace(
+            app.session.viewed.runs[0],
+            state=RunState.SUCCEEDED,
+            readings=readings,
+            log=tmp_path / "gone.log" if logged else None,
+        )
+        assert ("missing" in no_log(run)) is bool(logged and readings)
+        assert ("left no log" in no_log(run)) is not bool(logged and readings)
+
 
 SIZES = (SMALL, LARGE, HUGE)
 PROFILES = (

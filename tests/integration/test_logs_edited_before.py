@@ -80,6 +80,8 @@ async def test_what_became_of_logs_is_told_while_the_campaign_is_gone_on_with(
     session = Session(bench.workspace())
     await session.open(path)
     assert session.opened is not None
+    while session.opened.logs_unread:
+        await asyncio.sleep(0.02)
     told(session.opened, deeds)
     await session.go_on(path, bad if way == "retry" else ())
     assert session.controller is not None

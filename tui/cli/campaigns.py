@@ -13,7 +13,7 @@ from backends.campaign.folder.find_campaign import campaign_directory
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags
 from backends.results.numbers import bytes_text
-from backends.results.past_result import fastest
+from backends.results.past_result import fastest, logs_changed
 from backends.use_cases import Workspace
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError, ProfileError, SelectionError
@@ -103,21 +103,24 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
     ]
     sizes = [size_of(campaign.path) for campaign in campaigns]
     workspace.past.read()
+    workspace.past.look_at_logs()
     by_campaign = workspace.past.by_campaign
     figures = [fastest(by_campaign.get(campaign.path, ())) for campaign in campaigns]
+    noted = {path for path, results in by_campaign.items() if logs_changed(results)}
     if arguments.json:
         print_json(
             [
                 {
                     **summary_document(campaign),
                     "size_bytes": size,
+                    "logs_changed": campaign.path in noted,
                     "fastest": None if figure is None else fastest_document(figure),
                 }
                 for campaign, size, figure in zip(campaigns, sizes, figures, strict=True)
             ]
         )
     elif campaigns:
-        print_rows(campaign_rows(campaigns, sizes, figures))
+        print_rows(campaign_rows(campaigns, sizes, figures, noted))
         marks = {mark for figure in figures if figure is not None for mark in figure.marks}
         for mark in sorted(marks):
             say(f"{mark} {MARKS[mark]}")

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         if remark != snapshot.state.damage or arguments.json:
             say_folded(f"note: {remark}")
     if snapshot.finished:
-        say_log_doubts(workspace, path, unstamped=False)
+        say_log_doubts(workspace, path)
     return code_of(snapshot.state)
 
 

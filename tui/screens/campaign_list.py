@@ -126,6 +126,8 @@ class CampaignList(Dialog[str]):
     async def read_results(self) -> None:
         await self._past.read()
         self._show_results()
+        await self._past.look_at_logs()
+        self._show_results()
 
     def _show_results(self) -> None:
         index = self._past.index

@@ -12,7 +12,7 @@ from rich.text import Text
 from backends.campaign.record.lock import CampaignLockedError, Role
 from backends.hosts.fingerprint import short_devices
 from backends.results.numbers import bytes_text, readable
-from backends.results.past_result import Past, PastResult, fastest
+from backends.results.past_result import LOGS_CHANGED, Past, PastResult, fastest, logs_changed
 from backends.results.run_counts import lost_words, succeeded
 from profiles.counted import counted
 from profiles.errors import DlperfError
@@ -176,6 +176,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
         parts += [f"speedup {speedup}{why}"] if best.speedup is not None else []
         parts += [f"grade {grade}"] if best.grade is not None else []
         parts += [device] if best.devices else []
+        parts += [LOGS_CHANGED] * logs_changed(every)
     parts += [summary.about.note] if summary.about.note else []
     parts += [f"in {summary.path.name}"] if summary.path.name != summary.name else []
     parts += [summary.measures or "no run is known"]

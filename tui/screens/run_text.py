@@ -357,6 +357,8 @@ def no_log(run: RunView) -> str:
     if run.state is RunState.PLANNED:
         waits = run.state_text != str(run.state)
         return f"No log yet: {run.state_text if waits else 'the run has not started'}"
+    if run.state.ended and run.log is not None and run.readings:
+        return f"The run {said_of(run)}: its log is missing, it was removed after the run"
     if run.state.ended:
         return f"The run {said_of(run)}: it left no log"
     return "Waiting for the first line"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from backends.campaign.folder.directory_identity import elsewhere_words
@@ -44,15 +45,18 @@ class CampaignViews:
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[tuple[Path, str], Kept] = {}  # by directory and whose it is
         self._before: dict[tuple[Path, str], tuple[LogDoubt, ...]] = {}  # as above
-        self._seen: dict[Path, tuple[CampaignState, int]] = {}
+        self._seen: dict[Path, tuple[CampaignState, tuple[LogDoubt, ...], int]] = {}
         self._moments: dict[Path, MomentReader] = {}
 
-    def load(self, path: Path) -> CampaignSnapshot:
-        """A read-only view of any campaign, live or past, of this or another console."""
+    def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
+        """A read-only view of any campaign, live or past, of this or another console.
+
+        ``quick``: logs of what has ended are not read; whether they have to be is in the snapshot.
+        """
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault((path, state.stem), Kept())
-        doubts = self._doubts(path, state)
+        doubts, unread = self._doubts(path, state, quick=quick)
         judged = self._with_doubts(path, state, doubts)
         writer = None if state.finished else self._writer(path)
         moment = NOTHING
@@ -66,21 +70,29 @@ class CampaignViews:
             starting=moment.starting,
             read_only=True,
             kept_by=writer,
-            revision=self._revision(path, judged),
+            revision=self._revision(path, judged, doubts),
             kept=kept,
         )
         known = {"", *(text for _, _, text in state.notes)}
         remarks = (elsewhere_words(state) if not state.finished else "", reader.changed)
         told = [("warn", remark) for remark in remarks if remark not in known]
+        shown = replace(shown, logs_unread=unread) if unread else shown
         return shown.of_its_begin([*told, *levelled_lines(doubts)])
 
-    def _doubts(self, path: Path, state: CampaignState) -> tuple[LogDoubt, ...]:
+    def _doubts(
+        self, path: Path, state: CampaignState, *, quick: bool
+    ) -> tuple[tuple[LogDoubt, ...], bool]:
         """Of one at work: of what had ended when it was first looked at, or when it was gone on
         with; a look at it is every half second, and each asks the disk of every log."""
         key = path, state.stem
-        if state.finished or key not in self._before:
+        unread = False
+        if state.finished and quick:
+            self._before[key], unread = self._checks.at_once(state, path)
+        elif state.finished:
+            self._before[key] = self._checks.doubts(state, path)
+        elif key not in self._before:
             self._before[key] = self._checks.doubts(state, path, unstamped=False)
-        return self._before[key]
+        return self._before[key], unread
 
     def _with_doubts(
         self, path: Path, state: CampaignState, doubts: tuple[LogDoubt, ...]
@@ -90,11 +102,12 @@ class CampaignViews:
             known = self._judged[path] = state, doubts, with_doubts(state, doubts)
         return known[2]
 
-    def _revision(self, path: Path, state: CampaignState) -> int:
-        """Grows when something has happened since the last look."""
-        known, number = self._seen.get(path, (state, 0))
-        self._seen[path] = state, number + (known is not state)
-        return self._seen[path][1]
+    def _revision(self, path: Path, state: CampaignState, doubts: tuple[LogDoubt, ...]) -> int:
+        """Grows when something has happened since the last look, or is known of its logs."""
+        known, had, number = self._seen.get(path, (state, doubts, 0))
+        number += known is not state or had != doubts
+        self._seen[path] = state, doubts, number
+        return number
 
     def _now(self, state: CampaignState) -> float:
         return self._clock() if state.simulated else self._real()

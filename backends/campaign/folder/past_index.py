@@ -15,6 +15,7 @@ from typing import Any
 
 from backends.campaign.folder import frozen
 from backends.campaign.folder.by_our_clock import was_at
+from backends.campaign.folder.raw_logs import LogChecks, with_doubts
 from backends.campaign.folder.refuse_foreign_files import refuse_strange
 from backends.campaign.record import journal
 from backends.campaign.record.run_results import run_results
@@ -46,16 +47,30 @@ class _Journal:
     changed: tuple[int, int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read of a campaign. ``seen``: of its ``logs``, when that was. ``unread``: some have
+    to be read."""
+
+    changed: tuple[int, int, int]
+    results: tuple[Past, ...]
+    logs: tuple[str, ...] = ()
+    seen: tuple[object, ...] = ()
+    unread: bool = False
+
+
 class PastIndex:
     """One thread reads, any may look: :attr:`found` is replaced, never changed.
 
-    ``directory``: of the campaigns. One that cannot be read is left out.
+    ``directory``: of the campaigns. One that cannot be read is left out. ``checks``: whether logs
+    still give the figures; None: they are not looked at.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, checks: LogChecks | None = None) -> None:
         self._directory = directory
+        self._checks = checks
         self._reading = threading.Lock()
-        self._read: dict[Path, tuple[tuple[int, int, int], tuple[Past, ...]]] = {}
+        self._read: dict[Path, _Read] = {}
         self.found: Found = {}
         self.by_campaign: Mapping[Path, tuple[Past, ...]] = {}
         """By its directory."""
@@ -76,7 +91,7 @@ class PastIndex:
             for number, one in enumerate(new, 1):
                 if not go_on():
                     return
-                self._read[one.path] = one.changed, _results(one.path.parent)
+                self._read[one.path] = self._read_one(one)
                 if number == show_at:
                     show_at *= 2
                     self._show()
@@ -84,15 +99,50 @@ class PastIndex:
                 self._show()
             self.complete = True
 
+    def look_at_logs(self, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Which of the campaigns that were read have logs that do not give their figures, as long
+        as ``go_on`` says. Blocking: a stat of each log, and what was changed is read, once; of a
+        journal that does not tell what its logs were only what somebody else has read."""
+        if self._checks is None:
+            return
+        with self._reading:
+            new = False
+            for path, known in [*self._read.items()]:
+                if not go_on():
+                    break
+                now = self._checks.as_known(path.parent, known.logs)
+                if known.unread or now != known.seen:
+                    journal_then = _Journal(path, known.changed)
+                    self._read[path] = again = self._read_one(journal_then, logs=True)
+                    new |= again.results != known.results
+            if new:
+                self._show()
+
+    def _read_one(self, one: _Journal, *, logs: bool = False) -> _Read:
+        """``logs``: those that were changed are read for it."""
+        directory, checks = one.path.parent, self._checks
+        if (state := _state(directory)) is None:
+            return _Read(one.changed, ())
+        if checks is None:
+            return _Read(one.changed, _results(directory, state))
+        names = checks.logs_of(state, directory)
+        seen = checks.as_known(directory, names)
+        doubts, unread = checks.at_once(state, directory)
+        if logs:
+            doubts = checks.doubts(state, directory, unstamped=False)
+            seen = checks.as_known(directory, names)[:1] + seen[1:]
+        results = _results(directory, with_doubts(state, doubts))
+        return _Read(one.changed, results, names, seen, unread=unread and not logs)
+
     def _changed(self, path: Path) -> tuple[int, int, int] | None:
-        return self._read[path][0] if path in self._read else None
+        return self._read[path].changed if path in self._read else None
 
     def _show(self) -> None:
         found: dict[tuple[str, str], list[Past]] = {}
-        for _, results in self._read.values():
-            for past in results:
+        for one in self._read.values():
+            for past in one.results:
                 found.setdefault((past.profile, past.tag), []).append(past)
-        self.by_campaign = {path.parent: results for path, (_, results) in self._read.items()}
+        self.by_campaign = {path.parent: one.results for path, one in self._read.items()}
         now = {key: tuple(results) for key, results in found.items()}
         if now != self.found:  # who looks sees by the object whether it is another
             self.found = now
@@ -115,13 +165,18 @@ def _journals(directory: Path) -> list[_Journal]:
     return found[:MOST_CAMPAIGNS]
 
 
-def _results(directory: Path) -> tuple[Past, ...]:
-    """What a campaign measured, and what failed; nothing where it cannot be read, or is another's
-    alone."""
+def _state(directory: Path) -> CampaignState | None:
+    """None: it cannot be read, or is another's alone."""
     with contextlib.suppress(DlperfError, OSError, ArithmeticError):
         refuse_strange(directory)
         # With the readings: whether GPUs were watched, and so a grade, depends on when they came.
-        state = fold(journal.read_events(directory / journal.FILE_NAME))
+        return fold(journal.read_events(directory / journal.FILE_NAME))
+    return None
+
+
+def _results(directory: Path, state: CampaignState) -> tuple[Past, ...]:
+    """What a campaign measured, and what failed."""
+    with contextlib.suppress(DlperfError, OSError, ArithmeticError):
         settings = _settings(directory, state)
         groups = summarise(run_results(state))
         return tuple(
@@ -183,6 +238,7 @@ def _past(
         run_s=median(took) if took else None,
         speedup=None if case is group.base_case else case.speedup,
         marks=speedup_marks(case, group),
+        log_changed=any(run.log_differs or run.log_changed for run in case.runs),
         **ran,
     )
 

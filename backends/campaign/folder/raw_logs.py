@@ -56,27 +56,65 @@ class LogChecks:
         self._today = today
         self._written = written
         self._seen: dict[tuple[object, ...], tuple[LogDoubt, ...]] = {}
+        self._looks: dict[Path, int] = {}
 
     def doubts(
-        self, state: CampaignState, directory: Path, *, whole: bool = False, unstamped: bool = True
+        self,
+        state: CampaignState,
+        directory: Path,
+        *,
+        whole: bool = False,
+        unstamped: bool = True,
+        go_on: Callable[[], bool] = lambda: True,
     ) -> tuple[LogDoubt, ...]:
         """Of each log that is missing, does not give its figure, or was changed. Blocking.
 
         Read is only what is not as it was when its run was measured, or was written after that.
-        ``whole``: all are. ``unstamped``: also those of journals that do not tell what they were.
+        ``whole``: all are. ``unstamped``: also those of journals that do not tell what they were,
+        of which otherwise only those are told that are missing. ``go_on``: asked before each run;
+        those that are left when it says no are not looked at.
         """
         directory = self._written or directory
         profiles = _Profiles(directory, state.frozen, self._today)
         found: list[LogDoubt] = []
         for run in _measured(state):
-            if not (run.log_stamps or unstamped):
-                continue
+            if not go_on():
+                break
             glances = tuple(map(glance_at, logs_of(run, directory)))
-            key = (directory, run.run_id, run.throughput, run.log_stamps, glances, whole)
+            key = _key(run, directory, glances, whole=whole)
             if key not in self._seen:
+                if not (run.log_stamps or unstamped):
+                    found += _at_a_glance(run, directory, glances) or ()
+                    continue
                 self._seen[key] = _doubts(run, directory, profiles, glances, whole=whole)
+                self._looks[directory] = self._looks.get(directory, 0) + 1
             found += self._seen[key]
         return tuple(found)
+
+    def as_known(self, directory: Path, logs: Sequence[str]) -> tuple[object, ...]:
+        """Another one than before as soon as there may be more to say of these files, seen by what
+        the disk says of them alone."""
+        return self._looks.get(self._written or directory, 0), *map(_as_on_disk, logs)
+
+    def logs_of(self, state: CampaignState, directory: Path) -> tuple[str, ...]:
+        """Those that figures were read from."""
+        directory = self._written or directory
+        return tuple(str(log) for run in _measured(state) for log in logs_of(run, directory))
+
+    def at_once(self, state: CampaignState, directory: Path) -> tuple[tuple[LogDoubt, ...], bool]:
+        """The same, as far as no log has to be read for it, or was read before; and whether there
+        are logs for which one has to be. Blocking, but for no longer than the disk is asked."""
+        directory = self._written or directory
+        found: list[LogDoubt] = []
+        unread = False
+        for run in _measured(state):
+            glances = tuple(map(glance_at, logs_of(run, directory)))
+            known = self._seen.get(_key(run, directory, glances, whole=False))
+            if known is None:
+                known = _at_a_glance(run, directory, glances)
+                unread |= known is None or bool(known and run.log_stamps)
+            found += known or ()
+        return tuple(found), unread
 
 
 def with_doubts(state: CampaignState, doubts: Sequence[LogDoubt]) -> CampaignState:
@@ -167,6 +205,24 @@ class _Profiles:
         return self._known[name], False
 
 
+def _key(
+    run: RunRecord, directory: Path, glances: tuple[Glance | None, ...], *, whole: bool
+) -> tuple[object, ...]:
+    return (directory, run.run_id, run.throughput, run.log_stamps, glances, whole)
+
+
+def _at_a_glance(
+    run: RunRecord, directory: Path, glances: Sequence[Glance | None]
+) -> tuple[LogDoubt, ...] | None:
+    """None: that cannot be told without reading a log."""
+    logs = logs_of(run, directory)
+    if gone := _gone(run, directory, logs, glances):
+        return gone
+    noted = [stamp[:2] for stamp in run.log_stamps]
+    same = noted == [*glances] if noted else not _written_since(run, glances)
+    return () if same else None
+
+
 def _doubts(
     run: RunRecord,
     directory: Path,
@@ -178,7 +234,7 @@ def _doubts(
     figure = f"{fixed(run.throughput)} {run.unit}"
     logs = logs_of(run, directory)
     edited = _edited(run, directory, logs, glances)
-    if gone := _gone(run, directory, logs, glances, figure):
+    if gone := _gone(run, directory, logs, glances):
         # What is left of several cannot tell whether they gave the figure.
         return (*gone, *(LogDoubt(run.run_id, log, CHANGED, Weight.NOTE) for log in edited))
     same = len(run.log_stamps) == len(logs) and not edited
@@ -207,10 +263,10 @@ def _gone(
     directory: Path,
     logs: Sequence[Path],
     glances: Sequence[Glance | None],
-    figure: str,
 ) -> tuple[LogDoubt, ...]:
     """Of each log that is missing. Those beside an imported one have no names in the journal, and
     are counted."""
+    figure = f"{fixed(run.throughput)} {run.unit}"
     why = f"{MISSING}the campaign has {figure} of it"
     looked = zip(logs, glances, strict=True)
     names = [_name(log, directory) for log, glance in looked if glance is None]
@@ -236,6 +292,14 @@ def _edited(
 
 def _name(log: Path, directory: Path) -> str:
     return log.relative_to(directory).as_posix()
+
+
+def _as_on_disk(log: str) -> tuple[int, int] | None:
+    try:
+        told = Path(log).stat()
+    except OSError:
+        return None
+    return told.st_mtime_ns, told.st_size
 
 
 def _written_since(run: RunRecord, glances: Sequence[Glance | None]) -> bool:

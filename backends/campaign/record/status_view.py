@@ -51,6 +51,7 @@ class CampaignSnapshot:
     blocked_by: tuple[str, ...] = ()  # hosts that a run waits for and nobody knows how long
     unusable: Mapping[str, str] = field(default_factory=dict)  # why, of those that a run might have
     after_that_s: float | None = None  # what all of it takes once these can be used
+    logs_unread: bool = False  # whether some still give their figures is not known yet
     no_eta: str = ""  # why nobody knows when it ends, where that has a name: "dgx1 is out of reach"
 
     @property

@@ -12,6 +12,7 @@ import pytest
 
 from backends.campaign.folder import frozen, past_index
 from backends.campaign.folder.past_index import PastIndex
+from backends.campaign.record.state import CampaignState
 from backends.results.past_result import PastOfCase, by_case, other_settings, past_of_case
 from profiles.format.case import Case
 from profiles.format.case_matrix import expand
@@ -137,9 +138,9 @@ def test_a_campaign_is_read_once_and_again_when_its_journal_has_changed(
     read: list[str] = []
     reading = past_index._results
 
-    def counted(directory: Path) -> object:
+    def counted(directory: Path, state: CampaignState) -> object:
         read.append(directory.name)
-        return reading(directory)
+        return reading(directory, state)
 
     monkeypatch.setattr(past_index, "_results", counted)
     for name in ("a", "b"):

@@ -213,6 +213,9 @@ def test_in_a_pipe_a_watch_says_each_change_once_and_ends_with_the_campaign(
 ) -> None:
     path = campaign("open", planned("a"), planned("b", 2))
     append(path, assigned("a"), ev.RunLaunched(t=BEGUN + 2, run_id="a"))
+    (path / "logs").mkdir(exist_ok=True)
+    (path / "logs" / "a.log").write_text("as its run left it")
+    os.utime(path / "logs" / "a.log", (BEGUN, BEGUN))
     watching = watch(cli, "open")
     assert watching.stdout is not None
     first = watching.stdout.readline()

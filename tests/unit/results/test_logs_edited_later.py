@@ -23,6 +23,7 @@ from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.events import RunSucceeded
+from backends.campaign.record.run_results import run_results
 from backends.use_cases import Workspace
 from tui.cli import main
 
@@ -155,8 +156,8 @@ def test_each_log_that_does_not_give_its_figure_is_named_and_no_other(data, stam
         snapshot = Workspace.open().load(path)
         told = " ".join(text for _, _, text in snapshot.notes)
         for run, deed in zip(runs, deeds, strict=False):
-            known = deed in FALSE or deed == "commented"
-            assert (run.log in told) is (stamped and known)
+            known = deed in FALSE or (stamped and deed == "commented")
+            assert (run.log in told) is known
 
 
 @pytest.mark.parametrize("deed", FALSE)
@@ -229,7 +230,7 @@ def test_a_log_of_any_host_is_told_where_it_is_lost_or_changed(data, stamped: bo
 
         _, told = said("status", path)
         own = [line for line in told.splitlines() if "/logs" in line or ": logs/" in line]
-        assert own == ([*changed, *warned] if stamped else [])
+        assert own == [*changed, *warned]
 
         bundle = path.parent / "b.tar.zst"
         out, err = said("report", path, "--bundle", bundle, code=1 if short else 0)
@@ -278,3 +279,28 @@ def test_a_log_that_is_lost_beside_an_imported_one_is_counted():
         [doubt] = checks.doubts(state, path)
         assert doubt.why.startswith("1 log of its other hosts missing; the campaign has ")
         assert doubt.weight is raw_logs.Weight.GRAVE
+
+
+@given(same=st.sets(st.integers(0, 2), max_size=3), other=st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_repeats_with_one_log_are_one_measurement_where_they_ran_too(
+    same: set[int], *, other: bool
+):
+    """``other``: by when its lines came each has another figure."""
+    with campaign(stamped=True) as path:
+        state = read_campaign(path)
+        runs = [run for run in state.runs.values() if run.throughput and not run.profiled]
+        case = runs[0].case
+        own = [run for run in runs if run.case == case][:3]
+        changed = {
+            run.run_id: replace(
+                run,
+                log_stamps=((9, 1.0, "x" if n in same else str(n)),),
+                throughput=own[0].throughput + n * other,
+            )
+            for n, run in enumerate(own)
+        }
+        found = run_results(replace(state, runs={**state.runs, **changed}))
+        doubted = {run.run_id for run in found if "same_log" in run.doubts}
+        copies = [own[n].run_id for n in sorted(same)][1:]
+        assert doubted == (set() if other else set(copies))

@@ -460,3 +460,22 @@ def test_each_model_of_devices_is_told_once_and_with_its_own_driver(runs_of):
     line = provenance(group.cases, "1")
     assert "NVIDIA H200, driver 580.1 + Tesla V100, driver 440.33.01 · " in line
     assert line.count("H200") == line.count("V100") == line.count("580.1") == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (0, ""),
+        (1, "1 log does not give its figure"),
+        (2, "2 logs do not give their figures"),
+    ],
+)
+def test_logs_that_do_not_give_their_figures_are_counted_whatever_sets_the_grade(
+    runs_of: RunsOf, n: int, said: str
+) -> None:
+    runs = runs_of("1n1g", [100, 101, 102], **facts(simulated=True))
+    runs = [replace(run, log_differs="x" * (at < n)) for at, run in enumerate(runs)]
+    (group,) = summarise(runs)
+    words = provenance(group.cases, "1")
+    assert "1 × D" in words
+    assert [one for one in words.split(" · ") if "give" in one] == [said] * (n > 0)

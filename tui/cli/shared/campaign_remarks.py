@@ -21,9 +21,9 @@ def say_remarks(workspace: Workspace, path: Path) -> None:
         say_folded(f"note: {path.name}: {remark}")
 
 
-def say_log_doubts(workspace: Workspace, path: Path, *, unstamped: bool = True) -> None:
+def say_log_doubts(workspace: Workspace, path: Path) -> None:
     """Which of its logs do not give its figures any more, or were changed."""
-    for line in log_doubt_lines(workspace.log_doubts(path, unstamped=unstamped), f"{path.name}: "):
+    for line in log_doubt_lines(workspace.log_doubts(path), f"{path.name}: "):
         say_folded(line)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.run_state import RunState
@@ -11,7 +12,7 @@ from backends.campaign.record.run_view import RunView
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
-from backends.results.past_result import PastResult
+from backends.results.past_result import LOGS_CHANGED, PastResult
 from backends.results.render import Column
 from backends.results.run_counts import succeeded
 from tui.campaign_words import FIGURES, begun_words, figure_words, state_words
@@ -59,9 +60,10 @@ def campaign_rows(
     campaigns: Sequence[CampaignSummary],
     sizes: Sequence[int] | None = None,
     figures: Sequence[PastResult | None] | None = None,
+    noted: Collection[Path] = (),
 ) -> Rows:
     """One line per campaign; ``sizes``: bytes of each, as a column; ``figures``: of the fastest
-    case of each, as columns."""
+    case of each, as columns; ``noted``: those of which logs were changed."""
     size = () if sizes is None else (Column("size", rank=3, below=True),)
     measured = () if figures is None else _FIGURES
     rows = []
@@ -73,7 +75,7 @@ def campaign_rows(
             *(() if figures is None else figure_words(figures[number])),
             _begun(campaign),
             campaign.measures,
-            _remarks(campaign),
+            " ".join(filter(None, [LOGS_CHANGED * (campaign.path in noted), _remarks(campaign)])),
         ]
         if sizes is not None:
             row.insert(1, bytes_text(sizes[number]))
