@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import PurePosixPath
 
@@ -13,37 +12,17 @@ from backends.campaign.record.sharing import beside_on_its_machine, shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.hosts.placement import Placement
 from backends.results.auto_repeats import Stop
-from backends.results.escaping import one_line
 from backends.results.run_result import RunResult
-from profiles.logs.same_content import same_text
-from profiles.throughput.doubts import Doubt
 
 
 def run_results(state: CampaignState) -> tuple[RunResult, ...]:
     """Every attempt at every repeat, in planning order; statistics take the last that ended."""
     shared = shared_with(state.runs.values()) if state.pack else {}
     beside = beside_on_its_machine(state.runs.values())
-    found = (
+    return tuple(
         run_result(run, state, shared.get(run.run_id, ()), beside.get(run.run_id, ()))
         for run in state.runs.values()
     )
-    return tuple(found) if state.imported else tuple(_with_copies(found, state))
-
-
-def _with_copies(found: Iterable[RunResult], state: CampaignState) -> Iterator[RunResult]:
-    """As an import doubts what has the log of another repeat, by the digests of the journal: one
-    that gives another figure, by when its lines came, is a measurement of its own."""
-    first: dict[tuple[object, ...], str] = {}
-    for result in found:
-        run = state.runs[result.run_id]
-        digests = tuple(digest for size, _, digest in run.log_stamps if size)
-        if result.throughput is not None and digests and not run.profiled:
-            key = run.profile, run.case.label, result.throughput, *digests
-            if (other := first.setdefault(key, run.log)) != run.log:
-                told = {**result.doubts, Doubt.SAME_LOG: (same_text(one_line(other)),)}
-                yield replace(result, doubts=told)
-                continue
-        yield result
 
 
 def run_result(

@@ -23,7 +23,6 @@ from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.events import RunSucceeded
-from backends.campaign.record.run_results import run_results
 from backends.use_cases import Workspace
 from tui.cli import main
 
@@ -279,28 +278,3 @@ def test_a_log_that_is_lost_beside_an_imported_one_is_counted():
         [doubt] = checks.doubts(state, path)
         assert doubt.why.startswith("1 log of its other hosts missing; the campaign has ")
         assert doubt.weight is raw_logs.Weight.GRAVE
-
-
-@given(same=st.sets(st.integers(0, 2), max_size=3), other=st.booleans())
-@settings(max_examples=12, deadline=None)
-def test_repeats_with_one_log_are_one_measurement_where_they_ran_too(
-    same: set[int], *, other: bool
-):
-    """``other``: by when its lines came each has another figure."""
-    with campaign(stamped=True) as path:
-        state = read_campaign(path)
-        runs = [run for run in state.runs.values() if run.throughput and not run.profiled]
-        case = runs[0].case
-        own = [run for run in runs if run.case == case][:3]
-        changed = {
-            run.run_id: replace(
-                run,
-                log_stamps=((9, 1.0, "x" if n in same else str(n)),),
-                throughput=own[0].throughput + n * other,
-            )
-            for n, run in enumerate(own)
-        }
-        found = run_results(replace(state, runs={**state.runs, **changed}))
-        doubted = {run.run_id for run in found if "same_log" in run.doubts}
-        copies = [own[n].run_id for n in sorted(same)][1:]
-        assert doubted == (set() if other else set(copies))
