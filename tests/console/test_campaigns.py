@@ -442,6 +442,28 @@ async def test_a_list_has_the_fastest_case_of_each_as_its_results_have_it(
     await workspace.close()
 
 
+@pytest.mark.parametrize("length", range(36, 54, 3))
+async def test_what_columns_there_are_is_the_same_whatever_the_state_of_one(length: int) -> None:
+    workspace = Workspace(Inventory(()), None, EXAMPLES)
+    workspace.past.read()
+    summaries = [one for one in workspace.campaigns() if len(one.path.name) < 32]
+    path = Path(f"/c/{'a' * length}")
+    shown = {}
+    for failed in (0, 1):
+        one = FakeSummary(path.name, path, "live", 4, 6, START, failed=failed)
+        async with console(FakeWorkspace(EXAMPLES), LARGE, readonly=True) as (app, pilot):
+            fake = app.session.workspace
+            fake.summaries += [one, *summaries]  # type: ignore[attr-defined]
+            await pilot.press("O")
+            await until(pilot, partial(shows, app, "✓ finished"))
+            await until(pilot, partial(shows, app, "1 failed  " if failed else "▶ live  "))
+            await until(pilot, partial(shows, app, " B "))
+            columns = app.screen.query_one(KeyedTable).ordered_columns
+            shown[failed] = [str(column.label) for column in columns]
+    assert shown[0] == shown[1]
+    await workspace.close()
+
+
 def in_one_line(app: DlperfApp, words: list[str]) -> bool:
     return any(all(word in line for word in words) for line in screen_text(app).splitlines())
 

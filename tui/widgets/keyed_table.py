@@ -135,6 +135,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._words: tuple[str, ...] = ()
         self._told_apart: tuple[tuple[Row, ...], int, Mapping[str, Text]] | None = None
         self._needed: dict[str, int] = {}
+        self._bearable: dict[str, int] = {}  # where only the gravest of what they hold is left
         self._filled: set[str] = set()  # columns that have had something in them at this width
         self._width = 0  # that it was laid out for
         self._last_key: str | None = None
@@ -218,6 +219,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def forget(self) -> None:
         """What columns have held: they stand still while the content and the width are the same."""
         self._needed.clear()
+        self._bearable.clear()
         self._filled.clear()
 
     def _layout(self) -> tuple[tuple[Column, int], ...]:
@@ -261,7 +263,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 spare, rest = spare - more, rest - more
         for column in gives:
             if other and column in chosen and rest < needed[other.key]:
-                enough = max(needed[column.key], cell_len(column.label))
+                enough = max(self._bearable[column.key], cell_len(column.label))
                 given = max(0, min(widths[column.key] - enough, needed[other.key] - rest))
                 widths[column.key], rest = widths[column.key] - given, rest + given
         return tuple((c, max(least, rest) if c is other else widths[c.key]) for c in chosen)
@@ -289,7 +291,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             elif column.key not in self._filled:
                 return 0
             else:
-                width = min(column.width, max(needed[column.key], cell_len(column.label)))
+                width = min(column.width, max(self._bearable[column.key], cell_len(column.label)))
                 width = max(width, min(needed[column.key], column.most) if column.first else 0)
             return width + 2 * self.cell_padding
 
@@ -305,6 +307,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         for number, column in enumerate(self._all_columns):
             longest = max((row.widths[number] for row in self._rows), default=0)
             self._needed[column.key] = max(self._needed.get(column.key, 0), longest)
+            if column.gravest:
+                cells = (row.cells[number] for row in self._rows)
+                longest = max((gravest_parts(text, 0).cell_len for text in cells), default=0)
+            self._bearable[column.key] = max(self._bearable.get(column.key, 0), longest)
             if column.key not in self._filled and any(
                 row.cells[number].plain not in NOTHING for row in self._rows
             ):
