@@ -9,7 +9,7 @@ from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
 from tui.kept_words import titled
-from tui.program_name import called_again, called_as
+from tui.program_name import COMMAND, called_again, called_as
 from tui.screens.quit_question import detached_words, followed_words, left_words
 from tui.session import Session
 from tui.text import plain
@@ -59,8 +59,8 @@ def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console, or one that it followed, is over."""
     report = f"{called_as()} report {shlex.quote(str(live.path))}"
     again = called_again(simulated=live.simulated)
-    look = f"Look at it with: {plain(again)}, then O; or print it with: {plain(report)}"
-    return f"{plain(titled(live))}. {look}"
+    look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
+    return f"{plain(titled(live))}.\n{look}\nor print it with:\n{COMMAND}{plain(report)}"
 
 
 async def leave_unseen(session: Session, leave: Leave) -> None:

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 NAME = "dlperf-tui"
+COMMAND = "  "
+"""Before one that stands in a line of its own."""
 
 
 def called_as() -> str:

@@ -52,6 +52,8 @@ class Session:
         """Of a replay: how it plays and where it is, in words."""
         self.run_to_see = ""
         """By its id: Runs has it under the cursor when that comes to the front; "": as it was."""
+        self.moved_to: Path | None = None
+        """Where the campaign that was shown lies now, of which that was said last."""
         self.marked: dict[Path, None] = {}
         """Campaigns that are to be compared."""
         self._read: set[tuple[object, Note]] = set()
@@ -112,7 +114,18 @@ class Session:
         viewed = self.viewed
         if viewed is None or not Path(error.where).is_relative_to(viewed.path):
             return error
-        return await _gone(viewed) if await asyncio.to_thread(_is_gone, viewed.path) else error
+        return await self._gone(viewed) if await asyncio.to_thread(_is_gone, viewed.path) else error
+
+    async def _gone(self, shown: CampaignSnapshot) -> DlperfError:
+        """It lies no more where it did; by which name it is there, if it is."""
+        from backends.campaign.folder.directory_identity import moved_to  # noqa: PLC0415 (seldom)
+
+        self.moved_to = now = await asyncio.to_thread(moved_to, shown.path, shown.state.place)
+        if now is None:
+            what, way_on = "it was moved or removed", "O lists what there is"
+        else:
+            what, way_on = "it was moved", f"it is {now.name} now: O, then Enter opens it"
+        return DlperfError(what, where=str(shown.path), remedy=way_on)
 
     @property
     def now(self) -> float:
@@ -164,6 +177,7 @@ class Session:
         else:
             opened, self._written = await asyncio.to_thread(self._load, path)
             self.opened, self.followed = opened, not opened.finished
+            self.moved_to = None
             self._read_logs_of(opened)
 
     def _load(self, path: Path) -> tuple[CampaignSnapshot, tuple[int, ...] | None]:
@@ -219,7 +233,7 @@ class Session:
                 return
             if await asyncio.to_thread(_is_gone, before.path):
                 await self._forget(before.path)
-                raise await _gone(before) from None
+                raise await self._gone(before) from None
             self._lost = before  # said once
             raise
         else:
@@ -476,15 +490,6 @@ def _read_only() -> DlperfError:
 def _is_gone(campaign: Path) -> bool:
     """By itself: not with all that lay beside it, as where a disk is away for a while. Blocking."""
     return campaign.parent.is_dir() and not campaign.exists()
-
-
-async def _gone(shown: CampaignSnapshot) -> DlperfError:
-    """It lies no more where it did; by which name it is there, if it is."""
-    from backends.campaign.folder.directory_identity import moved_to  # noqa: PLC0415 (seldom)
-
-    now = await asyncio.to_thread(moved_to, shown.path, shown.state.place)
-    way_on = f"it is {now.name} now: O, then Enter opens it" if now else "O lists what there is"
-    return DlperfError("it was moved or removed", where=str(shown.path), remedy=way_on)
 
 
 def _written(campaign: Path) -> tuple[int, ...] | None:

@@ -44,7 +44,9 @@ _WELCH = (
     "need not lie around the ratio; that of the medians has an interval of its own from six "
     "repeats on"
 )
-_OTHER_MACHINES = "on other machines, and how far machines differ is not in that interval"
+_OTHER_MACHINES = (
+    "on other machines ({hosts}), and how far machines differ is not in that interval"
+)
 _GROUNDS: Mapping[Ground, str] = {
     Ground.BEYOND: "the geometric means differ by {change}, 95% {low} to {high}",
     Ground.WITHIN: (
@@ -422,7 +424,9 @@ def reason(case: ComparedCase, threshold: float) -> str:
         figures["high"] = signed_percent(interval.high - 1)
     text = _GROUNDS[case.ground].format(**figures) + _by_medians(case)
     if case.other_machines and case.evidence is not None:
-        text = f"{text}; {_OTHER_MACHINES}"
+        sides = (case.baseline, case.candidate)
+        hosts = [fold_nodeset(side.measured_hosts) for side in sides if side is not None]
+        text = f"{text}; {_OTHER_MACHINES.format(hosts=' → '.join(hosts))}"
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
     return f"{text}; {needed_words(case.repeats_needed)}"

@@ -23,6 +23,7 @@ from tests.console.test_campaign_files import DONE, OnDisk, campaign
 from tests.unit.cli.conftest import FINISHED, append, assigned, planned, succeeded
 from tui.screens.page import Page
 from tui.session import Session
+from tui.widgets.keyed_table import current_key
 
 
 class Counting(Workspace):
@@ -125,10 +126,35 @@ async def test_what_is_asked_of_one_that_lies_there_no_more_says_so_and_what_it_
         with pytest.raises(DlperfError) as caught:
             await session.refresh()
         error = caught.value
-    assert error.what == "it was moved or removed"
+    assert error.what == ("it was moved" if renamed else "it was moved or removed")
     assert session.told_place(error.where) == "past"
     assert error.remedy.startswith("it is baseline now" if renamed else "O lists what there is")
     await session.workspace.close()
+
+
+@pytest.mark.parametrize("page", "34")
+async def test_keys_that_are_said_to_open_what_was_moved_open_it(tmp_path: Path, page: str) -> None:
+    """Whatever else was begun later."""
+    workspace = Looking(tmp_path / "campaigns")
+    workspace.clock.now = time.time()
+    path = tmp_path / "campaigns" / "past"
+    path.mkdir(parents=True)
+    inodes = place_of(path).inodes
+    append(path, ev.CampaignCreated(t=time.time() - 60, campaign="past", place=inodes), *DONE)
+    campaign(workspace, "newer", *DONE)
+    workspace.campaigns = Workspace(Inventory(()), None, path.parent).campaigns  # type: ignore[method-assign]
+    async with console(workspace, HUGE) as (app, pilot):
+        await app.session.open(path)
+        await pilot.press(page)
+        await until(pilot, lambda: "past campaign" in screen_text(app))
+        path.rename(path.with_name("third"))
+        await until(pilot, lambda: "it is third now: O, then Enter opens it" in screen_text(app))
+        await until(pilot, lambda: "O, then Enter, opens third" in screen_text(app))
+        await pilot.press("O")
+        await until(pilot, lambda: current_key(app.screen) == str(path.with_name("third")))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.session.viewed_path == path.with_name("third"))
+        assert app.session.moved_to is None
 
 
 @pytest.mark.parametrize("page", "34")

@@ -269,7 +269,8 @@ async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
     assert "A keeper goes on with kept (pid 4711)" in told
-    assert f"Come back with: dlperf-tui, or dlperf-tui status --watch {path}" in told
+    again = ["Come back with:", "  dlperf-tui", "or look on with:"]
+    assert told.splitlines()[1:] == [*again, f"  dlperf-tui status --watch {path}"]
 
 
 async def test_leaving_a_campaign_that_ended_while_it_was_followed_says_how_and_where_it_is(
@@ -286,7 +287,7 @@ async def test_leaving_a_campaign_that_ended_while_it_was_followed_says_how_and_
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
     assert told.startswith("kept: 2/2 runs · finished")
-    assert told.endswith(f"or print it with: dlperf-tui report {path}")
+    assert told.endswith(f"or print it with:\n  dlperf-tui report {path}")
 
 
 async def test_leaving_a_campaign_that_was_over_when_it_was_opened_says_nothing(

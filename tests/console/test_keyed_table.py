@@ -19,6 +19,7 @@ from textual.widgets import DataTable
 from tests.console.conftest import console, screen_text, words
 from tests.console.fakes import FakeWorkspace
 from tui.screens import campaign_text, compare_text, matrix_page
+from tui.screens.result_text import labels_of, result_columns
 from tui.text import cell
 from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
 
@@ -580,6 +581,28 @@ def test_no_cell_of_a_campaign_is_cut_while_another_column_has_blanks(
     cut = [c.key for c, given in layout if len(told.get(c.key, "")) > given]
     blank = [c.key for c, given in layout if given > needed[c.key] and not c.still]
     assert not (cut and blank), (cut, blank)
+
+
+@given(
+    speedup=st.sampled_from(["1.924", "16.000 †", "30.04 †", "128.000 † ‡"]),
+    case=st.integers(4, 60),
+    flags=st.integers(1, 90),
+    width=st.integers(78, 240),
+)
+def test_no_speedup_of_a_result_is_cut(speedup: str, case: int, flags: int, width: int) -> None:
+    """The mark at its end says that it is none of scaling."""
+    told = {"case": "x" * case, "throughput": "28,819", "speedup": speedup, "grade": "D"}
+    told |= {"interval": "16.000 … 16.000 w", "efficiency": "100.0% †", "flags": "x" * flags}
+    told |= {"gpus": "16", "cv": "0.00%", "n": "3"}
+    columns = result_columns([], labels_of([]))
+    table = KeyedTable(columns)
+    row = Row("a", tuple(cell(told.get(c.key, "")) for c in columns))
+    region = PropertyMock(return_value=Region(0, 0, width, 9))
+    with patch.object(KeyedTable, "scrollable_content_region", region):
+        table._rows = (row,)
+        layout = {column.key: given for column, given in table._layout()}
+    assert layout["speedup"] >= len(speedup)
+    assert layout["efficiency"] >= len(told["efficiency"])
 
 
 async def test_of_a_profile_that_has_no_room_both_ends_of_its_name_are_shown() -> None:

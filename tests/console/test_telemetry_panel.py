@@ -286,6 +286,28 @@ async def test_where_space_is_short_v_leads_to_it(workspace: FakeWorkspace) -> N
         assert "61/100°C" in words(panel)
 
 
+@pytest.mark.parametrize("away", ["view", "page"])
+async def test_what_comes_into_sight_again_is_read_again_at_once(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, away: str
+) -> None:
+    monkeypatch.setattr("tui.widgets.telemetry_panel.LOOK_EVERY_S", 3600.0)
+    size = SMALL if away == "view" else LARGE
+    async with console(workspace, size) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, "")
+        controller = app.session.controller
+        assert isinstance(controller, FakeController)
+        tell(controller, "node1", gpu_lines(range(8), 5))
+        panel.look(unseen=True)
+        await until(pilot, lambda: panel.known)
+        tick(app)
+        if away == "page":
+            await until(pilot, lambda: "0/100%" in words(panel))
+            await pilot.press("1")
+        tell(controller, "node1", gpu_lines(range(8), 20))
+        await pilot.press("v" if away == "view" else "3")
+        await until(pilot, lambda: panel.display and "96/100%" in words(panel))
+
+
 def test_a_clock_that_is_ahead_is_taken_off() -> None:
     live = LiveTelemetry()
     live.feed(gpu_lines([0], 20, START + 3600).encode())

@@ -15,6 +15,7 @@ from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import folded
+from tui.program_name import COMMAND
 from tui.garbage import imports_left_out
 from tui.kept_theme import default_file
 
@@ -76,5 +77,6 @@ def open_console(
 
 
 def parting_words(told: str, width: int) -> str:
-    """In lines that end between words; a path stays whole, to be copied."""
-    return "\n".join(folded(line, width) for line in told.splitlines())
+    """In lines that end between words; a command stands alone and whole, to be copied."""
+    lines = told.splitlines()
+    return "\n".join(line if line.startswith(COMMAND) else folded(line, width) for line in lines)

@@ -157,8 +157,9 @@ class CampaignList(Dialog[str]):
         first = self._summaries is None
         self._take(summaries)
         if self.here:
-            if first and (viewed := self._session.viewed_path) is not None:
-                self.call_after_refresh(self._panel.table.select, str(viewed))
+            in_view = self._session.moved_to or self._session.viewed_path
+            if first and in_view is not None:
+                self.call_after_refresh(self._panel.table.select, str(in_view))
             self._listed.changed()
             self.sight.renew()
 

@@ -154,7 +154,7 @@ def _age(summary: CampaignSummary, now: float) -> str:
 
 def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
     """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
-    words = Text(marked_simulated(plain(summary.name), summary), "bold")
+    words = Text(marked_simulated(plain(summary.path.name or summary.name), summary), "bold")
     if summary.about.tags:
         words.append(" · ").append(tag_words(summary), ACCENT)
     return Text.assemble(words, " · ", summary_words(summary, now, results))
@@ -178,7 +178,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
     parts += [summary.about.note] if summary.about.note else []
-    parts += [f"in {summary.path.name}"] if summary.path.name != summary.name else []
+    parts += [f"begun as {summary.name}"] if summary.path.name not in ("", summary.name) else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded"]
     parts += again_words(summary)
@@ -196,6 +196,9 @@ def none_shown(nothing: str, session: Session) -> str:
     """What stands in the place of a campaign: which there was last, and how it is opened.
     ``nothing``: in words, where there was none."""
     start = "Mark cases on page 2 and press Enter there"
+    if (moved := session.moved_to) is not None:
+        now = f"O, then Enter, opens {plain(moved.name)}"
+        return f"The campaign that was shown was moved: {now}. {start} for a new one."
     if (last := session.last) is None:
         return f"{nothing} {start}, or press O to look at a campaign of before."
     age = _age(last, session.now)

@@ -11,7 +11,7 @@ from backends.keeper.credentials import by_hand
 from backends.keeper.process import Begun
 from backends.transports.credential import Credential
 from profiles.counted import counted
-from tui.program_name import called_again, called_as
+from tui.program_name import COMMAND, called_again, called_as
 from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
 
@@ -97,7 +97,8 @@ def detached_words(left: CampaignSnapshot) -> str:
         return f"{plain(left.name)} is not finished. Go on with it in: {again}"
     return (
         f"{counted(left.active, 'run')} of {plain(left.name)} still at work on the hosts.\n"
-        f"Re-attach with: {plain(called_again())}, or {called_as()} resume {plain(left.path)}"
+        f"Re-attach with:\n{COMMAND}{plain(called_again())}\n"
+        f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(left.path)}"
     )
 
 
@@ -114,11 +115,13 @@ def followed_words(opened: CampaignSnapshot) -> str:
         return ""
     if by.role == Role.KEEPER:
         return f"A keeper goes on with {plain(opened.name)} (pid {by.pid}).\n{_back(opened)}"
-    again = f"Look at it again with: {called_as()} status --watch {shlex.quote(str(opened.path))}"
-    return f"{plain(opened.name)}: {plain(by)} is at work on it.\n{plain(again)}"
+    again = f"{called_as()} status --watch {shlex.quote(str(opened.path))}"
+    words = f"{plain(opened.name)}: {plain(by)} is at work on it.\nLook at it again with:"
+    return f"{words}\n{COMMAND}{plain(again)}"
 
 
 def _back(left: CampaignSnapshot) -> str:
     """How to come back to what a keeper goes on with."""
     watch = f"{called_as()} status --watch {shlex.quote(str(left.path))}"
-    return f"Come back with: {plain(called_again())}, or {plain(watch)}"
+    again = plain(called_again())
+    return f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"

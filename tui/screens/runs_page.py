@@ -93,6 +93,9 @@ class RunsPage(RunChanges):
         if (viewed := self.session.viewed) is not None:
             self._fill(viewed)
 
+    def on_screen_resume(self) -> None:
+        self.panels.meters.look()
+
     def main_panel(self) -> TablePanel:
         return self.query_one("#runs-panel", TablePanel)
 

@@ -17,7 +17,7 @@ from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from tui.kept_words import HANDING_OVER, PAST
 from tui.key_bindings import PAGES
-from tui.text import BY_THE_WAY, GRAVE, plain, shorten
+from tui.text import BY_THE_WAY, GRAVE, both_ends, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def header_text(
             text.append(part)
     room = width - tail.cell_len - cell_len(right) - text.cell_len - 6
     if name and room >= 10:
-        tail.append(shorten(name, room), "bold").append(" · ", MUTED)
+        tail.append(both_ends(name, room), "bold").append(" · ", MUTED)
     tail.append(right, _campaign_style(campaign))
     text.append(" " * max(1, width - text.cell_len - tail.cell_len - 1))
     return text.append_text(tail).append(" ")

@@ -167,6 +167,10 @@ class TelemetryPanel(Widget, can_focus=False):
                 if waited:
                     paint_soon(self.screen)
 
+    def on_show(self) -> None:
+        """What was read when it was last in sight may be old."""
+        self.look()
+
     def on_resize(self, _: Resize) -> None:
         self._draw()
 
@@ -260,7 +264,7 @@ class TelemetryPanel(Widget, can_focus=False):
             waits = self._counted is None  # the run has not ended
             return "the first sample is still to come" if waits else "no sample has come"
         (start, end), figure = self._axis[1], self._figure_shown(figures_of(sources))
-        full = "what stands behind /" if figure is None else scale(sources, figure)
+        full = "the figure after /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):
             full = "the mean of the limits"
         lines = f"from 0 to {full}"
