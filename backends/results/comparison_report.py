@@ -44,9 +44,7 @@ _WELCH = (
     "need not lie around the ratio; that of the medians has an interval of its own from six "
     "repeats on"
 )
-_OTHER_MACHINES = (
-    "on other machines ({hosts}), and how far machines differ is not in that interval"
-)
+_OTHER_MACHINES = "on other machines ({hosts}), and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
     Ground.BEYOND: "the geometric means differ by {change}, 95% {low} to {high}",
     Ground.WITHIN: (

@@ -15,9 +15,9 @@ from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import folded
-from tui.program_name import COMMAND
 from tui.garbage import imports_left_out
 from tui.kept_theme import default_file
+from tui.program_name import COMMAND
 
 if TYPE_CHECKING:
     from backends.use_cases import Workspace

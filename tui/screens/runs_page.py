@@ -93,7 +93,8 @@ class RunsPage(RunChanges):
         if (viewed := self.session.viewed) is not None:
             self._fill(viewed)
 
-    def on_screen_resume(self) -> None:
+    @on(events.ScreenResume)
+    def _back_in_front(self) -> None:
         self.panels.meters.look()
 
     def main_panel(self) -> TablePanel:
