@@ -38,6 +38,11 @@ def begun_words(summary: CampaignSummary) -> list[str]:
     return [*[forced] * summary.forced, *left_out]
 
 
+def note_words(summary: CampaignSummary) -> str:
+    """Its operator's, told from what the machines say; "" where none was noted."""
+    return f"note: {summary.about.note}" if summary.about.note else ""
+
+
 def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
     """``1n4g 26,596 images/s``, its speedup and grade, and the model of its devices."""
     if fastest is None:

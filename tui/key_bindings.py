@@ -178,6 +178,7 @@ PANELS: Mapping[str, Panel] = {
         "A faint figure was measured before, by the same settings, on the same GPU model where "
         "that is known; the letter is its grade; with ✗ the case failed since then. [·] and ? wait "
         "for a host to answer. How long ago something was is by your clock, in a demo too. "
+        "The grid of another marked profile gets the cursor by Tab, that profile there, and Tab. "
         "Below stands how long the case takes, and its whole row, column and "
         "matrix if all were marked. "
         "Of profiles, [s] needs settings first, and a dot has no case that can run here; [·] is "
@@ -258,7 +259,8 @@ PANELS: Mapping[str, Panel] = {
                 "f",
                 "fill",
                 "Fill",
-                "mark the holes: what can run and has no result of so many repeats yet",
+                "mark the holes of the grid with the cursor: what can run and has no result of so "
+                "many repeats yet",
                 footer=4,
             ),
             Key(
@@ -356,7 +358,7 @@ PANELS: Mapping[str, Panel] = {
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=9),
             Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),
-            Key("p", "pause", "Pause", "leave the run out until p is pressed again", footer=4),
+            Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
             Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 5),
             Key("plus,equals_sign", "repeat", "More", "one more repeat of each case", 13, said="+"),
             Key(

@@ -14,7 +14,8 @@ from tui.matrix_below import case_lines, one_line
 from tui.matrix_marks import Marks
 from tui.matrix_request import Asked, lacking_settings, selection
 from tui.plan_words import stand_in_lines
-from tui.text import Hanging
+from tui.text import Hanging, plain
+from tui.theme import WARN
 
 WHOLE = 1000
 """Columns and lines: none is cut."""
@@ -25,7 +26,16 @@ DEEPER = 2
 def about_case(part: Marks, case: Case, asked: Asked, workspace: Workspace, now: float) -> Hanging:
     command = tuple(_command(part, case, asked.hosts, workspace))
     lines = case_lines(part, case, asked, now, WHOLE, WHOLE, command, beside=False)
-    return Hanging(Text("\n", end="").join(lines), DEEPER)
+    return Hanging(Text("\n", end="").join([*_refused(part, case, asked), *lines]), DEEPER)
+
+
+def _refused(part: Marks, case: Case, asked: Asked) -> Iterator[Text]:
+    """Before all that it would be."""
+    for row in asked.cells(part):
+        for cell in row:
+            if cell.case.key == case.key and cell.reason and not cell.awaits:
+                yield Text(f"{case.label} cannot run here: {plain(cell.reason)}", WARN)
+                yield Text()
 
 
 def _command(part: Marks, case: Case, hosts: str, workspace: Workspace) -> Iterator[str]:

@@ -314,6 +314,16 @@ def both_ends(words: str, width: int) -> str:
     return shorten(words, width - cell_len(end)) + end
 
 
+def with_ends(words: str, width: int) -> str:
+    """At most ``width`` columns of a sentence; one that begins with a path, as ``logs/a/b.log: …``,
+    keeps that path's end, too, with as much behind it as there is room for."""
+    path, colon, said = words.partition(": ")
+    if cell_len(words) <= width or "/" not in path or " " in path or not colon:
+        return shorten(words, width)
+    most = max(width - cell_len(f": {said}"), width * 2 // 3)
+    return shorten(f"{both_ends(path, most)}: {said}", width)
+
+
 def told_apart(names: Collection[str], width: int, others: Iterable[str] = ()) -> Mapping[str, str]:
     """Each of ``names`` in at most ``width`` columns, no two different ones alike, nor like one of
     ``others``: those whose ends are the same from where they differ on, or, as a last resort,

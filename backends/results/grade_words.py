@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -41,6 +42,9 @@ from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import LANGUAGES, Lang, pick
 from backends.results.unsuccessful_words import unsuccessful_line
 from profiles.counted import counted
+
+_NEXT_LOG = re.compile(r"; (?=\S+\.log: )")
+"""Before the name of one, in what is said of several."""
 
 
 def finding_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
@@ -144,7 +148,8 @@ def _forced(case: CaseResult, lang: Lang) -> list[str]:
 def logs_differ(run: RunResult, lang: Lang = "en") -> str:
     """Of a run whose figure they do not give."""
     said = pick(lang, "its logs are not as they were when it ended: ", "其日志已不再给出该数值：")
-    return said + run.log_differs
+    of_logs = _NEXT_LOG.split(run.log_differs)
+    return said + pick(lang, "; ", "；").join(translated(why, lang) for why in of_logs)
 
 
 def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
@@ -496,9 +501,12 @@ def _other_environment(case: CaseResult, group: Group) -> tuple[str, str]:
     )
 
 
+HOSTS_OPTION = ": --hosts"
+
+
 def one_model(group: Group) -> str:
-    """What mends a figure of several."""
-    return f"keep to one {devices_text([group]).removesuffix('s')} model: --hosts"
+    """What mends a figure of several, by the option of a command."""
+    return f"keep to one {devices_text([group]).removesuffix('s')} model{HOSTS_OPTION}"
 
 
 def _on_several_models(case: CaseResult, group: Group) -> tuple[str, str]:

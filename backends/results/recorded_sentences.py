@@ -37,6 +37,32 @@ _SENTENCES = tuple(
             r"how its GPUs are linked is not known: runs get the first ones",
             "GPU的互连方式未知：各运行使用前几块",
         ),
+        # of a log that does not give its run's figure
+        *(
+            (
+                rf"{given} by {rule}, and the campaign has (?P<figure>.+)",
+                f"{rule_zh}{given_zh}，而本次测试记录的是 {{figure}}",
+            )
+            for given, given_zh in (
+                (r"gives nothing \((?P<why>.+)\)", "未得出数值（{why}）"),
+                (r"cannot be measured again \((?P<why>.+)\)", "无法重新测得（{why}）"),
+                (r"gives (?P<given>[^ ()]+)", "得出 {given}"),
+            )
+            for rule, rule_zh in (
+                ("its rule", "按其规则"),
+                ("the profile's rule of today", "按其profile现在的规则"),
+            )
+        ),
+        (r"missing; the campaign has (?P<figure>.+) of it", "已缺失，本次测试记录的是 {figure}"),
+        (
+            r"(?P<n>\d+) logs? of its other hosts missing; the campaign has (?P<figure>.+)",
+            "其他主机的 {n} 个日志已缺失，本次测试记录的是 {figure}",
+        ),
+        (
+            r"not what it was, and not measured again: no profile (?P<profile>.+)",
+            "已被改动，且未重新测得：没有profile {profile}",
+        ),
+        (r"not measured again: no profile (?P<profile>.+)", "未重新测得：没有profile {profile}"),
     )
 )
 _DIFFERS = re.compile(r"(?P<what>[^:]+) differs: (?P<groups>.+ on .+)")

@@ -38,8 +38,8 @@ def disturbance_brief(found: Disturbance) -> str:
 
 
 def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
-    """``8 readings, 4.8 s, CV within a run 0.30%``, medians over the runs; empty of none.
-    ``4.8 s (of 1 of 2 repeats)`` where not all of them have one."""
+    """``8 readings, arrived within 4.8 s, CV within a run 0.30%``, medians over the runs;
+    empty of none. ``arrived within 4.8 s (of 1 of 2 repeats)`` where not all of them have one."""
     counts = sorted(run.used for run in runs if run.used)
     if not counts:
         return ""
@@ -48,7 +48,8 @@ def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
     parts = [f"{number} {pick(lang, 'reading' if many == 1 else 'readings', '个读数')}"]
     if (seconds := typical(runs, lambda run: run.window_s)) is not None:
         of = _of_how_many([run.window_s for run in runs], lang)
-        parts.append(f"{significant(seconds)} s{of}")
+        length = f"{significant(seconds)} s"
+        parts.append(pick(lang, f"arrived within {length}", f"{length} 内到达") + of)
     if (cv := typical(runs, lambda run: run.within_cv)) is not None:
         of = _of_how_many([run.within_cv for run in runs], lang)
         parts.append(pick(lang, "CV within a run ", "单次运行内变异系数 ") + scatter(cv) + of)

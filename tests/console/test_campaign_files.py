@@ -187,7 +187,7 @@ async def test_what_is_not_removed_is_refused_before_any_question_with_the_keys_
 @pytest.mark.parametrize(
     ("role", "way"),
     [
-        (Role.CONSOLE, "C on Runs"),
+        (Role.CONSOLE, "C on Runs, or q and c;"),
         (Role.COMMAND, "end that command"),
         (Role.KEEPER, "Enter opens it, and C on Runs"),
     ],
@@ -437,7 +437,7 @@ async def test_tags_and_note_are_written_as_the_commands_write_them(on_disk: OnD
         await pilot.press("enter")
         await until(pilot, lambda: read_about(path).note == "new driver [x](y)")
         assert read_about(path).tags == ("baseline", "v100", "by-somebody")
-        await until(pilot, partial(shows, app, "#by-somebody new driver [x](y)"))
+        await until(pilot, partial(shows, app, "#by-somebody · note: new driver [x](y)"))
         await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         assert app.screen.query_one(Input).value == "baseline v100 by-somebody"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from unittest.mock import PropertyMock, patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
 from textual.geometry import Size
+from textual.widgets import Static
 
+from tests.console.conftest import LARGE, console, until
+from tests.console.fakes import FakeWorkspace
+from tui.screens.dialogs import Notes
+from tui.screens.help import AllNotes, all_notes
+from tui.text import with_ends
 from tui.widgets.header import Tabs
 
 
@@ -31,3 +39,34 @@ def test_the_line_of_the_pages_says_how_many_notes_more_there_are_and_where(
     if f"▲ {note}" not in line:
         assert "…" in line
         assert " · N" in line
+
+
+@given(
+    folders=st.lists(st.text("abc-_", min_size=1, max_size=30), min_size=1, max_size=4),
+    said=st.text("abc ", min_size=1, max_size=120),
+    width=st.integers(60, 200),
+)
+def test_a_note_about_a_log_keeps_the_end_of_its_name(
+    folders: list[str], said: str, width: int
+) -> None:
+    note = f"{'/'.join(folders)}/x_r3.log: {said}"
+    shown = with_ends(note, width)
+    assert cell_len(shown) <= width
+    assert "_r3.log: " in shown
+    assert (shown == note) is (cell_len(note) <= width)
+
+
+async def test_the_notes_are_as_wide_as_the_terminal_and_cut_no_path(
+    workspace: FakeWorkspace,
+) -> None:
+    path = f"logs/pytorch/{'resnet50-v1.5_' * 20}b256_amp_1.log"
+    async with console(workspace, LARGE) as (app, pilot):
+        told = AllNotes(((0.0, "warn", f"{path}: missing"),), 0.0, "", ())
+        app.push_screen(Notes(lambda: told))
+        await until(pilot, lambda: isinstance(app.screen, Notes))
+        await pilot.pause()
+        shown = app.screen.query_one("#reading", Static)
+        assert shown.size.width > 0.85 * app.size.width
+        console_ = Console(width=shown.size.width, record=True, file=StringIO())
+        console_.print(all_notes(*told))
+        assert path in "".join(console_.export_text().split()).replace("+0swarn", "")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
-from tests.console.fakes import START, FakeWorkspace
+from tests.console.fakes import START, FakeWorkspace, v100_hosts
 from tests.console.test_matrix_past import DAY, measured, read, smoke, wanted
 from tui.matrix_about import about_case
 from tui.matrix_below import marked_lines
@@ -32,6 +32,9 @@ async def test_where_lines_are_free_every_marked_case_has_one(workspace: FakeWor
             assert len(marked_lines(part, asked, 0.0, 80, height)) <= height
         about = about_case(part, cases[0], asked, app.session.workspace, 0.0)
         assert SAID not in str(about.text), "which is of one case"
+        for cell in (cell for row in asked.cells(part) for cell in row):
+            about = str(about_case(part, cell.case, asked, app.session.workspace, 0.0).text)
+            assert "cannot run" not in about
         await pilot.press("n")
         await until(pilot, lambda: not shows(app, SAID))
 
@@ -87,3 +90,18 @@ async def test_an_older_result_that_counts_for_filling_is_told_beside_the_newest
         )
         await pilot.press("j")
         await until(pilot, lambda: not shows(app, "older"))
+
+
+async def test_about_says_first_what_a_case_cannot_run_for(workspace: FakeWorkspace) -> None:
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=v100_hosts()[:1])
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        part = page.focused_marks
+        assert part is not None
+        cells = [cell for row in page._asked.cells(part) for cell in row]
+        for cell in cells:
+            about = about_case(part, cell.case, page._asked, app.session.workspace, 0.0)
+            refused = f"{cell.case.label} cannot run here: {cell.reason}\n"
+            assert str(about.text).startswith(refused) is bool(cell.reason)
+            assert ("cannot run" in str(about.text)) is bool(cell.reason)
+        assert {bool(cell.reason) for cell in cells} == {True, False}

@@ -8,7 +8,7 @@ import pytest
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.state import fold
+from backends.campaign.record.state import Place, fold
 from backends.campaign.record.status_view import take
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
@@ -88,6 +88,34 @@ def test_a_campaign_that_is_over_is_gone_on_with_where_it_was_run_on_real_hosts(
         assert "over" in why_not(action, viewed, run) or created.imported or well, action
     assert ("t, or" in way_on(viewed, run)) is (real and not well)
     assert "t, or" not in way_on(viewed, run, readonly=True)
+
+
+@pytest.mark.parametrize("ended", [FAILED, CANCELLED, succeeded(RUN)])
+@pytest.mark.parametrize("over", [True, False])
+@pytest.mark.parametrize("lies", ["a copy", "handed on"])
+def test_a_copy_refuses_what_goes_on_with_it_before_it_asks(
+    ended: ev.Event, over: bool, lies: str
+) -> None:
+    state = fold([planned(RUN), assigned(RUN), ended, *[OVER] * over])
+    place = Place("1-2", "vm", "/tmp/c")
+    where = {"copy_of": place} if lies == "a copy" else {"handed_to": place}
+    viewed = take(replace(state, **where), Path("c"), now=9.0, read_only=True)
+    (run,) = viewed.runs
+    assert not possible_changes(viewed, run, viewed.runs)
+    for action in CHANGES:
+        said = why_not(action, viewed, run)
+        assert "copy" in said
+        assert "'dlperf-tui resume --adopt'" in said
+        assert len(f"+ Repeat: {said}") <= 80 - EDGE
+
+
+@pytest.mark.parametrize("ended", [FAILED, CANCELLED], ids=["failed", "cancelled"])
+def test_what_is_said_of_a_simulated_campaign_is_true_on_real_hosts_too(ended: ev.Event) -> None:
+    told = [ELSEWHERE[0], planned(RUN), assigned(RUN), ended, OVER]
+    viewed = take(fold(told), Path("c"), now=9.0, read_only=True)
+    (run,) = viewed.runs
+    for said in (why_not("retry", viewed, run), way_on(viewed, run)):
+        assert said.endswith("'dlperf-tui demo' begins another")
 
 
 @pytest.mark.parametrize("ended", [FAILED, CANCELLED], ids=["failed", "cancelled"])

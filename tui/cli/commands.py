@@ -94,7 +94,7 @@ COMMANDS = {
         example="dlperf-tui retry 2026-11-21-resnet50 --run 0003",
     ),
     "pause": Command(
-        "leave out runs that have not started",
+        "hold back runs that have not started, until unpause",
         changes=True,
         example="dlperf-tui pause 2026-11-21-resnet50 --run 0003",
     ),

@@ -1,4 +1,4 @@
-"""``pause``: runs that have not started are left out until ``unpause``."""
+"""``pause``: runs that have not started are held back until ``unpause``."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from backends.results.run_counts import lost_words, succeeded
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
-from tui.campaign_words import MARKS, begun_words, figure_words, state_words
+from tui.campaign_words import MARKS, begun_words, figure_words, note_words, state_words
 from tui.kept_words import again_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
@@ -112,7 +112,7 @@ def campaign_rows(
         begun = plain(", ".join(begun_words(summary)))
         lost = ", ".join(lost_words(summary))
         said_state = lost if lost and summary.state == "finished" else state_words(summary)
-        said = " ".join(filter(None, (begun, tag_words(summary), plain(summary.about.note))))
+        said = " · ".join(filter(None, (begun, tag_words(summary), plain(note_words(summary)))))
         rows.append(
             Row(
                 str(summary.path),
@@ -177,7 +177,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
         parts += [f"grade {grade}"] if best.grade is not None else []
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
-    parts += [summary.about.note] if summary.about.note else []
+    parts += [note] if (note := note_words(summary)) else []
     parts += [f"begun as {summary.name}"] if summary.path.name not in ("", summary.name) else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded"]
@@ -223,7 +223,7 @@ def not_removable(error: DlperfError) -> DlperfError:
     )
 
     if isinstance(error, CampaignLockedError):
-        remedy = "end it there, with C on Runs or by q; d removes it then"
+        remedy = "end it there, with C on Runs, or q and c; d removes it then"
         role = error.holder.role if error.holder is not None else Role.CONSOLE
         if role == Role.KEEPER:
             remedy = "Enter opens it, and C on Runs ends it; d removes it then"

@@ -419,7 +419,7 @@ class Notes(Reading):
 
     def __init__(self, told: Callable[[], AllNotes]) -> None:
         self._told, self._last = told, told()
-        super().__init__("Notes", all_notes(*self._last))
+        super().__init__("Notes", all_notes(*self._last), widest=True)
 
     def on_mount(self) -> None:
         self.set_interval(REFRESH_S, self._look)

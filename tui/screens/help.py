@@ -201,7 +201,7 @@ def _in_columns(lines: Sequence[tuple[Text, ...]]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0), expand=True)
     for _ in lines[0][1:] if lines else ():
         table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
+    table.add_column(ratio=1, overflow="fold")  # a long path has no blank to break at
     for line in lines:
         table.add_row(*line)
     return table

@@ -58,8 +58,15 @@ def may_go_on(viewed: CampaignSnapshot) -> bool:
     """It is over and nobody is at work on it, and another attempt or repeat would be run on real
     hosts, as it was."""
     nobody = viewed.read_only and viewed.kept_by is None
-    elsewhere = viewed.simulated or viewed.state.imported or viewed.state.handed_to is not None
+    elsewhere = viewed.simulated or viewed.state.imported or _lies_elsewhere(viewed)
     return nobody and viewed.finished and not elsewhere
+
+
+def _lies_elsewhere(viewed: CampaignSnapshot) -> str:
+    """Why nothing is run from its directory, in few words; "" where that is the campaign's own."""
+    if viewed.state.copy_of is not None:
+        return "this is a copy"
+    return "it goes on in a copy" * (viewed.state.handed_to is not None)
 
 
 def why_not(
@@ -117,6 +124,8 @@ def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) ->
 
 def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
     """Of a campaign that is only looked at and at work nowhere: why, and the way on."""
+    if elsewhere := _lies_elsewhere(viewed):
+        return f"{elsewhere}: 'dlperf-tui resume --adopt' goes on here"
     if viewed.deserted:
         where = " in 'dlperf-tui demo'" * viewed.simulated
         return f"{DESERTED}: O, then r goes on with it{where}"
@@ -125,7 +134,7 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
     if action == "retry" and run.state not in RETRIABLE:
         return f"nothing to retry: the run {said_of(run)}"
     if action == "retry" and _is_last(viewed, run):
-        return "this simulated campaign is over; 2 starts another"
+        return "this simulated campaign is over; 'dlperf-tui demo' begins another"
     return "the campaign is over: no run of it is left to change"
 
 

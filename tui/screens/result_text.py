@@ -15,7 +15,14 @@ from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
 from backends.results.findings import Concern, Grade
 from backends.results.grade import over_other_devices, rules_of
-from backends.results.grade_words import found_lines, half_text, one_model, rules_text, within
+from backends.results.grade_words import (
+    HOSTS_OPTION,
+    found_lines,
+    half_text,
+    one_model,
+    rules_text,
+    within,
+)
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_cell,
@@ -307,12 +314,16 @@ def _better(case: CaseResult, group: Group, *, here: bool) -> list[str]:
     several = mixed_models(case)
     if several:  # it scatters by where its repeats ran
         sets = [concern for concern in sets if concern not in _WIDE]
-    keep = [one_model(group)] if several or over_other_devices(case) else []
+    keep = [_by_key(one_model(group))] if several or over_other_devices(case) else []
     ways = {
         "more repeats would narrow it" + ": + on page 3 adds one of each case" * here: _WIDE,
         "something else may use the hosts: page 1 shows it; repeat when they are quiet": _UNQUIET,
     }
     return [*keep, *(words for words, of in ways.items() if not of.isdisjoint(sets))]
+
+
+def _by_key(words: str) -> str:
+    return words.replace(HOSTS_OPTION, ": o on page 2 chooses hosts")
 
 
 def run_on_the_way(case: CaseResult) -> str:
@@ -385,7 +396,7 @@ def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
         text.append("▲ ", WARN)
         if found.ceiling > Grade.A and case.grade is not None:
             text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
-        text.append(f"{plain(line)}\n")
+        text.append(f"{plain(_by_key(line))}\n")
     for way_on in _better(case, group, here=here) if case.spread is not None else ():
         text.append("→ ", ACCENT).append(f"{way_on}\n")
     if case.grade is Grade.A and not lines:

@@ -124,7 +124,7 @@ class RunChanges(Page):
             self.post_message(CampaignStarted())
 
     def action_pause(self) -> None:
-        """Leave the run out; the same key lets it start again."""
+        """Hold the run back; the same key lets it start again."""
         if (run := self.selected) is not None:
             self._change(Verb.UNPAUSE if run.paused else Verb.PAUSE, [run.run_id])
 

@@ -278,8 +278,9 @@ def _words(
             yield f"{plain(selected.label)} has been{on} for {lasting}; nothing tells when it ends"
         else:
             words = f"{plain(selected.label)} is{'' if selected.state.active else ' expected'}{on}"
-            until = f" to {format_duration(slot.end - began)}" if slot.end < inf else ""
-            yield f"{words} from {begin}{until}, as far as runs tell"
+            until = f"until {format_duration(slot.end - began)}" if slot.end < inf else ""
+            expected = "expected " * selected.state.active  # else all of it is
+            yield f"{words} from {begin}{f', {expected}{until}' if until else ''}"
     waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]
     paused = sum(run.paused for run in waiting)
     parts = [f"{counted(paused, 'run')} paused"] if paused else []

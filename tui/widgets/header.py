@@ -17,7 +17,7 @@ from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from tui.kept_words import HANDING_OVER, PAST
 from tui.key_bindings import PAGES
-from tui.text import BY_THE_WAY, GRAVE, both_ends, plain, shorten
+from tui.text import BY_THE_WAY, GRAVE, both_ends, plain, shorten, with_ends
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Tabs(Widget):
             further = f" · N: {self.more} more" if self.more else ""
             further = further or " · N" * (cell_len(note) > room or self.level == BY_THE_WAY)
             colour = BAD if self.level in GRAVE else WARN
-            tail.append(f"▲ {shorten(note, room - cell_len(further))}{further} ", colour)
+            tail.append(f"▲ {with_ends(note, room - cell_len(further))}{further} ", colour)
         return tail
 
     def on_click(self, event: events.Click) -> None:

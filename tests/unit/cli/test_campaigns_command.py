@@ -57,7 +57,7 @@ def test_they_are_listed_with_size_state_tags_and_note(cli: Cli, campaign: Campa
     assert [row[9] for row in answer.rows] == ["cpu-smoke 1n1g"] * 2
     assert [[*row[:4], row[10]] for row in answer.rows] == [
         ["open", *answer.rows[0][1:2], "unfinished", "0/1", ""],
-        ["done", "3.0 MiB", "finished", "1/1", "#baseline #v100 · new driver | on rack1"],
+        ["done", "3.0 MiB", "finished", "1/1", "#baseline #v100 · note: new driver | on rack1"],
     ]
     figures = [row[4:8] for row in answer.rows]
     assert figures[0] == ["–", "–", "–", "–"]

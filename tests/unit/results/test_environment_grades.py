@@ -118,14 +118,15 @@ def test_a_speedup_with_several_models_on_either_side_is_of_grade_d_and_counts_t
     assert ("is the base 1n1g right?" in superlinear) is not unlike
     assert ("keep to one GPU model: --hosts" in superlinear) is unlike
     shown = case_text(case, group).plain
-    assert ("→ keep to one GPU model: --hosts" in shown) is unlike
+    assert ("→ keep to one GPU model: o on page 2 chooses hosts" in shown) is unlike
+    assert "--" not in shown
     if len(models[1]) > 1:
         assert "more repeats" not in shown
     (first, first_group) = only(runs, "1n1g")
     assert Concern.OTHER_ENVIRONMENT not in first.concerns
     if len(models[0]) > 1:
         shown = case_text(first, first_group).plain
-        assert "→ keep to one GPU model: --hosts" in shown
+        assert "→ keep to one GPU model: o on page 2 chooses hosts" in shown
         assert "more repeats" not in shown
     if max(map(len, models)) > 1:
         line = told[Concern.OTHER_ENVIRONMENT][1]

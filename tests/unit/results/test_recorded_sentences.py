@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import replace
 
 import pytest
 
+from backends.campaign.folder import raw_logs
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.run.factory import _differences
 from backends.hosts.foreseen import same_machines
 from backends.hosts.host_condition import host_findings
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.findings import Concern, Finding, Grade
+from backends.results.grade_words import logs_differ
 from backends.results.provenance import how_sure
 from backends.results.recorded_sentences import translated
 from backends.results.short_flags import SHORT, short_words
@@ -98,3 +101,44 @@ def test_shares_of_several_models_are_told_in_chinese(runs_of) -> None:
     chinese = render_report(ReportContext("c"), runs, summarise(runs), "zh")
     assert "（基准的重复：H200 上 2 次，V100-SXM2-16GB 上 1 次；此处：" in chinese
     assert "repeats of the base" not in chinese
+
+
+WHY = ("gives 7127.26", "gives nothing (no window)", "cannot be measured again (no log (yet))")
+RULES = ("its rule", "the profile's rule of today")
+HAS = "the campaign has 6858.20 images/s"
+OF_LOGS = (
+    *(f"{why} by {rule}, and {HAS}" for why in WHY for rule in RULES),
+    f"missing; {HAS} of it",
+    f"2 logs of its other hosts missing; {HAS}",
+    "not what it was, and not measured again: no profile cpu-smoke",
+    "not measured again: no profile cpu-smoke",
+)
+
+
+@pytest.mark.parametrize("first", OF_LOGS)
+@pytest.mark.parametrize("other", ["", *OF_LOGS])
+def test_why_a_log_does_not_give_its_figure_is_of_the_language_of_the_report(
+    runs_of, first: str, other: str
+) -> None:
+    (run,) = runs_of("1n1g", [100.0])
+    both = first + f"; a.node2.log: {other}" * bool(other)
+    assert logs_differ(replace(run, log_differs=both)).endswith(f": {both}")
+    said = logs_differ(replace(run, log_differs=both), "zh")
+    for given in set(re.findall(r"[0-9][0-9.]+|images/s|cpu-smoke|no window|no log", both)):
+        assert both.count(given) == said.count(given)
+    known = r"images/s|cpu-smoke|profile|no window|no log \(yet\)|a\.node2\.log"
+    assert not re.search("[a-z]{2}", re.sub(known, "", said))
+
+
+def test_these_are_the_sentences_that_are_recorded_of_logs() -> None:
+    source = inspect.getsource(raw_logs)
+    for words in (
+        " by {rule}, and the campaign has {figure}",
+        'rule = "its rule" if frozen else "the profile\'s rule of today"',
+        "{MISSING}the campaign has {figure} of it",
+        " of its other hosts missing; the campaign has {figure}",
+        "not measured again: no profile {run.profile}",
+        'return f"cannot be measured again ({error.what})"',
+        'return f"gives nothing ({measured.reason})"',
+    ):
+        assert words in source

@@ -253,7 +253,7 @@ def test_what_was_run_says_how_the_log_s_figure_becomes_the_table_s(runs_of, sco
 def test_the_windows_say_what_their_seconds_and_cvs_are(runs_of):
     runs = [replace(run, used=29, window_s=8.06) for run in runs_of("1n1g", [100])]
     text = render_report(CONTEXT, runs, summarise(runs))
-    after = text.partition("29 readings, 8.06 s")[2].partition("###")[0]
+    after = text.partition("29 readings, arrived within 8.06 s")[2].partition("###")[0]
     assert "Seconds: from the arrival here of the reading before the window" in after
     assert "what arrived after its run had ended counts as of that end" in after
     assert "all other CVs are of the repeats" in after

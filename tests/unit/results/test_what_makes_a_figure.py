@@ -92,7 +92,7 @@ def test_the_window_says_how_many_readings_for_how_long_and_how_even(
     speeds: list[float], seconds: float
 ) -> None:
     text = window_text([a_run({}, used=len(speeds), window_s=seconds, speeds=speeds)])
-    assert text.startswith(f"{len(speeds)} readings, ")
+    assert text.startswith(f"{len(speeds)} readings, arrived within ")
     assert " s, CV within a run " in text
 
 
@@ -115,9 +115,9 @@ def test_two_scatters_in_a_line_are_said_to_be_the_median_and_the_most(
 def test_a_window_that_not_all_repeats_have_says_of_how_many_it_is() -> None:
     with_it = a_run({}, used=30, window_s=7.64, speeds=(100.0, 101.0, 99.0) * 10)
     without = replace(with_it, window_s=None)
-    assert "7.64 s, CV" in window_text([with_it, with_it])
+    assert ", arrived within 7.64 s, CV" in window_text([with_it, with_it])
     assert "7.64 s (of 1 of 2 repeats), CV within a run 0." in window_text([with_it, without])
-    assert "7.64 s（2 次重复中的 1 次）" in window_text([with_it, without], "zh")
+    assert "，7.64 s 内到达（2 次重复中的 1 次）" in window_text([with_it, without], "zh")
 
 
 @given(st.floats(1000, 1e9, allow_nan=False))

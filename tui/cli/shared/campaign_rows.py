@@ -15,7 +15,7 @@ from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import LOGS_CHANGED, PastResult
 from backends.results.render import Column
 from backends.results.run_counts import succeeded
-from tui.campaign_words import FIGURES, begun_words, figure_words, state_words
+from tui.campaign_words import FIGURES, begun_words, figure_words, note_words, state_words
 from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -75,7 +75,7 @@ def campaign_rows(
             *(() if figures is None else figure_words(figures[number])),
             _begun(campaign),
             campaign.measures,
-            " ".join(filter(None, [LOGS_CHANGED * (campaign.path in noted), _remarks(campaign)])),
+            " · ".join(filter(None, [LOGS_CHANGED * (campaign.path in noted), _remarks(campaign)])),
         ]
         if sizes is not None:
             row.insert(1, bytes_text(sizes[number]))
@@ -116,12 +116,11 @@ def _campaign_tone(campaign: CampaignSummary) -> Tone:
 
 def _remarks(campaign: CampaignSummary) -> str:
     """Why it is as it is, then what people say of it."""
-    said = campaign.about
     paused = f"{campaign.paused} paused" if campaign.paused else ""
     begun = ", ".join(begun_words(campaign))
-    tags = " ".join(f"#{tag}" for tag in said.tags)
-    words = ["SIMULATED" * campaign.simulated, campaign.problem, begun, paused, tags, said.note]
-    return " · ".join(filter(None, words))
+    tags = " ".join(f"#{tag}" for tag in campaign.about.tags)
+    words = ["SIMULATED" * campaign.simulated, campaign.problem, begun, paused, tags]
+    return " · ".join(filter(None, [*words, note_words(campaign)]))
 
 
 def run_rows(views: Sequence[RunView]) -> Rows:
