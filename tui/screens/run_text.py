@@ -335,7 +335,8 @@ def _label(label: str, profile: str) -> Text:
 def _log_changed(width: int) -> Text:
     """Of one that has succeeded, and whose logs do not give its figure any more."""
     room = width + BEHIND_BAR
-    words = "done, log changed" if room >= len("done, log changed") else "log changed"
+    known = "done, log changed", "log changed"
+    words = next((said for said in known if len(said) <= room), "changed")
     left = max(0, room - len(words) - 1)
     return bar(1.0, left, GOOD).append(" " * bool(left)).append(words, WARN)
 
