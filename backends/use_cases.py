@@ -327,6 +327,11 @@ class Workspace:
         Blocking."""
         return self._log_checks.doubts(self.state(path), path, whole=whole, go_on=go_on)
 
+    def logs_as_known(self, state: CampaignState, path: Path) -> tuple[object, ...]:
+        """Another one than before as soon as there may be more to say of the logs of a campaign;
+        see :meth:`LogChecks.as_known`. Blocking, for no longer than the disk is asked."""
+        return self._log_checks.as_known(path, self._log_checks.logs_of(state, path))
+
     def checked(self, path: Path, *, whole: bool = False) -> CampaignState:
         """As :meth:`state`, with :meth:`log_doubts` at the runs that they are of."""
         from backends.campaign.folder.raw_logs import with_doubts  # noqa: PLC0415 (late)

@@ -257,7 +257,13 @@ DIALOGS: Mapping[str, Panel] = {
             Key("escape,q", "leave", "Close", "back to the campaigns", footer=5, said="Esc q"),
             Key("enter", "open", "Repeats", "every repeat of the case in that campaign", footer=8),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=9),
-            Key("r", "read", "Read again", "bring campaigns that go on up to date", footer=10),
+            Key(
+                "r",
+                "read",
+                "Read again",
+                "read the campaigns again, and logs that were changed",
+                footer=10,
+            ),
             Key(
                 "down,j",
                 "move(1)",

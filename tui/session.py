@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
+from tui.log_look import LogLook
 
 if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
@@ -59,6 +60,8 @@ class Session:
         self._read: set[tuple[object, Note]] = set()
         self._leaving: asyncio.Task[Begun] | None = None
         self._log_reading: asyncio.Task[None] | None = None
+        self._logs_read_of: object = None
+        self._log_look = LogLook(workspace)
         self._closed = False
         self._loading = threading.Lock()
         self._on_disk = asyncio.Lock()
@@ -188,8 +191,13 @@ class Session:
 
     def _read_logs_of(self, opened: CampaignSnapshot) -> None:
         """Nobody waits for it: some may have to be measured again."""
-        if opened.logs_unread:
+        if opened.logs_unread and not (self._reads_logs and self._logs_read_of == opened.identity):
+            self._logs_read_of = opened.identity
             self._log_reading = asyncio.create_task(self._read_logs(opened))
+
+    @property
+    def _reads_logs(self) -> bool:
+        return self._log_reading is not None and not self._log_reading.done()
 
     async def _read_logs(self, opened: CampaignSnapshot) -> None:
         """Then it is shown with what became of them, if it is the one that is looked at still."""
@@ -209,8 +217,9 @@ class Session:
     def _load_again(
         self, before: CampaignSnapshot, written: tuple[int, ...] | None
     ) -> tuple[CampaignSnapshot, tuple[int, ...] | None]:
-        """One that has ended: only where somebody planned more of it since then."""
-        if before.finished and _written(before.path) == written:
+        """One that has ended: only where somebody planned more of it, or changed its logs."""
+        same = before.finished and _written(before.path) == written
+        if same and (self._reads_logs or not self._log_look.differ(before)):
             return before, written
         return self._load(before.path)
 

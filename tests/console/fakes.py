@@ -721,6 +721,9 @@ class FakeWorkspace:
     def log_doubts(self, path: Path, *, go_on: Callable[[], bool]) -> Sequence[object]:
         return ()
 
+    def logs_as_known(self, state: CampaignState, path: Path) -> tuple[object, ...]:
+        return ()
+
     def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
         if path not in self.controllers:
             raise DlperfError("no campaign here", where=str(path), remedy="choose another one")

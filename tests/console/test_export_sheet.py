@@ -636,7 +636,7 @@ async def test_the_file_and_what_becomes_of_one_that_is_there_are_told_before_th
                 assert "".join(proposed.split()) in said
                 assert ("anewfile" in said) == (not exists)
                 by_itself = layout == "report"
-                assert ("itselfkeepsituptodate" in said) == (exists and by_itself), said
+                assert ("itselfwroteitatitsend" in said) == (exists and by_itself), said
                 assert ("asksbeforeitwritesoverit" in said) == (exists and not by_itself)
                 sheet._renew()
                 await until(pilot, lambda: sheet._written is not None)

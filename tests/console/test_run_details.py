@@ -43,6 +43,7 @@ from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tests.unit.campaign.test_run_window import read_in
 from tui.app import DlperfApp
 from tui.screens.run_details import _steps, details_text
+from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.throughput_plot import jitter_text, throughput_plot
@@ -420,6 +421,12 @@ def test_a_log_that_does_not_give_the_figure_is_told_before_it(tmp_path: Path, w
     told = (("logs/a.log", why),) if why else ()
     state = replace(state, runs={run_id: replace(state.runs[run_id], log_differs=told)})
     (run,) = take(state, tmp_path, now=90.0).runs
+    for columns in (40, 80, 140):
+        [row] = RunRows()(take(state, tmp_path, now=90.0), columns)
+        whole = "changed" if columns == 40 else "log changed"
+        assert (whole in str(row.cells[PROGRESS])) is bool(why)
+        assert why or "done" in str(row.cells[PROGRESS])
+        assert columns > 40 or len(str(row.cells[PROGRESS])) <= LEAST_BAR + BEHIND_BAR
     lines = details_text(run, state).plain.splitlines()
     beginning = "\n".join(lines[:3])
     assert (why in beginning and "not as they were when it ended" in beginning) is bool(why)

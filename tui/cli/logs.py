@@ -82,9 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
             where=str(path / name),
             remedy="" if chosen.state.ended else "-f waits for it",
         )
+    empty = True
     with _shown(GrowingLog(path, name), arguments.lines) as (log, out):
         for data in log.read():
+            empty = False
             out.write(data)
+    if empty:
+        say(f"the log of run {chosen.run_id} is empty{'' if chosen.state.ended else ' as yet'}")
     return OK
 
 

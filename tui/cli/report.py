@@ -9,6 +9,7 @@ from pathlib import Path
 from backends.campaign.folder.artifacts import precheck_document, report_context
 from backends.campaign.folder.bundle import SUFFIX, Bundle
 from backends.campaign.folder.compare_campaigns import recorded_each
+from backends.campaign.folder.export_report import linked
 from backends.campaign.folder.raw_logs import Weight, doubt_lines, with_doubts
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
@@ -104,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         for run in logs_from(own, path, found_from)
     ]
     layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
+    runs = [*linked(runs, base, layout.name, arguments.format)]
     options = LayoutOptions(
         lang=arguments.lang,
         style=arguments.style,

@@ -301,8 +301,7 @@ class Compare(Dialog[None]):
         if action in ("leave", "help", "threshold", "write"):
             return action in ("leave", "help") or not unread  # to ask takes longer than to read
         if action == "read":
-            going = any(one.state != "finished" for one in self._campaigns)
-            return self._problem is not None or (self._found is not None and going)
+            return self._problem is not None or self._found is not None
         if action in ("filter", "across"):
             return bool(self._pairs if action == "filter" else self._varying)
         if action in ("view", "open"):
@@ -329,7 +328,6 @@ class Compare(Dialog[None]):
         return {
             "across": "no parameter differs between these runs",
             "quantity": "the curves are not in sight; v leads to them",
-            "read": "all of them are finished, and nothing new can be read",
         }.get(action, "")
 
     @property

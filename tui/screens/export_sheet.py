@@ -253,7 +253,8 @@ class ExportSheet(Dialog[None]):
         if not self._exists:
             return text.append("  a new file", MUTED)
         if _kept_up_to_date(self._viewed.path, self._wanted, path):
-            return text.append("  exists; the campaign itself keeps it up to date", MUTED)
+            does = "wrote it at its end" if self._viewed.finished else "keeps it up to date"
+            return text.append(f"  exists; the campaign itself {does}", MUTED)
         return text.append("  exists; asks before it writes over it", WARN)
 
     @work(exclusive=True, group="preview", description="lay the results out")

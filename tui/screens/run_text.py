@@ -214,6 +214,8 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
             _duration(run.elapsed_s),
             _kept_cell(said, colour)
             if said
+            else _log_changed(bar_width)
+            if run.log_changed
             else _progress(run.state, done, run.outlived, bool(silence), bar_width),
             _rate(run, rate, units=units),
             _duration(None if run.state.ended else run.eta_s),
@@ -327,6 +329,16 @@ def _state(
 def _label(label: str, profile: str) -> Text:
     text = cell(label)
     return join([(f"{plain(profile)} ", MUTED), text]) if profile else text
+
+
+@lru_cache
+def _log_changed(width: int) -> Text:
+    """Of one that has succeeded, and whose logs do not give its figure any more."""
+    room = width + BEHIND_BAR
+    known = "done, log changed", "log changed"
+    words = next((said for said in known if len(said) <= room), "changed")
+    left = max(0, room - len(words) - 1)
+    return bar(1.0, left, GOOD).append(" " * bool(left)).append(words, WARN)
 
 
 @lru_cache(maxsize=CELLS_KEPT)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +17,7 @@ from backends.results.layouts.common import DEFAULT, LayoutOptions
 from backends.results.layouts.layout import Format
 from backends.results.publish import LAYOUTS, publish
 from backends.results.result_files import write_atomically
+from backends.results.run_result import RunResult
 from backends.results.side_by_side import logs_from
 from backends.results.summary import summarise
 from backends.results.translations import LANGUAGES, Lang
@@ -73,6 +76,19 @@ def proposed_names() -> frozenset[str]:
     return named | {_file_name(None, DEFAULT.lang, "json")}
 
 
+def linked(
+    runs: Sequence[RunResult], base: Path, layout: str, format: str | None
+) -> tuple[RunResult, ...]:
+    """As a layout has them: tables link to no log that is not there; ``base``: of the logs' paths.
+    Blocking: the disk is asked for each."""
+    if LAYOUTS[layout].tables is None or format == "json":
+        return tuple(runs)
+    return tuple(
+        run if not run.log or os.path.exists(base / run.log) else replace(run, log="")  # noqa: PTH110
+        for run in runs
+    )
+
+
 def exported(state: CampaignState, campaign: Path, what: Export, where: Path) -> str:
     """The text of an export of the campaign that lies in ``campaign``, with the paths of logs as
     they are found from the directory ``where``; blocking.
@@ -93,7 +109,7 @@ def exported(state: CampaignState, campaign: Path, what: Export, where: Path) ->
         return render_report(context, runs, summarise(runs), what.options.lang)
     return publish(
         state.campaign,
-        runs,
+        linked(runs, where, what.layout, what.format),
         path=campaign,
         layout=what.layout,
         format=what.format,

@@ -58,6 +58,11 @@ class LogChecks:
         self._seen: dict[tuple[object, ...], tuple[LogDoubt, ...]] = {}
         self._looks: dict[Path, int] = {}
 
+    @property
+    def recorded(self) -> bool:
+        """The logs are those of a recording: each is whole as soon as its run has ended."""
+        return self._written is not None
+
     def doubts(
         self,
         state: CampaignState,
@@ -251,7 +256,8 @@ def _doubts(
         why = f"{since}not measured again: no profile {run.profile}"
         return (LogDoubt(run.run_id, first, why, weight),)
     if (given := _why_not(run, profile, logs)) is None:
-        why = f"{CHANGED}; it still gives the figure"
+        gives = "; it still gives" if len(logs) == 1 else ", whose logs still give"
+        why = f"{CHANGED}{gives} the figure"
         return tuple(LogDoubt(run.run_id, log, why, Weight.NOTE) for log in edited)
     rule = "its rule" if frozen else "the profile's rule of today"
     why = f"{given} by {rule}, and the campaign has {figure}"
@@ -267,7 +273,8 @@ def _gone(
     """Of each log that is missing. Those beside an imported one have no names in the journal, and
     are counted."""
     figure = f"{fixed(run.throughput)} {run.unit}"
-    why = f"{MISSING}the campaign has {figure} of it"
+    several = max(len(logs), len(run.log_stamps)) > 1
+    why = f"{MISSING}the campaign has {figure} of {'its run' if several else 'it'}"
     looked = zip(logs, glances, strict=True)
     names = [_name(log, directory) for log, glance in looked if glance is None]
     found = [LogDoubt(run.run_id, name, why) for name in names]

@@ -71,6 +71,7 @@ class RunView:
     over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that
     behind: str = ""  # the label of the run that keeps hosts from it
     waiting: WaitKind | None = None  # why it waits, where state_text says that
+    log_changed: bool = False  # its logs do not give its figure any more
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,7 @@ def view_of(
         brief=_brief(run, now, waiting, trouble, expected),
         outlived=quiet_s is None and _outlived(run, now, expected),
         skipped=run.skipped,
+        log_changed=bool(run.log_differs),
         over="" if not run.collecting else COLLECTING if watched else "ended",
         behind=waiting.behind if waiting is not None and run.state.waits else "",
         waiting=waiting.kind if waiting is not None and _only_waits(run, now) else None,

@@ -23,6 +23,7 @@ from backends.results.summary import summarise
 from backends.use_cases import Workspace
 from tests.unit.results.test_logs_edited_later import FALSE, TRUE, campaign
 from tui.cli import main
+from tui.log_look import AGAIN_S, LogLook
 from tui.screens.campaign_text import Results, summary_words
 from tui.session import Session
 
@@ -188,3 +189,40 @@ def _of_the_list(campaigns: Path) -> tuple[CampaignSummary, float, Results]:
     workspace.past.read()
     workspace.past.look_at_logs()
     return workspace.campaigns()[0], 0.0, workspace.past.by_campaign
+
+
+@settings(max_examples=8, deadline=None)
+@given(deed=st.sampled_from([*FALSE, *TRUE]), stamped=st.booleans())
+def test_what_is_open_says_of_logs_changed_since_what_a_report_says(
+    deed: str, stamped: bool
+) -> None:
+    """And nothing is read while nothing is changed."""
+
+    async def look(path: Path) -> None:
+        workspace = Workspace.open(campaigns=path.parent)
+        session, clock = Session(workspace), [0.0]
+        session._log_look = LogLook(workspace, lambda: clock[0])
+
+        async def later() -> CampaignSnapshot:
+            for _ in range(3):
+                await session.refresh()
+                while session.opened is not None and session._reads_logs:
+                    await asyncio.sleep(0.01)
+                clock[0] += AGAIN_S
+            assert session.opened is not None
+            return session.opened
+
+        await session.open(path)
+        unchanged = await later()
+        assert await later() is unchanged
+        (TRUE[deed] if deed in TRUE else FALSE[deed][0])(path / run.log)
+        now, told = await later(), Workspace.open().load(path)
+        assert (now.state, now.notes) == (told.state, told.notes)
+        assert bool(now.state.run(run.run_id).log_differs) is (deed in FALSE)
+        assert now.revision > unchanged.revision or now.notes == unchanged.notes
+        assert await later() is await later()
+        await session.close()
+
+    with campaign(stamped=stamped) as path:
+        run = next(run for run in read_campaign(path).runs.values() if run.throughput)
+        asyncio.run(look(path))

@@ -81,6 +81,15 @@ def test_a_log_is_byte_for_byte_in_a_pipe(
         assert (process.returncode, shown) == (0, HOSTILE)
 
 
+@pytest.mark.parametrize("lines", [[], ["-n", "3"]])
+def test_of_an_empty_log_that_is_said(cli: Cli, campaign: Campaign, lines: list[str]) -> None:
+    path = campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    write(path, "a.log", b"")
+    ended = cli("logs", "done", "a", *lines)
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "the log of run a is empty\n"
+
+
 def test_a_terminal_gets_lines_that_cannot_act_on_it(
     cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
 ) -> None:

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.folder import raw_logs
+from backends.campaign.folder.export_report import Export, exported
 from backends.campaign.folder.log_stamps import stamps_of
 from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.reader import read_campaign
@@ -278,3 +279,42 @@ def test_a_log_that_is_lost_beside_an_imported_one_is_counted():
         [doubt] = checks.doubts(state, path)
         assert doubt.why.startswith("1 log of its other hosts missing; the campaign has ")
         assert doubt.weight is raw_logs.Weight.GRAVE
+
+
+@settings(max_examples=8, deadline=None)
+@given(gone=st.sets(st.integers(0, 2), max_size=2), beside=st.booleans())
+def test_what_is_said_of_one_of_several_logs_is_of_its_run(gone: set[int], beside: bool):
+    """It has not given the figure alone, and may be empty."""
+    with on_two_hosts(stamped=True) as path:
+        runs = [run for run in read_campaign(path).runs.values() if run.throughput][:3]
+        for place, run in enumerate(runs):
+            log = path / (host_log_path(run.log, OTHER) if beside else run.log)
+            if place in gone:
+                log.unlink()
+            elif beside:
+                log.write_bytes(b"")
+        _, told = said("report", path)
+        lines = [line for line in told.splitlines() if ": logs/" in line]
+        assert not [line for line in lines if line.endswith(" of it") or "it still" in line]
+        if gone:
+            assert " of its run" in told
+        if beside:
+            assert "was changed after its run, whose logs still give the figure" in told
+
+
+@settings(max_examples=8, deadline=None)
+@given(gone=st.sets(st.integers(0, 3)), format=st.sampled_from(["md", "csv", "json"]))
+def test_tables_link_to_the_logs_that_are_there_and_to_no_other(gone: set[int], format: str):
+    with campaign(stamped=True) as path:
+        runs = [run for run in read_campaign(path).runs.values() if run.throughput]
+        logs = [run.log for run in runs if not run.profiled]
+        whole, _ = said("report", path, "--layout", "pivot", "--format", format)
+        lost = {log for place, log in enumerate(logs) if place in gone}
+        for log in lost:
+            (path / log).unlink()
+        left, _ = said("report", path, "--layout", "pivot", "--format", format)
+        exported_to = exported(Workspace.open().state(path), path, Export("pivot", format), path)
+        for text in (left, exported_to):
+            named = {log for log in logs if log in text}
+            had = {log for log in logs if log in whole}
+            assert named == (had if format == "json" else had - lost)
