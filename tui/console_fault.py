@@ -52,11 +52,11 @@ async def _let_go(session: Session) -> list[str]:
         again = f"{called_as()} resume {shlex.quote(plain(live.path))}"
         try:
             begun = await session.leave_to_keeper()
-            told.append(f"a keeper goes on with {plain(live.name)} (pid {begun.pid})")
+            told.append(f"a keeper goes on with {plain(live.called)} (pid {begun.pid})")
         except DlperfError as error:
             if session.simulated:
                 again = f"{called_as()} demo"
-            told.append(f"nobody goes on with {plain(live.name)}, {error.what}: {again}")
+            told.append(f"nobody goes on with {plain(live.called)}, {error.what}: {again}")
     await session.close()
     return told
 

@@ -46,13 +46,18 @@ class Side:
     recipe: Recipe | None = None
 
     @property
+    def campaign(self) -> str:
+        """As its directory is called, and lists call it."""
+        return self.about.path.name or self.about.name
+
+    @property
     def name(self) -> str:
-        return ", ".join([self.about.name, *filter(None, [parameters_text(dict(self.setting))])])
+        return ", ".join([self.campaign, *filter(None, [parameters_text(dict(self.setting))])])
 
     @property
     def called(self) -> str:
         """What tells it from the others in little room: of one of several settings, which it is."""
-        return parameters_text(dict(self.setting)) or self.about.name
+        return parameters_text(dict(self.setting)) or self.campaign
 
     def group_of(self, case: ComparedCase) -> Group | None:
         """The one that the case is of, whether it was measured here or not; else the one of that
@@ -214,7 +219,7 @@ def _by_setting(side: Side, across: tuple[str, ...]) -> tuple[Side, ...]:
     if len(found) < 2:
         raise SelectionError(
             "no parameter differs between its cases",
-            where=side.about.name,
+            where=side.campaign,
             remedy="mark another campaign too",
         )
     return tuple(

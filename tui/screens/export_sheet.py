@@ -147,7 +147,7 @@ class ExportSheet(Dialog[None]):
     def on_resize(self) -> None:
         mark = " · SIMULATED" * self._viewed.simulated  # the page that says so is covered
         room = self.app.size.width - FRAME - cell_len(f"Export · {mark}")
-        self._title = f"Export · {both_ends(plain(self._viewed.name), room)}{mark}"
+        self._title = f"Export · {both_ends(plain(self._viewed.called), room)}{mark}"
         super().on_resize()
         self._show_choices()
 

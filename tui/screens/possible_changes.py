@@ -117,7 +117,7 @@ def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) ->
     if not may_go_on(viewed):
         return _nobody_to_ask("retry", viewed, run)
     chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
-    command = f"'dlperf-tui retry {viewed.name}{chosen}'"
+    command = f"'dlperf-tui retry {viewed.called}{chosen}'"
     by_key = "" if readonly else "t, or "
     return f"the campaign is over: {by_key}{command} does it again"
 
@@ -239,7 +239,7 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
         )
     )
     left = counted(total, "run")
-    return Choice(f"Cancel {left} of {plain(viewed.name)}", _ending_all(viewed), answers)
+    return Choice(f"Cancel {left} of {plain(viewed.called)}", _ending_all(viewed), answers)
 
 
 GOES_ON = "The campaign is over, and goes on here."
@@ -249,7 +249,7 @@ def retry_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     """Whether to go on with a campaign that is over; the answer is "yes" or "no"."""
     answers = (Answer("y", "try it again", "yes"), Answer("n", "leave it as it is", "no"))
     return Choice(
-        f"Retry · {plain(viewed.name)}", f"Try {_called(viewed, run)} again? {GOES_ON}", answers
+        f"Retry · {plain(viewed.called)}", f"Try {_called(viewed, run)} again? {GOES_ON}", answers
     )
 
 

@@ -35,7 +35,7 @@ def quit_question(
         return _of_simulated(live)
     left = live.total - live.done - live.active
     text = (
-        f"{plain(live.name)} has {counted(live.active, 'run')} at work and {left} to come. "
+        f"{plain(live.called)} has {counted(live.active, 'run')} at work and {left} to come. "
         "Runs on the hosts go on without this console. A keeper, a process on this machine, starts "
         "the others and collects all of them; consoles and commands can ask it for changes."
     )
@@ -60,9 +60,7 @@ def quit_question(
 def _of_finished(live: CampaignSnapshot, *, measuring: bool) -> Choice:
     """It came to its end while it was asked about."""
     title = "Quit · SIMULATED" if live.simulated else "Quit"
-    text = (
-        f"{plain(live.name)} has finished: nothing of it is left to do.{_PRECHECK_ENDS * measuring}"
-    )
+    text = f"{plain(live.called)} has finished: nothing of it is left to do.{_PRECHECK_ENDS * measuring}"
     return Choice(title, text, (Answer("d", "quit", "detach"), Answer("s", "stay", "stay")))
 
 
@@ -81,7 +79,7 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
         what = f"{left} {wait} for a later demo"
     return Choice(
         "Quit · SIMULATED",
-        f"{plain(live.name)} has {words}",
+        f"{plain(live.called)} has {words}",
         (
             Answer("d", f"quit: {what}", "detach"),
             Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
@@ -94,9 +92,9 @@ def detached_words(left: CampaignSnapshot) -> str:
     """What is printed when only the runs go on."""
     if left.simulated:
         again = plain(called_again(simulated=True))
-        return f"{plain(left.name)} is not finished. Go on with it in: {again}"
+        return f"{plain(left.called)} is not finished. Go on with it in: {again}"
     return (
-        f"{counted(left.active, 'run')} of {plain(left.name)} still at work on the hosts.\n"
+        f"{counted(left.active, 'run')} of {plain(left.called)} still at work on the hosts.\n"
         f"Re-attach with:\n{COMMAND}{plain(called_again())}\n"
         f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(left.path)}"
     )
@@ -105,7 +103,7 @@ def detached_words(left: CampaignSnapshot) -> str:
 def left_words(left: CampaignSnapshot, begun: Begun) -> str:
     """What is printed when a keeper goes on."""
     notes = "".join(f"note: {plain(note)}\n" for note in begun.notes)
-    return f"{notes}A keeper goes on with {plain(left.name)} (pid {begun.pid}).\n{_back(left)}"
+    return f"{notes}A keeper goes on with {plain(left.called)} (pid {begun.pid}).\n{_back(left)}"
 
 
 def followed_words(opened: CampaignSnapshot) -> str:
@@ -114,9 +112,9 @@ def followed_words(opened: CampaignSnapshot) -> str:
     if by is None or opened.finished or opened.replayed:
         return ""
     if by.role == Role.KEEPER:
-        return f"A keeper goes on with {plain(opened.name)} (pid {by.pid}).\n{_back(opened)}"
+        return f"A keeper goes on with {plain(opened.called)} (pid {by.pid}).\n{_back(opened)}"
     again = f"{called_as()} status --watch {shlex.quote(str(opened.path))}"
-    words = f"{plain(opened.name)}: {plain(by)} is at work on it.\nLook at it again with:"
+    words = f"{plain(opened.called)}: {plain(by)} is at work on it.\nLook at it again with:"
     return f"{words}\n{COMMAND}{plain(again)}"
 
 

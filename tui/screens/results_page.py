@@ -149,7 +149,7 @@ class ResultsPage(Page):
 
     def _why_none(self, viewed: CampaignSnapshot | None) -> str:
         if viewed is not None:
-            return f"{viewed.name} has no runs."
+            return f"{viewed.called} has no runs."
         return none_shown("Nothing has been measured yet.", self.session)
 
     def _summarise(self, viewed: CampaignSnapshot | None) -> None:
@@ -248,7 +248,7 @@ class ResultsPage(Page):
         if viewed is None:
             return "Results"
         shared = shared_words(self._groups, self._labels)
-        return f"Results · {viewed.name}{f' · {shared}' * bool(shared)}"
+        return f"Results · {viewed.called}{f' · {shared}' * bool(shared)}"
 
     def _footer(self, viewed: CampaignSnapshot | None) -> str:
         if viewed is None or not self._groups:

@@ -141,7 +141,7 @@ class RunsPage(RunChanges):
         shared = self._rows.shared(viewed) if viewed else ""
         all_of = f" · {shared}" * bool(shared)
         order = f" · {self._order.words}" * (not self._order.given)
-        panel.retitle(f"Runs · {viewed.name}{all_of}{order}" if viewed else "Runs", counts)
+        panel.retitle(f"Runs · {viewed.called}{all_of}{order}" if viewed else "Runs", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
@@ -165,7 +165,7 @@ class RunsPage(RunChanges):
 
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
-        campaign = viewed.name if viewed else ""  # a replay goes back in another directory
+        campaign = viewed.called if viewed else ""  # a replay goes back in another directory
         if campaign != self._of:
             self._of, self._held = campaign, False
         run = self.selected

@@ -80,7 +80,7 @@ def header_text(
         said = HANDING_OVER if leaving else said
         measured = "measured" * bool(simulated and not campaign.simulated)
         right = " · ".join(filter(None, (measured, campaign.summary, said)))
-        name = plain(campaign.name)
+        name = plain(campaign.called)
     text = Text(no_wrap=True, end="")
     text.append(" dlperf-tui", f"bold {ACCENT}")
     if text.cell_len + cell_len(simulated) + cell_len(right) + LEAST_BESIDE > width:

@@ -220,7 +220,7 @@ def _past(
         "parameters": case.parameters,
         "settings": settings.get(case.profile),
         "devices": _devices(run.fingerprint for run in runs),
-        "campaign": state.campaign or directory.name,
+        "campaign": directory.name or state.campaign,
         "path": directory,
         "at": was_at(last, state, directory),
         "simulated": case.simulated,

@@ -24,6 +24,8 @@ from profiles.durations import format_duration
 
 @dataclass(frozen=True, slots=True)
 class CampaignSnapshot:
+    """``name``: that its journal has, which stays where its directory gets another."""
+
     name: str
     path: Path
     revision: int  # grows with every event; equal revisions show equal content but for clocks
@@ -53,6 +55,11 @@ class CampaignSnapshot:
     after_that_s: float | None = None  # what all of it takes once these can be used
     logs_unread: bool = False  # whether some still give their figures is not known yet
     no_eta: str = ""  # why nobody knows when it ends, where that has a name: "dgx1 is out of reach"
+
+    @property
+    def called(self) -> str:
+        """As its directory is: what lists have and commands take."""
+        return self.path.name or self.name
 
     @property
     def identity(self) -> tuple[Path, str]:

@@ -251,4 +251,4 @@ def test_it_is_in_report_on_n_and_in_json(
     else:
         assert main(["status", str(campaign), "--json"]) == 0
         notes = json.loads(capsys.readouterr().out)["notes"]
-        assert notes == [{"t": T0 + 100, "level": "info", "text": said}]
+        assert {"t": T0 + 100, "level": "info", "text": said} in notes
