@@ -80,6 +80,13 @@ async def test_no_file_is_proposed_in_a_directory_that_lies_there_no_more(
         await pilot.press("l")
         await until(pilot, sheet._laid_out_now.is_set)
         assert shows(app, "the campaign's directory was moved or removed")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = str(path / "speedup.md")
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "name a file elsewhere"))
+        assert app.screen is sheet, "nothing is asked"
+        assert not path.exists()
         (tmp_path / "elsewhere").rename(path)
         await until(pilot, partial(shows, app, "a new file"))
 

@@ -205,7 +205,8 @@ def none_shown(nothing: str, session: Session) -> str:
     runs = f"{succeeded(last)} of {last.total} runs succeeded"
     parts = [last.measures or "no run is known", runs]
     said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
-    words = f"No campaign is open. O, then Enter, opens the last: {plain(last.path.name or last.name)} ({said})."
+    name = plain(last.path.name or last.name)
+    words = f"No campaign is open. O, then Enter, opens the last: {name} ({said})."
     return f"{words} {start} for a new one."
 
 

@@ -438,7 +438,12 @@ class ExportSheet(Dialog[None]):
     @work(exclusive=True, group="export", description="ask before writing over a file")
     async def _export_to(self, what: Export, answer: str) -> None:
         with typed_ahead(self).held():
-            path, question = await asyncio.to_thread(destination, answer, "Export")
+            campaign = self._viewed.path
+            try:
+                path, question = await asyncio.to_thread(destination, answer, "Export", campaign)
+            except DlperfError as error:
+                self.app.post_message(Problem(error))
+                return
 
             def answered(said: str | None) -> None:
                 if said == "yes":

@@ -76,12 +76,23 @@ def whole(text: str, written: Callable[[Path], str]) -> str:
         return error.what
 
 
-def destination(text: str, title: str) -> tuple[Path, Choice | None]:
+def destination(text: str, title: str, campaign: Path | None = None) -> tuple[Path, Choice | None]:
     """The path that was typed, and what is to be asked before anything is written there; blocking.
 
     What cannot be looked at is not there for os.path, where Path raises: writing tells of it.
+
+    Raises
+    ------
+    DlperfError: it is in the directory of the ``campaign``, which lies there no more.
     """
     path = meant(text)
+    its_own = campaign is not None and path.is_relative_to(campaign)
+    if its_own and not os.path.exists(str(campaign)):  # noqa: PTH110
+        raise DlperfError(
+            "the campaign was moved or removed",
+            where=str(campaign),
+            remedy="name a file elsewhere, or open it with O where it is now",
+        )
     if os.path.exists(path):  # noqa: PTH110 (see above)
         over = Answer("y", "write over it", "yes", destroys=True)
         answers = (over, Answer("n", "leave it", "no"))

@@ -60,7 +60,8 @@ def quit_question(
 def _of_finished(live: CampaignSnapshot, *, measuring: bool) -> Choice:
     """It came to its end while it was asked about."""
     title = "Quit · SIMULATED" if live.simulated else "Quit"
-    text = f"{plain(live.called)} has finished: nothing of it is left to do.{_PRECHECK_ENDS * measuring}"
+    over = f"{plain(live.called)} has finished: nothing of it is left to do."
+    text = f"{over}{_PRECHECK_ENDS * measuring}"
     return Choice(title, text, (Answer("d", "quit", "detach"), Answer("s", "stay", "stay")))
 
 

@@ -334,7 +334,7 @@ class ResultsPage(Page):
 
     def not_now(self, action: str) -> str:
         if not self._groups:
-            return "there is no result yet"
+            return "there is no result yet" if self.session.views else "no campaign is open"
         if action == "view" and self._both:
             return "curve and case are both in sight"
         if action == "quantity":
