@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Note = tuple[float, str, str]
 """Of a campaign as a whole: when, how grave, in words."""
+ReadNote = tuple[float | None, str, str]
 
 
 class Session:
@@ -427,25 +428,27 @@ class Session:
         async with self._on_disk:
             return await asyncio.to_thread(self.workspace.describe_campaign, path, change)
 
-    def read_notes(self) -> tuple[tuple[Note, ...] | None, float | None]:
+    def read_notes(self) -> tuple[tuple[ReadNote, ...] | None, float | None]:
         """Of the campaign that is shown, the oldest first, which somebody reads now, and when it
-        began; None where there is none."""
+        began; None where there is none, and as the time of what nobody knows the time of."""
         if (viewed := self.viewed) is None:
             return None, None
         self._read.update((viewed.identity, note) for note in viewed.notes)
-        return tuple(viewed.notes), viewed.state.created_at
+        undated = viewed.undated
+        told = ((None if text in undated else t, level, text) for t, level, text in viewed.notes)
+        return tuple(told), viewed.state.created_at
 
     def standing_notes(self, viewed: CampaignSnapshot | None) -> tuple[Note, ...]:
-        """Those that a page goes on saying: of what its operator began without until somebody has
-        read that, or the campaign is over."""
+        """Those that a page goes on saying: of what its operator began without, or forced, until
+        somebody has read that, or the campaign is over."""
         if viewed is None:
             return ()
-        known = viewed.state.begun_without
+        decided = viewed.state.notes_of_begin
 
         def over(note: Note) -> bool:
             return viewed.finished or (viewed.identity, note) in self._read
 
-        return tuple(one for one in viewed.notes if not (known and one[2] == known and over(one)))
+        return tuple(one for one in viewed.notes if not (one in decided and over(one)))
 
     def note_of_viewed(self) -> str:
         """What its operator noted on the campaign that is shown; "" where nothing."""

@@ -23,7 +23,7 @@ from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.mixed_environments import no_verdict_words, shares_changed
 from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
-from backends.results.provenance import provenance
+from backends.results.provenance import false_logs, provenance
 from backends.results.ratios import Method
 from backends.results.recipes import not_recorded, recipe_words
 from backends.results.render import Column, Table, render_markdown
@@ -376,7 +376,11 @@ def comparison_table(comparison: Comparison) -> Table:
             "; ".join(
                 filter(
                     None,
-                    (reason(case, comparison.threshold), fell_by(case.baseline, case.candidate)),
+                    (
+                        reason(case, comparison.threshold),
+                        fell_by(case.baseline, case.candidate),
+                        logs_words(case),
+                    ),
                 )
             ),
         )
@@ -428,6 +432,13 @@ def reason(case: ComparedCase, threshold: float) -> str:
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
     return f"{text}; {needed_words(case.repeats_needed)}"
+
+
+def logs_words(case: ComparedCase) -> str:
+    """``baseline: 2 logs do not give their figures``; empty where all do."""
+    sides = (("baseline", case.baseline), ("candidate", case.candidate))
+    told = [(name, false_logs([side])) for name, side in sides if side is not None]
+    return "; ".join(f"{name}: {words}" for name, words in told if words)
 
 
 def _by_medians(case: ComparedCase) -> str:

@@ -51,7 +51,7 @@ def provenance(
         pick(lang, "imported", "导入数据") * any(run.imported for run in runs),
         ", ".join(_machines(runs, machines, lang)),
         *how_sure(cases, lang),
-        _false_logs(cases, lang),
+        false_logs(cases, lang),
         _left(cases, lang),
         _forced([run for case in cases for run in case.runs], lang),
         _left_out(runs, lang),
@@ -62,7 +62,7 @@ def provenance(
     return " · ".join(filter(None, parts))
 
 
-def _false_logs(cases: Iterable[CaseResult], lang: Lang) -> str:
+def false_logs(cases: Iterable[CaseResult], lang: Lang = "en") -> str:
     """``2 logs do not give their figures``, whatever sets the grade."""
     n = sum(bool(run.log_differs) for case in cases for run in case.runs)
     do = "log does not give its figure" if n == 1 else "logs do not give their figures"

@@ -183,6 +183,15 @@ def test_notes_that_go_on_in_a_next_line_stay_in_their_column() -> None:
     assert all(line[:column].isspace() and line[column].isalpha() for line in rest)
 
 
+def test_a_note_of_which_nobody_knows_since_when_it_is_so_has_no_time() -> None:
+    last, first = drawn(
+        notes_text([(5.0, "warn", "old"), (None, "warn", "gone")], 0.0), 70
+    ).splitlines()
+    assert last.split() == ["warn", "gone"]
+    assert first.split() == ["+5s", "warn", "old"]
+    assert first.index("warn") == last.index("warn")
+
+
 @pytest.mark.parametrize("notes", [None, (), ((7.0, "warn", "seen"),)])
 @pytest.mark.parametrize("own", ["", "mine"])
 def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_none(

@@ -448,19 +448,20 @@ async def test_notes_that_come_while_they_are_read_are_there(workspace: FakeWork
         await until(pilot, lambda: "said here" in screen_text(app))
 
 
+@pytest.mark.parametrize("forced", [False, True])
 @pytest.mark.parametrize("until_then", ["read", "over"])
 async def test_what_it_began_without_is_said_until_it_was_read_or_it_is_over_and_graver_notes_stay(
-    workspace: FakeWorkspace, until_then: str
+    workspace: FakeWorkspace, until_then: str, *, forced: bool
 ) -> None:
     async with console(workspace, HUGE) as (app, pilot):
         controller = begin(app, workspace)
-        began = "It began without v100b: 3 uncorrected memory errors"
-        controller.state = replace(
-            controller.state, left_out=("v100b: 3 uncorrected memory errors",)
-        )
+        why = ("v100b: 3 uncorrected memory errors",)
+        began = f"{'Forced in spite of:' if forced else 'It began without'} {why[0]}"
+        known = {"overridden": why} if forced else {"left_out": why}
+        controller.state = replace(controller.state, **known)
         await pilot.press("3")
         tick(app)
-        await until(pilot, lambda: f"▲ {began} · N" in screen_text(app))
+        await until(pilot, lambda: f"▲ {began}{' · N' * (not forced)}" in screen_text(app))
         if until_then == "read":
             await pilot.press("N")
             await until(pilot, lambda: isinstance(app.screen, Reading))
@@ -469,7 +470,7 @@ async def test_what_it_began_without_is_said_until_it_was_read_or_it_is_over_and
         else:
             workspace.clock.tick(9000)
         tick(app)
-        await until(pilot, lambda: "▲ It began" not in screen_text(app))
+        await until(pilot, lambda: f"▲ {began}" not in screen_text(app))
         await pilot.press("N")
         await until(pilot, lambda: began in screen_text(app))
         await pilot.press("escape")

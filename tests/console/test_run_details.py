@@ -42,6 +42,8 @@ from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tests.unit.campaign.test_run_window import read_in
 from tui.app import DlperfApp
+from tui.cli.shared.campaign_rows import run_rows
+from tui.cli.shared.print_table import Said
 from tui.screens.run_details import _steps, details_text
 from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows
 from tui.widgets.details import Details
@@ -413,8 +415,18 @@ async def test_all_that_is_told_of_a_failed_run_can_be_read_at_any_size(
         assert "".join("".join(seen).split()) == "".join(details.text.split())
 
 
-@pytest.mark.parametrize("why", ["", "missing; the campaign has 5.00 images/s of it"])
-def test_a_log_that_does_not_give_the_figure_is_told_before_it(tmp_path: Path, why: str) -> None:
+@pytest.mark.parametrize(
+    ("why", "word"),
+    [
+        ("", "changed"),
+        ("missing; the campaign has 5.00 images/s of it", "missing"),
+        ("2 logs of its other hosts missing; the campaign has 5.00 images/s", "missing"),
+        ("gives 9.00 by its rule, and the campaign has 5.00 images/s", "changed"),
+    ],
+)
+def test_a_log_that_does_not_give_the_figure_is_told_before_it(
+    tmp_path: Path, why: str, word: str
+) -> None:
     run_id = "r-0001-a1"
     events = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
     state = fold([*events, succeeded(run_id)])
@@ -423,10 +435,14 @@ def test_a_log_that_does_not_give_the_figure_is_told_before_it(tmp_path: Path, w
     (run,) = take(state, tmp_path, now=90.0).runs
     for columns in (40, 80, 140):
         [row] = RunRows()(take(state, tmp_path, now=90.0), columns)
-        whole = "changed" if columns == 40 else "log changed"
+        whole = word if columns == 40 else f"log {word}"
         assert (whole in str(row.cells[PROGRESS])) is bool(why)
         assert why or "done" in str(row.cells[PROGRESS])
         assert columns > 40 or len(str(row.cells[PROGRESS])) <= LEAST_BAR + BEHIND_BAR
+    [told_row] = run_rows([run]).rows
+    said = told_row[-1]
+    assert isinstance(said, Said)
+    assert said.text == f"log {word}" * bool(why)
     lines = details_text(run, state).plain.splitlines()
     beginning = "\n".join(lines[:3])
     assert (why in beginning and "not as they were when it ended" in beginning) is bool(why)

@@ -126,8 +126,15 @@ class CampaignList(Dialog[str]):
     async def read_results(self) -> None:
         await self._past.read()
         self._show_results()
+        await self._look_at_logs()
+
+    async def _look_at_logs(self) -> None:
         await self._past.look_at_logs()
         self._show_results()
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        self.run_worker(self._look_at_logs(), group="campaign-results")
 
     def _show_results(self) -> None:
         index = self._past.index
@@ -150,6 +157,7 @@ class CampaignList(Dialog[str]):
         if self.here and self._summaries is before:
             self._take(found)
             self.refresh_bindings()
+        await self._look_at_logs()
 
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
         """They have been read. The cursor begins on the one in view: what is pressed then is

@@ -25,7 +25,7 @@ from backends.results.findings import Rank
 from backends.results.grade_words import found_lines, half_text
 from backends.results.layouts.cells import count_cell
 from backends.results.numbers import scatter
-from backends.results.provenance import how_sure
+from backends.results.provenance import false_logs, how_sure
 from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.summary import Group
 from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
@@ -169,13 +169,17 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
         about = side.about
         text.append(f"{place + 1} ", series_colour(place)).append(plain(side.name), "bold")
         text.append("  baseline\n" if place == found.baseline else "\n", ACCENT)
+        false = false_logs(case for group in side.groups for case in group.cases)
+        unlike = Text.assemble(("  ▲ ", WARN), f"{false}\n") if false else Text()
         if place and side.setting:  # the same campaign
+            text.append_text(unlike)
             continue
         text.append("  ").append_text(summary_words(about, now)).append("\n")
         if tags := tag_words(about):
             text.append(f"  {tags}\n", ACCENT)
         for remark in side.remarks:
             text.append("  ▲ ", WARN).append(f"{plain(remark)}\n")
+        text.append_text(unlike)
     for other in found.others:
         if other.problem is not None and found.cases():
             text.append(f"{other.place + 1} ", series_colour(other.place))

@@ -13,6 +13,7 @@ from backends.results.compared_labels import compared_label, compared_labels, wh
 from backends.results.comparison import ComparedCase, Ground, Verdict, verdict_words
 from backends.results.comparison_report import (
     interval_cell,
+    logs_words,
     ratio_cell,
     reason,
     what_differs,
@@ -142,7 +143,9 @@ def _row(
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     which = [cell(place + 1, series_colour(place), right=True)] if held_by_number(found) else []
     verdict = [
-        verdict_text(case, place, found) if reasons else _row_verdict(case, place, found, wide=wide)
+        _marked(verdict_text(case, place, found), case)
+        if reasons
+        else _row_verdict(case, place, found, wide=wide)
     ]
     interval = interval_cell(case).replace(" … ", "…")
     return Row(
@@ -187,8 +190,13 @@ def _row_verdict(case: ComparedCase, place: int, found: SideBySide, *, wide: boo
     text = verdict_text(case, place, found, brief=True)
     if wide and unjudged(case.doubts) and case.ground not in ON_ONE_SIDE:
         symbol, colour = _sign(case)
-        return cell(f"{symbol} {case.words.partition(': ')[0]}", colour)
-    return text
+        text = cell(f"{symbol} {case.words.partition(': ')[0]}", colour)
+    return _marked(text, case)
+
+
+def _marked(verdict: Text, case: ComparedCase) -> Text:
+    """One that rests on a log which does not give its figure."""
+    return join([verdict, (" ▲", WARN)]) if logs_words(case) else verdict
 
 
 def _sign(case: ComparedCase) -> tuple[str, str]:
@@ -200,7 +208,8 @@ def _only_in(case: ComparedCase, place: int, found: SideBySide) -> str:
 
 
 def row_reason(case: ComparedCase, found: SideBySide) -> str:
-    return "" if case.ground in ON_ONE_SIDE else plain(reason(case, found.threshold))
+    why = "" if case.ground in ON_ONE_SIDE else reason(case, found.threshold)
+    return plain("; ".join(filter(None, [why, logs_words(case)])))
 
 
 def _reason_of(place: int, case: ComparedCase, found: SideBySide, labels: CaseLabels) -> str:
@@ -213,7 +222,8 @@ def _reason_of(place: int, case: ComparedCase, found: SideBySide, labels: CaseLa
 def _whole_reason(place: int, case: ComparedCase, found: SideBySide) -> str:
     """With the verdict where its row has no word of that, or not why it is none."""
     if case.ground in ON_ONE_SIDE:
-        return f"{case.verdict}: {_only_in(case, place, found)}"
+        alone = f"{case.verdict}: {_only_in(case, place, found)}"
+        return "; ".join(filter(None, [alone, row_reason(case, found)]))
     reason_words = row_reason(case, found)
     return f"{case.words}: {reason_words}" if case.doubts else reason_words
 

@@ -149,14 +149,14 @@ class AllNotes(NamedTuple):
     ``begun``: when it did. ``own``: what its operator noted. ``said``: by the console, the oldest
     first."""
 
-    notes: tuple[tuple[float, str, str], ...] | None
+    notes: tuple[tuple[float | None, str, str], ...] | None
     begun: float | None
     own: str
     said: tuple[str, ...]
 
 
 def all_notes(
-    notes: Sequence[tuple[float, str, str]] | None,
+    notes: Sequence[tuple[float | None, str, str]] | None,
     begun: float | None,
     own: str,
     said: Sequence[str],
@@ -180,8 +180,9 @@ def all_notes(
     return Group(*parts)
 
 
-def notes_text(notes: Sequence[tuple[float, str, str]], begun: float | None) -> Text | Table:
-    """What the engine said of a campaign, newest first, with the time since its begin."""
+def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Table:
+    """What the engine said of a campaign, newest first, with the time since its begin where that
+    is known."""
     if not notes:
         words = (
             "Nothing: the engine has no note for this campaign as a whole. Why a run failed, and "
@@ -190,7 +191,7 @@ def notes_text(notes: Sequence[tuple[float, str, str]], begun: float | None) -> 
         return Text(words, MUTED)
     lines = []
     for at, level, words in reversed(notes):
-        since = f"+{format_duration(at - begun)}" if begun is not None else ""
+        since = f"+{format_duration(at - begun)}" if at is not None and begun is not None else ""
         style = BAD if level in GRAVE else WARN
         lines.append((Text(f"{since:>8}", MUTED), Text(f"{level:<5}", style), Text(plain(words))))
     return _in_columns(lines)

@@ -214,7 +214,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
             _duration(run.elapsed_s),
             _kept_cell(said, colour)
             if said
-            else _log_changed(bar_width)
+            else _log_doubt(bar_width, "missing" if run.log_missing else "changed")
             if run.log_changed
             else _progress(run.state, done, run.outlived, bool(silence), bar_width),
             _rate(run, rate, units=units),
@@ -332,11 +332,11 @@ def _label(label: str, profile: str) -> Text:
 
 
 @lru_cache
-def _log_changed(width: int) -> Text:
+def _log_doubt(width: int, what: str) -> Text:
     """Of one that has succeeded, and whose logs do not give its figure any more."""
     room = width + BEHIND_BAR
-    known = "done, log changed", "log changed"
-    words = next((said for said in known if len(said) <= room), "changed")
+    known = f"done, log {what}", f"log {what}"
+    words = next((said for said in known if len(said) <= room), what)
     left = max(0, room - len(words) - 1)
     return bar(1.0, left, GOOD).append(" " * bool(left)).append(words, WARN)
 

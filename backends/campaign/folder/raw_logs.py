@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.folder.log_stamps import Glance, glance_at, is_as_stamped
 from backends.campaign.folder.paths import run_logs
+from backends.campaign.record.run_record import MISSING, MISSING_BESIDE
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.results.escaping import one_line
 from backends.results.numbers import fixed
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from profiles.format.profile import Profile
 
 _NAMED = 3
-MISSING = "missing; "
 CHANGED = "was changed after its run"
 
 
@@ -279,7 +279,7 @@ def _gone(
     names = [_name(log, directory) for log, glance in looked if glance is None]
     found = [LogDoubt(run.run_id, name, why) for name in names]
     if (lost := len(run.log_stamps) - len(logs)) > 0 and not run.hosts:
-        beside = f"{counted(lost, 'log')} of its other hosts missing; the campaign has {figure}"
+        beside = f"{counted(lost, 'log')} {MISSING_BESIDE}the campaign has {figure}"
         found.append(LogDoubt(run.run_id, run.log, beside))
     return tuple(found)
 

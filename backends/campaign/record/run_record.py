@@ -30,6 +30,11 @@ TOLD_LATE_S = 1.0
 """Within this what was told of a run as it came agrees with how long it ran on its hosts."""
 
 
+MISSING = "missing; "
+MISSING_BESIDE = f"of its other hosts {MISSING}"
+"""Why a log does not give a figure: it is gone; or some beside it are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """Fewer than 2 × SERIES_POINTS readings of a run, evenly thinned: every ``stride``-th.

@@ -13,7 +13,7 @@ from pathlib import Path
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import Expected
-from backends.campaign.record.run_record import Series
+from backends.campaign.record.run_record import MISSING, MISSING_BESIDE, Series
 from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
@@ -72,6 +72,7 @@ class RunView:
     behind: str = ""  # the label of the run that keeps hosts from it
     waiting: WaitKind | None = None  # why it waits, where state_text says that
     log_changed: bool = False  # its logs do not give its figure any more
+    log_missing: bool = False  # which is all that is known: they are gone
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,15 @@ def view_of(
         outlived=quiet_s is None and _outlived(run, now, expected),
         skipped=run.skipped,
         log_changed=bool(run.log_differs),
+        log_missing=bool(run.log_differs) and all(_is_gone(why) for _, why in run.log_differs),
         over="" if not run.collecting else COLLECTING if watched else "ended",
         behind=waiting.behind if waiting is not None and run.state.waits else "",
         waiting=waiting.kind if waiting is not None and _only_waits(run, now) else None,
     )
+
+
+def _is_gone(why: str) -> bool:
+    return why.startswith(MISSING) or MISSING_BESIDE in why
 
 
 def _only_waits(run: RunRecord, now: float) -> bool:

@@ -54,6 +54,7 @@ class CampaignSnapshot:
     unusable: Mapping[str, str] = field(default_factory=dict)  # why, of those that a run might have
     after_that_s: float | None = None  # what all of it takes once these can be used
     logs_unread: bool = False  # whether some still give their figures is not known yet
+    undated: frozenset[str] = frozenset()  # texts of notes of which nobody knows since when
     no_eta: str = ""  # why nobody knows when it ends, where that has a name: "dgx1 is out of reach"
 
     @property
@@ -79,10 +80,12 @@ class CampaignSnapshot:
         return replace(self, notes=(*self.notes, (t, level, text)))
 
     def of_its_begin(self, lines: Iterable[tuple[str, str]]) -> CampaignSnapshot:
-        """With such warnings, by level and text, of all that there is of it."""
+        """With such warnings, by level and text, of all that there is of it. They are as old as it
+        in a document; nobody knows since when they are so."""
         begun = self.state.created_at or 0.0
         more = tuple((begun, level, text) for level, text in lines)
-        return replace(self, notes=(*self.notes, *more)) if more else self
+        undated = self.undated | {text for _, _, text in more}
+        return replace(self, notes=(*self.notes, *more), undated=undated) if more else self
 
     @property
     def held(self) -> bool:

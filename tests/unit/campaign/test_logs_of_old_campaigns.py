@@ -54,6 +54,11 @@ def test_what_is_opened_says_of_old_logs_what_a_report_says(tmp_path: Path) -> N
         before = session.opened
         await session.refresh()
         assert session.opened is before
+        notes, begun = session.read_notes()
+        assert notes is not None
+        undated = {text.partition(":")[0] for t, _, text in notes if t is None}
+        assert undated == {removed, edited}
+        assert begun in {t for t, _, _ in known.notes}, "a document has a number there"
         await session.close()
 
     path = tmp_path / "old"

@@ -165,5 +165,11 @@ def _run(view: RunView) -> list[str | Said]:
         Said(state, tone, below=state.partition(": ")[2]),
         NOTHING if value is None else f"{fixed(value)} {view.unit}",
         ranked_nodeset(view.hosts) or NOTHING,
-        Said("never started" if view.skipped else view.reason, tone),
+        _run_reason(view, tone),
     ]
+
+
+def _run_reason(view: RunView, tone: Tone) -> Said:
+    if view.log_changed and not view.reason:
+        return Said("log missing" if view.log_missing else "log changed", Tone.WARN)
+    return Said("never started" if view.skipped else view.reason, tone)
