@@ -32,7 +32,13 @@ from backends.precheck.record import (
     prechecks,
     to_text,
 )
-from backends.precheck.words import named_text, precheck_markdown, reasons_text, ways_of
+from backends.precheck.words import (
+    NO_TWO_LEFT,
+    named_text,
+    precheck_markdown,
+    reasons_text,
+    ways_of,
+)
 from backends.results.result_files import write_in_campaign
 from profiles.errors import SelectionError
 
@@ -182,7 +188,9 @@ def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
         level = Level.STOP if grave else Level.WARN
         what = f"precheck: {ranked.verdict}: {reasons_text(ranked)}"
         found.append(Finding(ranked.host, level, what, rest))
-    apart = f"--hosts '{fold_nodeset(ranking.keep_together)}' for runs of several hosts"
+    apart = NO_TWO_LEFT
+    if together := ranking.keep_together:
+        apart = f"--hosts '{fold_nodeset(together)}' for runs of several hosts"
     found += [
         Finding(
             "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 
@@ -33,6 +34,17 @@ class Key:
             return self
         pairs = zip(names, said, strict=True)
         return replace(self, said=" ".join(word for name, word in pairs if not _is_text(name)))
+
+    def without(self, taken: Container[str]) -> Key | None:
+        """The same without those of its keys; None where none is left."""
+        names, said = self.keys.split(","), self.said.replace(" or ", " ").split()
+        left = [name for name in names if name not in taken]
+        if not left or left == names:
+            return self if left else None
+        if len(names) != len(said):
+            return replace(self, keys=",".join(left))
+        words = (word for name, word in zip(names, said, strict=True) if name in left)
+        return replace(self, keys=",".join(left), said=" ".join(words))
 
 
 @dataclass(frozen=True, slots=True)

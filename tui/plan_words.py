@@ -153,6 +153,12 @@ NOT_COUNTED: Mapping[HostState, str] = {
 }
 
 
+BUSY, BROKEN = "busy", "broken"
+TO_BE_STOPPED, STOPPED = "to be stopped by preflight", "stopped by preflight"
+_STOPPED = frozenset({BUSY, BROKEN, TO_BE_STOPPED, STOPPED})
+"""States of hosts that preflight stops; the others are waited for."""
+
+
 def hosts_text(states: Mapping[str, str]) -> str:
     """ "3 hosts", "2 of 3 hosts": those that can take a run as far as is known, of the plan's; of
     :func:`host_states`."""
@@ -180,12 +186,17 @@ def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
 
 def time_text(plan: Plan, states: Mapping[str, str]) -> str:
     """ "59s", as :func:`expected_on`; "41s with node3 too" where the others cannot take every case,
-    of those that the plan's time is by; "" where nobody knows."""
+    of those that the plan's time is by; "" where nobody knows. Those that preflight stops are
+    counted only where the plan cannot do without them."""
     if (seconds := expected_on(plan, states)) is not None:
         return format_duration(seconds)
-    seconds = plan.expected_s
-    others = plain(ranked_nodeset(_planned_with(plan, (n for n, state in states.items() if state))))
-    return "" if seconds is None else f"{format_duration(seconds)} with {others} too"
+    stopped = {name: state * (state in _STOPPED) for name, state in states.items()}
+    for left_out in (stopped, dict.fromkeys(states, "")):
+        if (seconds := expected_on(plan, left_out)) is not None:
+            counted_too = (name for name, state in states.items() if state and not left_out[name])
+            others = plain(ranked_nodeset(_planned_with(plan, counted_too)))
+            return f"{format_duration(seconds)} with {others} too"
+    return ""
 
 
 def _planned_with(plan: Plan, names: Iterable[str]) -> list[str]:
@@ -331,7 +342,7 @@ def _standing(
 
 def _unfit(facts: HostFacts, *, foreseen: bool) -> str:
     if busy_reason(facts):
-        return "busy"
+        return BUSY
     if facts.gpu_problem:
-        return "broken"
-    return "to be stopped by preflight" if foreseen else "stopped by preflight"
+        return BROKEN
+    return TO_BE_STOPPED if foreseen else STOPPED

@@ -15,7 +15,7 @@ from tui.key_types import Key
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
-UNSEEN = "not taken: typed before what it is for was shown; press it again"
+UNSEEN = "not taken: the screen had only just changed; press it again"
 NOT_HERE = {"ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it"}
 """Keys that other programs have."""
 

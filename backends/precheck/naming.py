@@ -118,7 +118,8 @@ class Ranking:
 
     @property
     def keep_together(self) -> tuple[str, ...]:
-        """Of those, a set without any two that are to be kept apart."""
+        """Of those, a set without any two that are to be kept apart; empty where fewer than two
+        are left."""
         kept: list[str] = list(self.keep)
         apart = [pair for pair in self.keep_apart if set(pair) <= set(kept)]
         while apart:
@@ -126,4 +127,4 @@ class Ranking:
             most = max(counts, key=lambda host: (counts[host], kept.index(host)))
             kept.remove(most)
             apart = [pair for pair in apart if most not in pair]
-        return tuple(kept)
+        return tuple(kept) if len(kept) > 1 else ()

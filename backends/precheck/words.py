@@ -16,6 +16,7 @@ from backends.results.render import Column, Table, render_markdown
 from profiles.counted import counted
 from profiles.durations import format_duration
 
+NO_TWO_LEFT = "no two hosts are left for runs of several hosts"
 MOST_ROWS = 66
 """Of pairs: those of twelve hosts; of more only what is named is printed."""
 _STAGES: Mapping[str, str] = {
@@ -129,10 +130,7 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
         elif busy:
             rest = f" is not judged: {fold_nodeset(busy)}"
         yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest{rest}"
-    for a, b in ranking.keep_apart:
-        yield f"Not together in one run: {a} and {b}."
-    if ranking.keep_apart:
-        yield f"For runs of several hosts: --hosts '{fold_nodeset(ranking.keep_together)}'"
+    yield from _of_several_hosts(ranking)
     for trouble in ranking.troubles:
         yield (
             f"{fold_nodeset(trouble.hosts)} together: {trouble.reason}; nobody can tell whose"
@@ -140,6 +138,15 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
         )
     for unequal in ranking.unequal:
         yield unequal_text(unequal) + "."
+
+
+def _of_several_hosts(ranking: Ranking) -> Iterator[str]:
+    for a, b in ranking.keep_apart:
+        yield f"Not together in one run: {a} and {b}."
+    if ranking.keep_apart and ranking.keep_together:
+        yield f"For runs of several hosts: --hosts '{fold_nodeset(ranking.keep_together)}'"
+    elif ranking.keep_apart:
+        yield f"{NO_TWO_LEFT.capitalize()}."
 
 
 def _alone_text(ranking: Ranking) -> str:

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends import use_cases
@@ -357,6 +359,38 @@ def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
     cluster = "login01" in line.plain or "GPUs" in line.plain
     assert line.plain.endswith(whole) or not cluster, "its name tells consoles apart"
     assert line.plain.endswith(whole) or width < len(f" dlperf-tui SIMULATED {whole}") + 4
+
+
+@given(
+    width=st.integers(40, 160),
+    why=st.sampled_from(["a run is silent", "a run is overdue", "node[1-3] cannot be used"]),
+    failed=st.integers(0, 9),
+    skipped=st.integers(0, 9),
+    paused=st.integers(0, 9),
+    simulated=st.sampled_from(["", "SIMULATED", "SIMULATED, time ×60"]),
+)
+def test_nothing_of_the_first_line_is_cut_without_an_ellipsis(
+    width: int, why: str, failed: int, skipped: int, paused: int, simulated: str
+) -> None:
+    workspace = FakeWorkspace(Path("/nowhere"))
+    workspace.simulated = bool(simulated)
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 7))
+    campaign = replace(
+        workspace.controller(plan).snapshot(),
+        eta_s=None,
+        no_eta=why,
+        failed=failed,
+        skipped=skipped,
+        paused=paused,
+    )
+    line = header_text(width, "vm", (), campaign, simulated=simulated)
+    assert line.cell_len == width
+    said, short = campaign.summary, campaign.summary.replace(": a run is ", ": ")
+    assert line.plain.endswith((f" {said} ", f" {short} ", "… "))
+    assert line.plain.endswith(f" {said} ") or len(f" dlperf-tui{simulated}{said}") + 20 > width
+    before = line.plain.removesuffix(f" {short} ")
+    if before != line.plain and len(f" dlperf-tui {simulated}  {short} ") + 16 <= width:
+        assert campaign.name[:3] in before
 
 
 @pytest.mark.parametrize("lost", [0, 10])

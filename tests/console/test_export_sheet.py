@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from backends.campaign.folder import compare_campaigns
 from backends.campaign.folder.export_report import Export, formats_of
@@ -66,6 +66,23 @@ async def opened(
         begin(app, workspace, repeats=repeats)
         await open_results(workspace, app, pilot, seconds)
         yield app, pilot, await open_export(app, pilot)
+
+
+@pytest.mark.parametrize("width", [100, 110, 120, 130, 140, 160, 200])
+async def test_what_is_said_of_a_file_stands_in_one_line(
+    workspace: FakeWorkspace, width: int
+) -> None:
+    async with opened(workspace, (width, 40)) as (app, pilot, sheet):
+        await until(pilot, partial(shows, app, "a new file"))
+        name = str(sheet._viewed.path / sheet._wanted.file_name)
+        lines = str(sheet.query_one("#choices", Static).content).split("\n")
+        room = sheet.query_one("#choices").content_size.width
+        line = f"⏎     File     {name}"
+        at = next(n for n, one in enumerate(lines) if one.startswith("⏎"))
+        if len(line) + len("  a new file") <= room:
+            assert lines[at] == f"{line}  a new file"
+        else:
+            assert lines[at : at + 2] == [line, f"{' ' * 15}a new file"]
 
 
 async def test_no_file_is_proposed_in_a_directory_that_lies_there_no_more(

@@ -19,6 +19,7 @@ import tui.widgets
 from tests.console.conftest import LARGE, begin, console, screen_text, shows, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
+from tui.dialog_keys import DIALOGS
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import around, behind, enabled, idle, never
@@ -399,3 +400,24 @@ def test_the_help_explains_the_letters_of_grades_where_a_column_has_them(
     assert "Gr" in {column.label for column in columns}
     assert "Gr: the grade, what " in about
     assert "D is a number, no more" in about
+
+
+@pytest.mark.parametrize("moving", ["scroll", "table", "filter", "entry"])
+@pytest.mark.parametrize("dialog", DIALOGS)
+@pytest.mark.parametrize("never", [False, True])
+def test_no_key_is_twice_in_the_help_of_a_dialog(dialog: str, moving: str, never: bool) -> None:
+    """Whatever in it has the focus; a key that the dialog takes is none for moving about."""
+    first = (moving, dialog) if moving in ("filter", "entry") else (dialog, moving)
+    missing = DIALOGS[dialog].keys[0].action if never else ""
+    text = drawn(help_text(first, lambda action: action == missing), 400)
+    lines = [line[2:].rstrip() for line in text.splitlines() if line.startswith("  ")]
+    rows = [line.split("  ")[0] for line in lines if "  " in line]  # others go on from above
+    listed = [word for row in rows for word in row.split() if word != "or"]
+    assert sorted(set(listed)) == sorted(listed)
+
+
+def test_a_prechecks_own_key_is_not_listed_for_moving() -> None:
+    text = drawn(help_text(("precheck", "scroll")), 400)
+    assert "what the last one found" in text
+    assert "  →  " in text
+    assert "→ l" not in text

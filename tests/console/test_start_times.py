@@ -99,10 +99,31 @@ def test_times_of_a_case_that_waits_for_who_is_held_are_all_of_named_hosts() -> 
     states = {"node1": "held", "node2": "", "node3": ""}
     all_three, two = (format_duration(one.expected_s or 0.0) for one in (plan, without))
     stopped = states | {"node2": "stopped by preflight"}
-    assert time_text(plan, stopped) == f"{all_three} with node[1-2] too"
+    assert time_text(plan, stopped) == f"{two} with node1 too"
     keys = stopped_text(plan, without, states).plain
     assert f"on node[1,3], about {two} with node1 too\n" in keys
     assert f"F starts anyway, about {all_three} with node[1-2] too;" in keys
+
+
+@given(st.sets(st.sampled_from(NAMES), min_size=1, max_size=2), st.sets(st.sampled_from(NAMES[1:])))
+def test_the_time_above_is_that_without_the_stopped_hosts_as_their_key_has_it(
+    stopped: set[str], taken: set[str]
+) -> None:
+    """Of a plan of two hosts for each run, which waits where fewer are free."""
+    plan, left = (
+        plan_on(names, ("2n4g",)) for names in (NAMES, tuple(n for n in NAMES if n not in stopped))
+    )
+    states = host_states(plan, [held(name, name in taken) for name in NAMES], ())
+    keys = stopped_text(plan, left, states).plain.splitlines()[0]
+    for word in ("busy", "broken", "stopped by preflight", "to be stopped by preflight"):
+        above = time_text(plan, {n: word if n in stopped else states[n] for n in NAMES})
+        free = [name for name in NAMES if name not in stopped | taken]
+        used = free if len(free) > 1 else [name for name in NAMES if name not in stopped]
+        too = [name for name in used if name in taken] if used != free else []
+        own = format_duration(plan_on(tuple(used), ("2n4g",)).expected_s or 0.0)
+        assert above == own + f" with {fold_nodeset(too)} too" * bool(too)
+        if len(free) < 2 and ", about " in keys:
+            assert keys.endswith(f", about {above}")
 
 
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:

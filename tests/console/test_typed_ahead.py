@@ -232,13 +232,31 @@ async def test_enter_of_a_burst_takes_tags_and_a_note_where_none_were_said_befor
 async def test_a_key_that_acts_at_once_on_what_was_not_shown_yet_says_so_truly(
     workspace: FakeWorkspace,
 ) -> None:
-    workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
-    async with console(workspace) as (app, pilot):
+    workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "live", 0, 1) for n in ("a", "b")]
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "▶ live"))
+        await type_ahead(app, pilot, "j", "r")
+        assert isinstance(app.screen, CampaignList)
+        await until(
+            pilot, partial(shows, app, "r Resume: not taken: the screen had only just changed")
+        )
+
+
+async def test_a_campaign_is_asked_for_at_once_before_it_is_removed(
+    workspace: FakeWorkspace,
+) -> None:
+    paths = [(await prepared(workspace, "finished", name)).path for name in ("a", "b")]
+    workspace.summaries = [FakeSummary(p.name, p, "finished", 1, 1) for p in paths]
+    async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O")
         await until(pilot, partial(shows, app, "✓ finished"))
-        await type_ahead(app, pilot, "j", "d")
-        assert isinstance(app.screen, CampaignList)
-        await until(pilot, partial(shows, app, "d Remove: not taken: typed before what it is for"))
+        await type_ahead(app, pilot, "j", "d", "y")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        question = app.screen
+        assert isinstance(question, Choice)
+        await until(pilot, partial(shows, app, "y: not taken: the screen had only just changed"))
+        assert len(workspace.summaries) == 2
 
 
 MARKING = ("space", "x", "a", "n")

@@ -69,7 +69,7 @@ class CampaignList(Dialog[str]):
     """For the next list of this sitting, until they have been compared."""
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
-    AHEAD |= {"tag", "note", "unmark"}
+    AHEAD |= {"tag", "note", "unmark", "remove"}
     """They start nothing, or name in a dialog of their own what they are for."""
     WORDS = "One that is not finished can be resumed; c compares what is marked."
     WORDS_READONLY = "This console is read-only. c compares what is marked."
@@ -244,10 +244,13 @@ class CampaignList(Dialog[str]):
         """Why it does not go on: what is so of it, before what is so of this console."""
         if self._ours(chosen):
             return "it is at work here"
-        over = {"live": "somebody is at work on it", "finished": "it is over"}
+        same = chosen.simulated == self._session.simulated
+        again = "; t on Runs tries a failed run again"
+        again *= bool(action == "resume" and chosen.failed and same)
+        over = {"live": "somebody is at work on it", "finished": f"it is over{again}"}
         if chosen.state in over:
             return over[chosen.state]
-        if chosen.simulated != self._session.simulated:
+        if not same:
             if chosen.simulated:
                 return "its hosts were simulated: 'dlperf-tui demo' goes on with it"
             return "its hosts are real, and a demo has none of them: 'dlperf-tui' goes on with it"

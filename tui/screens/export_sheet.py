@@ -220,7 +220,7 @@ class ExportSheet(Dialog[None]):
                 else named_line("  ", "Language").append("none", MUTED)
             ),
             named_line("s S p " if self._arranges else " " * 6, "Order").append(said, MUTED),
-            named_line("⏎     ", "File").append_text(self._file_words()),
+            self._file_line(),
         ]
         if self._last is not None:
             lines.append(named_line("      ", "Written").append(plain(str(self._last)), GOOD))
@@ -239,6 +239,16 @@ class ExportSheet(Dialog[None]):
             return DATA + DOCUMENT
         data = self._lays_out_tables and self._format in ("csv", "json")
         return DATA * data + LAYOUTS[self._laid_out_by].help
+
+    def _file_line(self) -> Text:
+        """What is said of a path that leaves it no room stands whole below that."""
+        line, said = named_line("⏎     ", "File"), self._file_words()
+        words, width = said.plain, self.query_one("#choices").content_size.width
+        at = words.rfind("  ")
+        if at > 0 and 0 < width < line.cell_len + said.cell_len:
+            path, below = said[:at], said[at + 2 :]
+            return Text.assemble(line, path, "\n", " " * line.cell_len, below)
+        return line.append_text(said)
 
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""

@@ -108,11 +108,14 @@ def _parts(
     titled += [
         (name, one.title, [key for key in one.keys if key not in one.own]) for name, one in found
     ]
-    shown = [
-        (name, title, there)
-        for name, title, keys in titled
-        if (there := [key for key in keys if not never(key.action.partition("(")[0])])
-    ]
+    shown, taken = [], set[str]()
+    for name, title, keys in titled:
+        there = [key for key in keys if not never(key.action.partition("(")[0])]
+        if _RANK.get(name, 0) < _RANK["app"]:  # which has those that a page has no use for now
+            there = [left for key in there if (left := key.without(taken)) is not None]
+        taken.update(one for key in there for one in key.keys.split(","))
+        if there:
+            shown.append((name, title, there))
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
     told = [" ".join([one.about, *_of_actions(one, never)]) for one in above if one.about]

@@ -136,12 +136,14 @@ def why_no_proposal(ranking: Ranking) -> str:
     """Why there is nothing to copy; empty where there is."""
     if proposal(ranking):
         return ""
-    return "nobody is to be left out" if ranking.keep_together else "no host is well"
+    return "nobody is to be left out" if ranking.keep else "no host is well"
 
 
 def proposal(ranking: Ranking) -> str:
-    """To copy: ``--hosts 'node[1-2]'``; empty where nobody is to be left out."""
+    """To copy: ``--hosts 'node[1-2]'``, those for runs of several hosts where there are such;
+    empty where nobody is to be left out."""
     together = ranking.keep_together
-    if not together or not (ranking.exclude or ranking.keep_apart):
+    hosts = together or ranking.keep
+    if not hosts or not (ranking.exclude or (together and ranking.keep_apart)):
         return ""
-    return f"--hosts '{fold_nodeset(together)}'"
+    return f"--hosts '{fold_nodeset(hosts)}'"

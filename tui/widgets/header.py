@@ -45,8 +45,11 @@ def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
 
 FLIES = ", time "
 """Of the word for simulated hosts, before how fast theirs passes: it goes where room is short."""
+A_RUN_IS = ": a run is "
+"""Of why nobody knows the end, before the word that says it: it goes to a colon in the same way."""
 LEAST_BESIDE = 20
 """Columns for the campaign's name and what stands between."""
+LEAST_NAME = 8
 LEAST_NOTE = 24
 """Columns; with fewer beside what is said, a note waits until that is over."""
 BOUNDLESS = 10_000
@@ -85,18 +88,21 @@ def header_text(
     text.append(" dlperf-tui", f"bold {ACCENT}")
     if text.cell_len + cell_len(simulated) + cell_len(right) + LEAST_BESIDE > width:
         simulated = simulated.replace(FLIES, " ")
+    if text.cell_len + cell_len(simulated) + cell_len(right) + LEAST_BESIDE > width:
+        right = right.replace(A_RUN_IS, ": ")
     if simulated:
         text.append(" ").append(f" {simulated} ", f"reverse {WARN}")
     tail = Text(no_wrap=True, end="")
     if campaign is not None and campaign.simulated and not simulated:
         tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
+    right = shorten(right, width - text.cell_len - tail.cell_len - 2)
     tail_room = tail.cell_len + cell_len(right) + (cell_len(name) + 6 if name else 2)
     for words in (f"on {shorten(plain(login), 20)}", f"{cluster_words(hosts)}{_lost(campaign)}"):
         part = f" · {words}"
         if text.cell_len + cell_len(part) + tail_room <= width:
             text.append(part)
     room = width - tail.cell_len - cell_len(right) - text.cell_len - 6
-    if name and room >= 10:
+    if name and room >= LEAST_NAME:
         tail.append(both_ends(name, room), "bold").append(" · ", MUTED)
     tail.append(right, _campaign_style(campaign))
     text.append(" " * max(1, width - text.cell_len - tail.cell_len - 1))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.inventory.nodesets import fold_nodeset
-from backends.precheck.figures import METRICS, Figure, Stage, Trouble
-from backends.precheck.naming import Verdict, Why
+from backends.precheck.figures import METRICS, About, Figure, Stage, Trouble
+from backends.precheck.naming import Named, RankedHost, Ranking, Verdict, Why
 from backends.precheck.past import HostInRuns, Past
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
@@ -22,6 +22,7 @@ from backends.precheck.words import (
     reasons_text,
     who_is_named,
 )
+from tui.screens.precheck_text import proposal
 
 H200 = "NVIDIA H200"
 
@@ -242,15 +243,40 @@ def test_the_hosts_of_slow_gpus_are_proposed_to_be_left_out_and_no_other(
     assert set(ordered[: len(slow)]) == slow
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=8))
-def test_hosts_to_keep_together_hold_no_two_that_are_to_be_kept_apart(
-    apart: list[tuple[str, str]],
+@given(
+    st.integers(1, 6),
+    st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=8),
+    st.sets(st.sampled_from("abcdef"), max_size=3),
+)
+def test_hosts_for_runs_of_several_are_two_or_more_and_none_of_them_are_to_be_kept_apart(
+    count: int, failed: list[tuple[str, str]], broken: set[str]
 ):
-    troubles = tuple(Trouble(Stage.ALL, pair, "hangs") for pair in apart if pair[0] != pair[1])
-    ranking = rank(Measured(tuple("abcdef"), (), troubles))
-    together = set(ranking.keep_together)
-    assert together
-    assert not any(set(pair) <= together for pair in ranking.keep_apart)
+    names = tuple("abcdef"[:count])
+    hosts = tuple(
+        RankedHost(name, Verdict.BROKEN if name in broken else Verdict.WELL) for name in names
+    )
+    pairs = tuple(
+        Named(Why.BROKEN, About.PAIR, pair, reason="hangs")
+        for pair in failed
+        if pair[0] != pair[1] and set(pair) <= set(names)
+    )
+    ranking = Ranking(hosts, pairs)
+    together, keep, apart = set(ranking.keep_together), set(ranking.keep), ranking.keep_apart
+    assert len(together) != 1
+    assert together <= keep
+    assert not any(set(pair) <= together for pair in apart)
+    every = {(a, b) for a in keep for b in keep if a < b}
+    assert bool(together) == bool(every - {(min(pair), max(pair)) for pair in apart})
+    said = list(conclusions(ranking))
+    several = f"For runs of several hosts: --hosts '{fold_nodeset(ranking.keep_together)}'"
+    assert (several in said) == bool(apart and together)
+    none = "No two hosts are left for runs of several hosts."
+    assert (none in said) == bool(apart and not together)
+    copied = proposal(ranking)
+    if apart and together:
+        assert copied in several
+    elif copied:
+        assert any(line.endswith(f"The rest: {copied}") for line in said)
 
 
 def test_markdown_of_names_with_markup_is_no_markup():
