@@ -274,7 +274,7 @@ def whole_parts(text: Text, width: int) -> Text:
         return text
     sign = parts[0].partition(" ")[0]
     kept = [(", ".join(parts[:n]), len(parts) - n) for n in range(len(parts) - 1, 0, -1)]
-    forms = [f"{words} +{more}" for words, more in kept]
+    forms = [f"{words}{blank}+{more}" for words, more in kept for blank in (" ", "")]
     behind = f" +{len(parts) - 1}"
     if (room := width - cell_len(behind)) > cell_len(sign) + LEAST_PART:
         forms.append(shorten(parts[0], room) + behind)

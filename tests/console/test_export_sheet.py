@@ -37,6 +37,7 @@ from tests.console.conftest import (
     begin,
     console,
     screen_text,
+    settled,
     shows,
     type_ahead,
     until,
@@ -99,12 +100,13 @@ async def test_no_file_is_proposed_in_a_directory_that_lies_there_no_more(
         assert shows(app, "the campaign's directory was moved or removed")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
-        app.screen.query_one(Input).value = str(path / "speedup.md")
+        await settled(app)
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "name a file elsewhere"))
+        await until(pilot, partial(shows, app, "O lists what there is"))
         assert app.screen is sheet, "nothing is asked"
         assert not path.exists()
         (tmp_path / "elsewhere").rename(path)
+        app.clear_notifications()
         await until(pilot, partial(shows, app, "a new file"))
 
 
