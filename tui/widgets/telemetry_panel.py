@@ -151,6 +151,8 @@ class TelemetryPanel(Widget, can_focus=False):
 
     def look(self, *, unseen: bool = False) -> None:
         """What has come since, where somebody sees it."""
+        if not self.is_attached:  # the page is only being made, or goes
+            return
         in_sight = self.screen.is_current and (self.display or self.asked or not self.known)
         if self._telemetry is not None and (unseen or in_sight):
             self.read(self._telemetry)
