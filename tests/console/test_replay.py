@@ -263,11 +263,11 @@ async def test_a_copy_that_went_while_another_was_opened_is_missed_by_nobody(
     workspace.advance()
     now, load = workspace.load(workspace.playback), workspace.load
 
-    def late(path: Path) -> CampaignSnapshot:
+    def late(path: Path, *, quick: bool) -> CampaignSnapshot:
         shutil.rmtree(path)
         if went_back:
             session.opened = now
-        return load(path)
+        return load(path, quick=quick)
 
     monkeypatch.setattr(workspace, "load", late)
     with contextlib.nullcontext() if went_back else pytest.raises(DlperfError):
