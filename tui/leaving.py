@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
@@ -57,10 +58,18 @@ def said_at_end(session: Session) -> str:
 
 def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console, or one that it followed, is over."""
-    report = f"{called_as()} report {shlex.quote(str(live.path))}"
+    report = f"{called_as()} report {shlex.quote(str(_lies_now(live)))}"
     again = called_again(simulated=live.simulated)
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
     return f"{plain(titled(live))}.\n{look}\nor print it with:\n{COMMAND}{plain(report)}"
+
+
+def _lies_now(live: CampaignSnapshot) -> Path:
+    """Somebody may have renamed it meanwhile. Blocking."""
+    from backends.campaign.folder.directory_identity import moved_to  # noqa: PLC0415 (at the end)
+
+    gone = not live.path.exists()
+    return (moved_to(live.path, live.state.place) if gone else None) or live.path
 
 
 async def leave_unseen(session: Session, leave: Leave) -> None:

@@ -26,7 +26,7 @@ RESULTS = Panel(
     "rule, which readings of a run make its figure, and how: elapsed, all samples over all the "
     "time between readings; mean, median, harmonic mean, last, of what the readings say; trimmed "
     "mean, without the largest and the smallest.\n"
-    "window, how many these are; CV within a run, of their speeds; page 3 has that of step "
+    "window, how many these are; CV of speeds within a run; page 3 has that of step "
     "times.\n"
     "steady, whether these have no drift, step or stall.\n"
     "lost to, what takes the rest of the efficiency.\n"

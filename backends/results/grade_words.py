@@ -95,7 +95,7 @@ def rules_text(rules: Iterable[tuple[str, str]]) -> str:
 def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list[str]:
     concern = finding.concern
     if concern in OF_THE_LOGS:
-        return _doubted(concern, case)
+        return _doubted(concern, case, lang)
     if concern in _OF_THE_RUNS:
         return _OF_THE_RUNS[concern](case, lang)
     if case.spread is not None and concern in _OF_THE_SPREAD:
@@ -107,9 +107,10 @@ def _warnings(case: CaseResult, lang: Lang) -> list[str]:
     return sorted({translated(text, lang) for run in case.runs for text in other_warnings(run)})
 
 
-def _doubted(concern: Concern, case: CaseResult) -> list[str]:
+def _doubted(concern: Concern, case: CaseResult, lang: Lang) -> list[str]:
     runs = case.measured_runs
-    return _with_repeats((r.repeat, text) for r in runs for text in r.doubts.get(concern, ()))
+    told = ((r.repeat, text) for r in runs for text in r.doubts.get(concern, ()))
+    return _with_repeats(((repeat, translated(text, lang)) for repeat, text in told), lang)
 
 
 def _with_repeats(told: Iterable[tuple[int, str]], lang: Lang = "en") -> list[str]:

@@ -53,7 +53,31 @@ _SENTENCES = tuple(
                 ("the profile's rule of today", "按其profile现在的规则"),
             )
         ),
-        (r"missing; the campaign has (?P<figure>.+) of it", "已缺失，本次测试记录的是 {figure}"),
+        (
+            r"missing; the campaign has (?P<figure>.+) of (?:it|its run)",
+            "已缺失，本次测试记录的是 {figure}",
+        ),
+        (
+            r"the timestamps run backwards by (?P<by>.+ s) at step (?P<step>\S+): a clock was set,"
+            r" and the figure is made of it",
+            "第 {step} 步处时间戳倒退 {by}：时钟被调过，而数值由其算得",
+        ),
+        (
+            r"the timestamps give (?P<clock>.+), the log's own readings (?P<own>[\d.,]+): a clock"
+            r" was set, or much time went by between the readings",
+            "时间戳给出 {clock}，日志自身的读数为 {own}：时钟被调过，或读数之间另有大量耗时",
+        ),
+        (
+            r"the log is (?P<other>.+) byte for byte: no measurement of its own",
+            "该日志与 {other} 逐字节相同：不是单独的一次测量",
+        ),
+        (
+            r"(?P<n>\d+) of (?P<of>\d+) readings? (?:is|are) more than (?P<far>[\d.]+) times as"
+            r" fast as their median, (?:up to )?(?P<times>[\d.,]+) times at (?P<where>.+): no"
+            r" training speeds up so; (?:it counts|they count)",
+            "{of} 个读数中有 {n} 个的速度超过其中位数的 {far} 倍，最高 {times} 倍（{where}）："
+            "训练不会如此加速；仍计入",
+        ),
         (
             r"(?P<n>\d+) logs? of its other hosts missing; the campaign has (?P<figure>.+)",
             "其他主机的 {n} 个日志已缺失，本次测试记录的是 {figure}",

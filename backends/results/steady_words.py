@@ -38,7 +38,7 @@ def disturbance_brief(found: Disturbance) -> str:
 
 
 def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
-    """``8 readings, arrived within 4.8 s, CV within a run 0.30%``, medians over the runs;
+    """``8 readings, arrived within 4.8 s, CV of speeds within a run 0.30%``, medians over the runs;
     empty of none. ``arrived within 4.8 s (of 1 of 2 repeats)`` where not all of them have one."""
     counts = sorted(run.used for run in runs if run.used)
     if not counts:
@@ -52,7 +52,9 @@ def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
         parts.append(pick(lang, f"arrived within {length}", f"{length} 内到达") + of)
     if (cv := typical(runs, lambda run: run.within_cv)) is not None:
         of = _of_how_many([run.within_cv for run in runs], lang)
-        parts.append(pick(lang, "CV within a run ", "单次运行内变异系数 ") + scatter(cv) + of)
+        parts.append(
+            pick(lang, "CV of speeds within a run ", "单次运行内速度变异系数 ") + scatter(cv) + of
+        )
     return pick(lang, ", ", "，").join(parts)
 
 

@@ -157,12 +157,12 @@ class Words:
     window_note = Both(
         "Seconds: from the arrival here of the reading before the window (without one: of its "
         "first) to that of its last; what arrived after its run had ended counts as of that end. "
-        "That is near the time that the log itself tells, not the same. CV within a run: of the "
-        "speeds of its readings. Both are the median of the repeats. The "
+        "That is near the time that the log itself tells, not the same. CV of speeds within a "
+        "run: of those of its readings. Both are the median of the repeats. The "
         "console's page Runs names the CV of a run's times per step; all other CVs are of the "
         "repeats.",
         "秒数：从窗口之前的读数（没有则为窗口内首个读数）到达本机时起，至窗口内最后一个读数到达时止，"
-        "运行结束之后才到达的读数按结束时刻计；与日志自身的时间相近而不完全相同。单次运行内变异系数：取自其读数的速度。两者均取各次重复的中位数。"
+        "运行结束之后才到达的读数按结束时刻计；与日志自身的时间相近而不完全相同。单次运行内速度变异系数：取自其读数。两者均取各次重复的中位数。"
         "控制台的 Runs 页面所示为单次运行每步用时的变异系数；其余变异系数均为重复之间的。",
     )
     results = Both("Results", "测试结果")

@@ -57,9 +57,10 @@ def far_above_text(found: FarAbove) -> str:
     """``2 of 40 readings are more than 3 times as fast as their median, up to 12 times at step
     60; they count``"""
     where = f"reading {found.reading + 1}" if math.isnan(found.step) else f"step {found.step:.12g}"
+    times = f"{found.times:,.2f}" if found.times < 10 else f"{found.times:,.0f}"
     is_, count = ("is", "it counts") if found.count == 1 else ("are", "they count")
     return (
         f"{found.count} of {counted(found.of, 'reading')} {is_} more than {FAR_ABOVE:g} times as "
-        f"fast as their median, {'' if found.count == 1 else 'up to '}{found.times:,.0f} times at "
+        f"fast as their median, {'' if found.count == 1 else 'up to '}{times} times at "
         f"{where}: no training speeds up so; {count}"
     )

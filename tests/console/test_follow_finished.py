@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tempfile
 import time
@@ -21,6 +22,7 @@ from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, console, screen_text, until
 from tests.console.test_campaign_files import DONE, OnDisk, campaign
 from tests.unit.cli.conftest import FINISHED, append, assigned, planned, succeeded
+from tui.leaving import finished_words
 from tui.screens.page import Page
 from tui.session import Session
 from tui.widgets.keyed_table import current_key
@@ -130,6 +132,21 @@ async def test_what_is_asked_of_one_that_lies_there_no_more_says_so_and_what_it_
     assert session.told_place(error.where) == "past"
     assert error.remedy.startswith("it is baseline now" if renamed else "O lists what there is")
     await session.workspace.close()
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_what_is_printed_at_the_end_is_of_where_the_campaign_lies(
+    tmp_path: Path, renamed: bool
+) -> None:
+    path = tmp_path / "campaigns" / "past"
+    path.mkdir(parents=True)
+    inodes = place_of(path).inodes
+    append(path, ev.CampaignCreated(t=time.time(), campaign="past", place=inodes), *DONE)
+    live = Workspace(Inventory(()), None, path.parent).load(path)
+    if renamed:
+        path.rename(path.with_name("other"))
+    report = shlex.split(finished_words(live).splitlines()[-1])
+    assert report[-1] == str(path.with_name("other") if renamed else path)
 
 
 @pytest.mark.parametrize("page", "34")

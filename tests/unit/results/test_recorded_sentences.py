@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.folder import raw_logs
 from backends.campaign.folder.recorded_hosts import recorded_hosts
@@ -20,6 +23,10 @@ from backends.results.provenance import how_sure
 from backends.results.recorded_sentences import translated
 from backends.results.short_flags import SHORT, short_words
 from backends.results.summary import summarise
+from profiles.logs.same_content import same_text
+from profiles.throughput.doubts import clock_texts, far_above_text
+from profiles.throughput.tally import Span
+from profiles.throughput.window_speeds import FarAbove
 from tests.unit.hosts.test_machines import EXAMPLES
 
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -124,8 +131,8 @@ def test_why_a_log_does_not_give_its_figure_is_of_the_language_of_the_report(
     both = first + f"; a.node2.log: {other}" * bool(other)
     assert logs_differ(replace(run, log_differs=both)).endswith(f": {both}")
     said = logs_differ(replace(run, log_differs=both), "zh")
-    for given in set(re.findall(r"[0-9][0-9.]+|images/s|cpu-smoke|no window|no log", both)):
-        assert both.count(given) == said.count(given)
+    for part in set(re.findall(r"[0-9][0-9.]+|images/s|cpu-smoke|no window|no log", both)):
+        assert both.count(part) == said.count(part)
     known = r"images/s|cpu-smoke|profile|no window|no log \(yet\)|a\.node2\.log"
     assert not re.search("[a-z]{2}", re.sub(known, "", said))
 
@@ -135,10 +142,35 @@ def test_these_are_the_sentences_that_are_recorded_of_logs() -> None:
     for words in (
         " by {rule}, and the campaign has {figure}",
         'rule = "its rule" if frozen else "the profile\'s rule of today"',
-        "{MISSING}the campaign has {figure} of it",
-        " of its other hosts missing; the campaign has {figure}",
+        'f"{MISSING}the campaign has {figure} of {',
+        "{MISSING_BESIDE}the campaign has {figure}",
         "not measured again: no profile {run.profile}",
         'return f"cannot be measured again ({error.what})"',
         'return f"gives nothing ({measured.reason})"',
     ):
         assert words in source
+
+
+@given(
+    by=st.floats(1.0, 1e6),
+    step=st.integers(1, 10**6),
+    figures=st.tuples(st.floats(1.0, 1e6), st.floats(1e7, 1e9)),
+    far=st.builds(
+        FarAbove, st.integers(1, 9), st.integers(10, 99), st.floats(3.01, 900.0),
+        st.integers(0, 9), st.floats(1.0, 99.0) | st.just(math.nan),
+    ),
+)  # fmt: skip
+def test_why_a_log_is_doubted_is_of_the_language_of_the_report(
+    by: float, step: int, figures: tuple[float, float], far: FarAbove
+) -> None:
+    span = Span()
+    span.first, span.last, span.set_back = (0.0, 0.0), (1.0, 1.0), (step, by)
+    for text in (
+        *clock_texts(span, *figures, "images/s"),
+        far_above_text(far),
+        same_text("a/b.log"),
+    ):
+        said = translated(text, "zh")
+        assert said != text
+        kept = re.sub(r"images/s|a/b\.log|reading \d+|step [\d.]+", "", said)
+        assert not re.search("[a-z]{4,}", kept), kept

@@ -93,7 +93,7 @@ def test_the_window_says_how_many_readings_for_how_long_and_how_even(
 ) -> None:
     text = window_text([a_run({}, used=len(speeds), window_s=seconds, speeds=speeds)])
     assert text.startswith(f"{len(speeds)} readings, arrived within ")
-    assert " s, CV within a run " in text
+    assert " s, CV of speeds within a run " in text
 
 
 @given(st.lists(st.floats(0.06, 0.3), min_size=1, max_size=3))
@@ -107,7 +107,7 @@ def test_two_scatters_in_a_line_are_said_to_be_the_median_and_the_most(
     cvs = [run.within_cv or 0.0 for run in runs]
     worst = runs[cvs.index(max(cvs))].repeat
     usual, most = scatter(median(cvs)), scatter(max(cvs))
-    assert window_text(runs).endswith(f"CV within a run {usual}")
+    assert window_text(runs).endswith(f"CV of speeds within a run {usual}")
     said = f"by {most} (CV)" if usual == most else f"by up to {most} (CV, in repeat {worst})"
     assert steadiness_text(runs).endswith(said)
 
@@ -116,7 +116,9 @@ def test_a_window_that_not_all_repeats_have_says_of_how_many_it_is() -> None:
     with_it = a_run({}, used=30, window_s=7.64, speeds=(100.0, 101.0, 99.0) * 10)
     without = replace(with_it, window_s=None)
     assert ", arrived within 7.64 s, CV" in window_text([with_it, with_it])
-    assert "7.64 s (of 1 of 2 repeats), CV within a run 0." in window_text([with_it, without])
+    assert "7.64 s (of 1 of 2 repeats), CV of speeds within a run 0." in window_text(
+        [with_it, without]
+    )
     assert "，7.64 s 内到达（2 次重复中的 1 次）" in window_text([with_it, without], "zh")
 
 
