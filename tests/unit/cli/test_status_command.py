@@ -120,7 +120,7 @@ def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the
     )
     rows = [[re.sub(r"seen .* ago$", "seen … ago", c) for c in row] for row in answer.rows]
     assert [[row[0], *row[3:]] for row in rows] == [
-        ["a", "succeeded", "123.46 images/s", "node[1-3]", ""],
+        ["a", "succeeded", "123.46 images/s", "node[1-3]", "log missing"],  # none was written
         ["b", "failed", "–", "node1", "out of memory"],
         ["c", "running when last seen … ago", "88.50 images/s", "node2", ""],
         ["d", "planned", "–", "–", ""],
@@ -478,7 +478,7 @@ def test_a_run_that_was_skipped_is_told_as_that_in_words_and_its_later_start_is_
     assert [(row[3], row[6]) for row in answer.rows] == [
         ("skipped", "never started"),
         ("skipped", "never started"),
-        ("succeeded", ""),
+        ("succeeded", "log missing"),
     ]
     told = cli.document("status", "part", code=1)["runs"][0]
     assert (told["state"], told["reason"]) == ("cancelled", "skipped: never started")

@@ -163,6 +163,9 @@ def test_an_exported_layout_links_to_the_logs_from_where_it_lies(
     imported: Figures, tmp_path: Path
 ) -> None:
     one = imported("one", 5.0)
+    log = one / "logs" / "0.log"
+    log.parent.mkdir(exist_ok=True)
+    log.touch()
     for name, layout in (("pivot.md", "pivot"), ("report.md", None)):
         export(read_campaign(one), one, tmp_path / name, Export(layout))
         assert "](./one/logs/0.log)" in (tmp_path / name).read_text()
