@@ -22,6 +22,7 @@ from tests.console.conftest import (
     begin,
     console,
     screen_text,
+    settled,
     shows,
     type_ahead,
     until,
@@ -256,13 +257,17 @@ async def test_a_palette_typed_ahead_of_a_dialog_does_nothing_there_that_has_to_
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await pilot.press("escape")
-        for word, key in (("resume", "r"), ("remove", "d"), ("keeper", "b")):
+        for word, key in (("resume", "r"), ("keeper", "b")):
             await type_ahead(app, pilot, "O", ":", *word)
             assert isinstance(app.screen, Palette)
             assert f"({key})" not in screen_text(app)
             await type_ahead(app, pilot, "enter")
             assert not workspace.resumed
             await pilot.press("escape", "escape")
+        await type_ahead(app, pilot, "O", ":", *"remove", "enter")
+        await settled(app)
+        assert len(workspace.summaries) == 1, "it asks first"
+        await pilot.press("escape", "escape", "escape")
         await type_ahead(app, pilot, "O", ":")
         await pilot.press(*"resume")
         await until(pilot, lambda: "Resume  (r)" in screen_text(app))

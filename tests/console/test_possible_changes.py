@@ -123,8 +123,8 @@ def test_what_is_said_of_a_simulated_campaign_is_true_on_real_hosts_too(ended: e
 def test_a_key_that_names_a_command_is_not_cut_on_80_columns_and_details_have_all_of_it(
     ended: ev.Event, name: str
 ) -> None:
-    viewed = take(fold([planned(RUN), assigned(RUN), ended, OVER]), Path("c"), now=9.0)
-    viewed = replace(viewed, name=name, read_only=True)
+    viewed = take(fold([planned(RUN), assigned(RUN), ended, OVER]), Path(name), now=9.0)
+    viewed = replace(viewed, name="another", read_only=True)  # which it had
     (run,) = viewed.runs
     for action in CHANGES:
         assert len(f"+ Repeat: {why_not(action, viewed, run)}") <= 80 - EDGE
