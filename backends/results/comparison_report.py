@@ -44,7 +44,7 @@ _WELCH = (
     "need not lie around the ratio; that of the medians has an interval of its own from six "
     "repeats on"
 )
-_OTHER_MACHINES = "on other machines ({hosts}), and how far machines differ is not in that interval"
+_OTHER_MACHINES = "on other machines{hosts}, and how far machines differ is not in that interval"
 _GROUNDS: Mapping[Ground, str] = {
     Ground.BEYOND: "the geometric means differ by {change}, 95% {low} to {high}",
     Ground.WITHIN: (
@@ -427,8 +427,9 @@ def reason(case: ComparedCase, threshold: float) -> str:
     text = _GROUNDS[case.ground].format(**figures) + _by_medians(case)
     if case.other_machines and case.evidence is not None:
         sides = (case.baseline, case.candidate)
-        hosts = [fold_nodeset(side.measured_hosts) for side in sides if side is not None]
-        text = f"{text}; {_OTHER_MACHINES.format(hosts=' → '.join(hosts))}"
+        hosts = dict.fromkeys(fold_nodeset(s.measured_hosts) for s in sides if s is not None)
+        named = f" ({' → '.join(hosts)})" * (len(hosts) > 1)  # others may have the same name
+        text = f"{text}; {_OTHER_MACHINES.format(hosts=named)}"
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
     return f"{text}; {needed_words(case.repeats_needed)}"
