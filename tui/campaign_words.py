@@ -38,6 +38,11 @@ def begun_words(summary: CampaignSummary) -> list[str]:
     return [*[forced] * summary.forced, *left_out]
 
 
+def listed_name(summary: CampaignSummary) -> str:
+    """As its directory is called: what every list has, and commands take."""
+    return summary.path.name or summary.name
+
+
 def note_words(summary: CampaignSummary) -> str:
     """Its operator's, told from what the machines say; "" where none was noted."""
     return f"note: {summary.about.note}" if summary.about.note else ""

@@ -103,6 +103,15 @@ async def test_one_that_was_taken_away_is_looked_at_no_longer(
     await workspace.close()
 
 
+def placed(path: Path) -> Path:
+    """A campaign that is over, known by where it lies."""
+    path.mkdir(parents=True)
+    inodes = place_of(path).inodes
+    began = time.time() - 60
+    append(path, ev.CampaignCreated(t=began, campaign=path.name, place=inodes), *DONE)
+    return path
+
+
 class Looking(OnDisk):
     def load(self, path: Path, *, quick: bool = False) -> CampaignSnapshot:
         return Workspace(Inventory(()), None, path.parent).load(path)
@@ -114,10 +123,7 @@ async def test_what_is_asked_of_one_that_lies_there_no_more_says_so_and_what_it_
     tmp_path: Path, ours: bool, renamed: bool
 ) -> None:
     """``ours``: it has ended in this console, which goes on showing it."""
-    path = tmp_path / "campaigns" / "past"
-    path.mkdir(parents=True)
-    inodes = place_of(path).inodes
-    append(path, ev.CampaignCreated(t=time.time(), campaign="past", place=inodes), *DONE)
+    path = placed(tmp_path / "campaigns" / "past")
     session = Session(Workspace(Inventory(()), None, path.parent))
     await session.open(path)
     (path.parent / "other").mkdir()
@@ -138,10 +144,7 @@ async def test_what_is_asked_of_one_that_lies_there_no_more_says_so_and_what_it_
 def test_what_is_printed_at_the_end_is_of_where_the_campaign_lies(
     tmp_path: Path, renamed: bool
 ) -> None:
-    path = tmp_path / "campaigns" / "past"
-    path.mkdir(parents=True)
-    inodes = place_of(path).inodes
-    append(path, ev.CampaignCreated(t=time.time(), campaign="past", place=inodes), *DONE)
+    path = placed(tmp_path / "campaigns" / "past")
     live = Workspace(Inventory(()), None, path.parent).load(path)
     if renamed:
         path.rename(path.with_name("other"))
@@ -154,10 +157,7 @@ async def test_keys_that_are_said_to_open_what_was_moved_open_it(tmp_path: Path,
     """Whatever else was begun later."""
     workspace = Looking(tmp_path / "campaigns")
     workspace.clock.now = time.time()
-    path = tmp_path / "campaigns" / "past"
-    path.mkdir(parents=True)
-    inodes = place_of(path).inodes
-    append(path, ev.CampaignCreated(t=time.time() - 60, campaign="past", place=inodes), *DONE)
+    path = placed(tmp_path / "campaigns" / "past")
     campaign(workspace, "newer", *DONE)
     workspace.campaigns = Workspace(Inventory(()), None, path.parent).campaigns  # type: ignore[method-assign]
     async with console(workspace, HUGE) as (app, pilot):

@@ -17,7 +17,14 @@ from backends.results.run_counts import lost_words, succeeded
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
-from tui.campaign_words import MARKS, begun_words, figure_words, note_words, state_words
+from tui.campaign_words import (
+    MARKS,
+    begun_words,
+    figure_words,
+    listed_name,
+    note_words,
+    state_words,
+)
 from tui.kept_words import again_words
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
@@ -107,7 +114,7 @@ def campaign_rows(
     rows = []
     for summary in summaries:
         symbol, colour = _state(summary)
-        name = marked_simulated(plain(summary.path.name or summary.name), summary)
+        name = marked_simulated(plain(listed_name(summary)), summary)
         figure, speedup, grade, device = map(plain, figure_words(fastest_of(summary, results)))
         begun = plain(", ".join(begun_words(summary)))
         lost = ", ".join(lost_words(summary))
@@ -154,7 +161,7 @@ def _age(summary: CampaignSummary, now: float) -> str:
 
 def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
     """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
-    words = Text(marked_simulated(plain(summary.path.name or summary.name), summary), "bold")
+    words = Text(marked_simulated(plain(listed_name(summary)), summary), "bold")
     if summary.about.tags:
         words.append(" · ").append(tag_words(summary), ACCENT)
     return Text.assemble(words, " · ", summary_words(summary, now, results))
@@ -178,7 +185,7 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
     parts += [note] if (note := note_words(summary)) else []
-    parts += [f"begun as {summary.name}"] if summary.path.name not in ("", summary.name) else []
+    parts += [f"begun as {summary.name}"] if listed_name(summary) != summary.name else []
     parts += [summary.measures or "no run is known"]
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded"]
     parts += again_words(summary)
@@ -205,8 +212,9 @@ def none_shown(nothing: str, session: Session) -> str:
     runs = f"{succeeded(last)} of {last.total} runs succeeded"
     parts = [last.measures or "no run is known", runs]
     said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
-    name = plain(last.path.name or last.name)
-    words = f"No campaign is open. O, then Enter, opens the last: {name} ({said})."
+    words = (
+        f"No campaign is open. O, then Enter, opens the last: {plain(listed_name(last))} ({said})."
+    )
     return f"{words} {start} for a new one."
 
 

@@ -45,7 +45,6 @@ class CampaignViews:
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[tuple[Path, str], Kept] = {}  # by directory and whose it is
         self._before: dict[tuple[Path, str], tuple[LogDoubt, ...]] = {}  # as above
-        self._recorded: dict[tuple[Path, str], tuple[object, ...]] = {}  # as above
         self._seen: dict[Path, tuple[CampaignState, tuple[LogDoubt, ...], int]] = {}
         self._moments: dict[Path, MomentReader] = {}
 
@@ -87,19 +86,11 @@ class CampaignViews:
         with; a look at it is every half second, and each asks the disk of every log. Of a
         recording: of what has ended by then."""
         key = path, state.stem
-        unread = False
-        if state.finished and quick:
+        unread, whole = False, state.finished or self._checks.recorded
+        if whole and quick:
             self._before[key], unread = self._checks.at_once(state, path)
-        elif state.finished:
+        elif whole:
             self._before[key] = self._checks.doubts(state, path)
-        elif self._checks.recorded:
-            logs = self._checks.logs_of(state, path)
-            known = quick, logs, self._checks.as_known(path, ())
-            if self._recorded.get(key, ())[:3] != known:
-                found = self._checks.at_once(state, path) if quick else None
-                self._before[key], unread = found or (self._checks.doubts(state, path), False)
-                self._recorded[key] = *known, unread
-            unread = bool(self._recorded[key][-1])
         elif key not in self._before:
             self._before[key] = self._checks.doubts(state, path, unstamped=False)
         return self._before[key], unread

@@ -127,12 +127,13 @@ class PastIndex:
             return _Read(one.changed, _results(directory, state))
         names = checks.logs_of(state, directory)
         seen = checks.as_known(directory, names)
-        doubts, unread = checks.at_once(state, directory)
         if logs:
-            doubts = checks.doubts(state, directory, unstamped=False)
-            seen = checks.as_known(directory, names)[:1] + seen[1:]
+            doubts, unread = checks.doubts(state, directory, unstamped=False), False
+            seen = (*checks.as_known(directory, ()), *seen[1:])  # what was read for it is known
+        else:
+            doubts, unread = checks.at_once(state, directory)
         results = _results(directory, with_doubts(state, doubts))
-        return _Read(one.changed, results, names, seen, unread=unread and not logs)
+        return _Read(one.changed, results, names, seen, unread=unread)
 
     def _changed(self, path: Path) -> tuple[int, int, int] | None:
         return self._read[path].changed if path in self._read else None
