@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from array import array
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
+from backends.campaign.record import run_view
+from backends.campaign.record.run_record import Series
 from backends.campaign.record.run_state import RunState
+from backends.campaign.record.run_view import ChartSeries
 from backends.campaign.record.status_view import CampaignSnapshot
 from tests.console.conftest import (
     HUGE,
@@ -22,6 +26,7 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeWorkspace
+from tui.screens.run_panels import units_of
 from tui.screens.run_text import RunRows, no_log, run_columns
 from tui.screens.runs_page import RunsPage
 from tui.widgets.keyed_table import KeyedTable
@@ -180,3 +185,21 @@ async def test_words_behind_a_bar_are_whole_where_names_have_become_shorter(
             bars = [line for line in lines if re.search("[━┄]{3}", line)]
             assert bars
             assert all(re.search(r"[━╸┄] (done|≈\d+%|0%) ", line) for line in bars), bars
+
+
+def test_the_units_of_many_curves_cost_none_of_their_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cursor that moves asks for them, and a chart draws the points of five."""
+
+    def spread(times: array[float], start: float) -> list[float]:
+        raise AssertionError("the points of a curve are made")
+
+    monkeypatch.setattr(run_view, "spread", spread)
+    begun, none_yet = Series(1, array("d", [1.0]), array("d", [385.1])), Series()
+    curves = [ChartSeries(f"r{n}", "", "images/s", begun) for n in range(64)]
+    last = ChartSeries("last", "", "tokens/s", begun)
+    waits = ChartSeries("waits", "", "sentences/s", none_yet)
+    assert units_of([*curves, waits, last], "r3") == ["images/s", "tokens/s"]
+    assert units_of([*curves, waits, last], "last") == ["tokens/s", "images/s"]
+    assert units_of([waits], "waits") == []

@@ -297,7 +297,7 @@ class RunPanels(Vertical):
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             to_now = broke_off or run.state.active
             until_s = (run.elapsed_s or 0.0) if to_now else 0.0
-            others = any(one.points for one in series if one.run_id != run.run_id)
+            others = any(one.begun for one in series if one.run_id != run.run_id)
             over += " of all at work" * others
             units = units_of(series, run.run_id)
             plot = throughput_plot(
@@ -453,7 +453,7 @@ def has_window(viewed: CampaignSnapshot, run: RunView) -> bool:
 
 def units_of(series: Sequence[ChartSeries], first: str) -> list[str]:
     """Of what is drawn, each once, beginning with that of the run with the id ``first``."""
-    drawn = sorted((one for one in series if one.points), key=lambda one: one.run_id != first)
+    drawn = sorted((one for one in series if one.begun), key=lambda one: one.run_id != first)
     return list(dict.fromkeys(one.unit for one in drawn))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.run_record import TOLD_LATE_S, NewReadings, RunRecord, Series
 from backends.campaign.record.run_state import RunState
 from profiles.throughput.mfu import beyond, credible, is_fp8
@@ -34,6 +35,11 @@ def planned_runs(
 def without_its_end(run: RunRecord, now: float) -> RunRecord:
     """A run that has ended by ``now``, of which the journal has lost how."""
     return _failed(run, ev.RunFailed(t=now, run_id=run.run_id, reason=END_LOST))
+
+
+def place_lost(run: RunRecord) -> bool:
+    """Whether it has ended and the journal has lost where it was, too."""
+    return run.state is RunState.FAILED and run.reason == END_LOST and not run.hosts
 
 
 def planning(run: RunRecord, now: float) -> ev.RunPlanned:
@@ -108,6 +114,9 @@ def _queued(run: RunRecord, event: ev.RunQueued) -> RunRecord:
 
 
 def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
+    if place_lost(run):  # and found: nobody has looked yet how it is there
+        unlooked = Cleanup(False, tuple(Doubt(host, Why.NOT_LOOKED) for host in event.hosts))
+        return replace(run, hosts=event.hosts, log=event.log, cleanup=unlooked)
     # A second assignment comes after a deferral, whose line may be lost.
     if not (run.state.waits or run.state is RunState.STARTING):
         return run

@@ -92,6 +92,11 @@ class ChartSeries:
     measured: float | None = None  # the run's throughput, once it succeeded; ``statistic``: how
     statistic: str = ""
 
+    @property
+    def begun(self) -> bool:
+        """Whether there are any points, without making them."""
+        return bool(self.readings.times)
+
     @cached_property
     def points(self) -> tuple[tuple[float, float], ...]:
         """samples/s over seconds since the run's start, as they were made, not as they came."""

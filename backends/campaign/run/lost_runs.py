@@ -16,6 +16,7 @@ from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
+from backends.campaign.record.run_changes import place_lost
 from backends.campaign.record.state import (
     CampaignState,
     RunRecord,
@@ -45,10 +46,12 @@ async def look_for_strays(
 
     A run of one host is followed there. Of one of several the order of its ranks is lost as well:
     it is ended and tried again, as is one that is nowhere though its log is in the campaign's
-    ``directory``. ``remotes``: of all of the campaign's hosts. ``order``: runs are to be ended; one
-    that may be on a host that is away is not called cancelled before that has answered.
+    ``directory``. One that was tried again since is ended where it is. ``remotes``: of all of the
+    campaign's hosts. ``order``: runs are to be ended; one that may be on a host that is away is not
+    called cancelled before that has answered.
     """
-    if not state.lost_lines or not _open(state):
+    sought = _open(state) or any(map(place_lost, state.runs.values()))
+    if not state.lost_lines or not sought:
         return []
     found: dict[str, list[str]] = {}
     away: list[str] = []
@@ -88,11 +91,14 @@ def _nowhere(
     ``has_run``: there is a log of it, so that its end is lost as well as its place.
     """
     run_id = run.run_id
-    maybe = ev.RunAssigned(t=now, run_id=run_id, hosts=tuple(away), commands=(), port=0, log=log)
-    there: list[ev.Event] = [maybe] if away else []
+    there: list[ev.Event] = [_assigned(run_id, away, log, now)] if away else []
     if away and order is not None and (order.run_ids is None or run_id in order.run_ids):
         return [*there, ev.RunCancelling(t=now, run_id=run_id, by=operator())]
     return [*there, _lost(run_id, away, now)] if has_run else []
+
+
+def _assigned(run_id: str, hosts: Sequence[str], log: str, now: float) -> ev.RunAssigned:
+    return ev.RunAssigned(t=now, run_id=run_id, hosts=tuple(hosts), commands=(), port=0, log=log)
 
 
 def _lost(run_id: str, hosts: Sequence[str], now: float) -> ev.RunFailed:
@@ -152,13 +158,15 @@ def _told(
             return []
         events.append(next_attempt(before[0], now))
         run = apply(state, events[0]).runs[run_id]
-    if run.state is not RunState.PLANNED or run.profile not in profiles:
+    if run.profile not in profiles or not (run.state is RunState.PLANNED or place_lost(run)):
         return []
     log = _log(state, run, profiles)
+    if run.state.ended:  # another attempt is in its place: all that is left of it is to be ended
+        return [*events, _assigned(run_id, names, log, now)]
     alone = run.nodes == 1 and len(names) == 1
     # Else nobody knows which of them is rank 0, and whether these are all.
     hosts = tuple(names) if alone else (*names, *away)
-    events.append(ev.RunAssigned(t=now, run_id=run_id, hosts=hosts, commands=(), port=0, log=log))
+    events.append(_assigned(run_id, hosts, log, now))
     if not alone:
         events.append(_lost(run_id, hosts, now))
     return events

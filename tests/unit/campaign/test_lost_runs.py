@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.cancelling import CancelOrder
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run.lost_runs import look_for_strays
@@ -111,6 +112,36 @@ async def test_an_attempt_that_the_journal_does_not_know_is_known_by_its_id() ->
     found = await looked(cluster, state(1, failed))
     assert found.runs["abc-0001-a2"].hosts == ("node1",)
     assert found.runs["abc-0001-a2"].retry_of == "abc-0001-a1"
+
+
+@pytest.mark.parametrize("again", ["planned", "at work", "succeeded"])
+async def test_an_attempt_that_was_tried_again_is_known_to_be_left_where_it_is(again: str) -> None:
+    """The lines of its place and of its end are lost; the line of the next attempt says that it
+    had one."""
+    cluster = hosts()
+    await start(cluster, "node1", "abc-0001-a1")
+    retry = next_attempt(state().runs["abc-0001-a1"], 0.5)
+    place = ev.RunAssigned(
+        t=0.6, run_id=retry.run_id, hosts=("node3",), commands=("c",), port=0, log="a2.log"
+    )
+    end = ev.RunSucceeded(
+        t=0.7,
+        run_id=retry.run_id,
+        throughput=1.0,
+        readings=1,
+        used=1,
+        window="all readings",
+        statistic="median",
+    )
+    since = {"planned": (), "at work": (place,), "succeeded": (place, end)}[again]
+    before = state(1, retry, *since)
+    found = await looked(cluster, before)
+    left = found.runs["abc-0001-a1"]
+    assert (left.state, left.hosts) == (RunState.FAILED, ("node1",))
+    assert left.cleanup.of("node1"), "nobody has looked at it there yet"
+    assert left.log != found.runs[retry.run_id].log
+    assert found.latest_attempts() == before.latest_attempts(), "the next one counts"
+    assert await looked(cluster, found) == found
 
 
 async def test_a_host_that_cannot_be_asked_is_named() -> None:
