@@ -25,7 +25,7 @@ from profiles.errors import DlperfError
 from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
 from tui.flash import LOOK_S, Flash
-from tui.garbage import Sweep
+from tui.garbage import Sweep, let_go_of_closed_screens
 from tui.kept_theme import keep_theme, kept_theme
 from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
@@ -88,6 +88,7 @@ class DlperfApp(App[str]):
         theme_file: Path | None = None,
     ) -> None:
         super().__init__(driver_class=Terminal)
+        let_go_of_closed_screens()
         self.animation_level = "none"  # each step of a scroll is a repaint over ssh
         if prompter is not None:
             prompter.attach(self)

@@ -1,11 +1,14 @@
-"""What Python's garbage collector looks through, and how often."""
+"""What Python's garbage collector looks through, and how often; and what it could never take."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import _lru_cache_wrapper
 from time import monotonic
+
+from textual._styles_cache import StylesCache
 
 SELDOM = (700, 10, 1000)
 """A hundred times as seldom as usual all there is is looked through: with 64 runs at work that
@@ -25,6 +28,15 @@ def imports_left_out() -> Iterator[None]:
         gc.freeze()
         gc.set_threshold(*SELDOM)
         gc.enable()
+
+
+def let_go_of_closed_screens() -> None:
+    """Textual remembers a thousand answers of a method by the object that was asked, and with each
+    of these all that its widget had painted: a megabyte of every dialog. Its answer does not depend
+    on the object; so it is asked of the class, as the name of its first parameter has it."""
+    remembers = vars(StylesCache)["get_inner_outer"]
+    if isinstance(remembers, _lru_cache_wrapper):
+        StylesCache.get_inner_outer = classmethod(remembers)  # type: ignore[method-assign,assignment,arg-type]
 
 
 class Sweep:

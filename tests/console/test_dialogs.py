@@ -7,9 +7,10 @@ from random import Random
 
 import pytest
 from rich.text import Text
+from textual._styles_cache import StylesCache
 from textual.widgets import Input
 
-from tests.console.conftest import console, screen_text, settled, until
+from tests.console.conftest import LARGE, console, screen_text, settled, until
 from tests.console.fakes import FakeFinding, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
@@ -161,3 +162,17 @@ async def test_q_leaves_a_question_unless_it_is_one_of_its_answers(
         await pilot.press("q")
         await until(pilot, lambda: bool(told))
     assert told == ["quit" if own else None]
+
+
+async def test_nothing_that_a_closed_dialog_has_painted_is_kept(workspace: FakeWorkspace) -> None:
+    """Textual kept it by what it remembers of a method's answers, a megabyte a dialog."""
+
+    def remembered() -> int:
+        return StylesCache.get_inner_outer.cache_info().currsize  # type: ignore[attr-defined]
+
+    async with console(workspace, LARGE) as (_, pilot):
+        for opens in ("question_mark", "ctrl+p", "O"):
+            await pilot.press(opens, "escape")
+            once = remembered()
+            await pilot.press(*(opens, "escape") * 3)
+            assert remembered() == once, opens
