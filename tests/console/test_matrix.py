@@ -196,6 +196,17 @@ async def test_repeats_until_it_is_known_are_asked_for_and_shown_before_they_sta
         await until(pilot, partial(shows, app, "6 cases × 2 repeats = 12 runs"))
 
 
+async def test_repeats_until_it_is_known_are_said_where_the_foot_has_no_runs(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("n", "u")
+        await until(pilot, partial(shows, app, "each case until ±1%"))
+        await pilot.press("u")
+        await until(pilot, partial(shows, app, "no more until ±1%"))
+
+
 async def test_a_profile_is_taken_in_and_out_with_space(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         page = await open_matrix(app, pilot)

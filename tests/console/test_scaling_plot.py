@@ -27,6 +27,7 @@ from tui.widgets.distribution import (
 )
 from tui.widgets.distribution import legend as distribution_legend
 from tui.widgets.scaling_plot import (
+    IDEAL,
     Quantity,
     curve,
     curves_beside,
@@ -192,9 +193,13 @@ def test_what_nobody_measured_is_named_however_many_curves_and_however_little_ro
     curves: int, width: int, height: int
 ) -> None:
     lines = [Line(f"a long name of parameters {n}", ((1, 1), (8, 7)), "red") for n in range(curves)]
+    lines = [replace(line, tag=str(n + 1)) for n, line in enumerate(lines)]
     farther = Line("PROJECTED", ((8, 7), (16, 12)), "red", tag="◇", band=(10.0, 14.0))
-    plot = Plot((*lines, farther), legend=("◉ 1n8g 7.65", "│ 95%"))
-    assert "◇ PROJECTED" in "".join(text.plain for text in legend(plot, width, height))
+    ideal = Line("ideal", ((1, 1), (16, 16)), "grey", tag=IDEAL)
+    plot = Plot((ideal, *lines, farther), legend=("◉ 1n8g 7.65", "│ 95%"))
+    said = "".join(text.plain for text in legend(plot, width, height))
+    assert "◇ PROJECTED" in said
+    assert f"{IDEAL} ideal" in said, "and is not counted among the curves that have no room"
 
 
 @pytest.mark.parametrize(("n", "middle"), [(3, "mean"), (5, "mean"), (6, "median"), (9, "median")])

@@ -39,6 +39,7 @@ from tui.screens.matrix_text import (
     profile_row,
     profile_text,
     unexplained_words,
+    until_text,
     why_not,
 )
 from tui.screens.page import Page
@@ -350,6 +351,9 @@ class MatrixPage(Page):
     def action_until_known(self) -> None:
         self._asked.auto = not self._asked.auto
         self._show_grid()
+        if self._asked.problem is not None or not (self._asked.plan and self._asked.plan.cases):
+            rule = until_text(self._asked.rule)
+            self.post_message(Said(f"each case {rule}" if self._asked.auto else f"no more {rule}"))
 
     def action_explain(self) -> None:
         self._asked.explain = not self._asked.explain

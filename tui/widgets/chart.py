@@ -292,8 +292,9 @@ def legend(plot: Plot, width: int, height: int) -> list[Text]:
     fit = bisect_right(rooms, most, key=lambda room: len(_legend_lines(plot, named, width, room)))
     if fit:
         return _legend_lines(plot, named, width, rooms[fit - 1])
-    always = [line for line in named if line.band is not None]
-    others = [line for line in named if line.band is None]
+    others = [line for line in named if not line.tag or line.tag.isdigit()]
+    always = [line for line in named if line.tag and not line.tag.isdigit()]
+    always.sort(key=lambda line: line.band is None)
     for shown in range(len(others), -1, -1):
         lines = _legend_lines(plot, [*always, *others[:shown]], width, least)
         if len(lines) <= most:
