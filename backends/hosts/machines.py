@@ -7,7 +7,7 @@ compares them must know it all the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from backends.hosts.environment import gpu_settings
@@ -40,6 +40,11 @@ class Machines:
     by_names: tuple[tuple[str, ...], ...] = ()
     gpu_models: frozenset[str] = frozenset()
     setup: tuple[tuple[str, str], ...] = ()
+
+    def of_cpus(self) -> Machines:
+        """What matters of them to runs that leave their GPUs alone; which machines these are is
+        told by the GPUs all the same."""
+        return replace(self, gpus=0, gpu_models=frozenset(), setup=())
 
 
 Recorded = Mapping[tuple[str, str], Machines]
@@ -141,8 +146,7 @@ def machines_apart(ours: Machines, theirs: Machines, *, setup: bool = False) -> 
 
 
 def setup_apart(ours: Machines, theirs: Machines) -> str:
-    """``driver 470.57.02 → 580.159.04, power limit 300 W → 700 W``: of what both tell. Runs that
-    compute on CPUs leave it out of their environments."""
+    """``driver 470.57.02 → 580.159.04, power limit 300 W → 700 W``: of what both tell."""
     there = dict(theirs.setup)
     return ", ".join(
         f"{name} {value} → {there[name]}"
@@ -158,7 +162,7 @@ def nothing_shared(ours: Machines, theirs: Machines) -> str:
     if not ours.boots.isdisjoint(theirs.boots):
         return ""
     if _apart(ours.uuids, theirs.uuids):
-        return "no GPU in common"
+        return "no GPU in common" if ours.gpus and theirs.gpus else "no host in common"
     of_hosts = ((ours.names, theirs.names), (ours.ids, theirs.ids), (ours.models, theirs.models))
     return "no host in common" if any(_apart(*both) for both in of_hosts) else ""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from backends.hosts.fingerprint import has_gpus
 from backends.results.findings import Concern, Finding, Grade, grade_of
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size
@@ -168,6 +169,11 @@ class CaseResult:
     def fingerprints(self) -> frozenset[str]:
         """The environments that the figures come from, as far as they are known."""
         return frozenset(run.fingerprint for run in self.measured_runs if run.fingerprint)
+
+    @property
+    def on_cpus(self) -> bool:
+        """Its figures are known to be of CPUs."""
+        return bool(self.fingerprints) and not any(map(has_gpus, self.fingerprints))
 
     @property
     def measured_hosts(self) -> frozenset[str]:

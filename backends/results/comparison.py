@@ -240,6 +240,9 @@ class Comparison:
 
     def on(self, ours: Machines | None, theirs: Machines | None) -> Comparison:
         """The same, where it is known what either side was measured on."""
+        figures = [one for case in self.cases for one in (case.baseline, case.candidate) if one]
+        if figures and all(one.on_cpus for one in figures):
+            ours, theirs = ours and ours.of_cpus(), theirs and theirs.of_cpus()
         others = ours is not None and theirs is not None and bool(nothing_shared(ours, theirs))
         cases = tuple(replace(case, other_machines=others) for case in self.cases)
         return replace(self, cases=cases, machines=(ours, theirs))

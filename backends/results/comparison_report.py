@@ -137,7 +137,8 @@ def _other_machines(comparison: Comparison) -> list[str]:
     setup = not comparison.environments
     apart_there = machines_apart(ours, theirs, setup=setup) if ours and theirs else ""
     alike = setup and not _not_known(comparison) and _set_up_alike(ours, theirs)
-    besides = "; what is recorded of software and GPU settings is alike" * alike
+    on_gpus = bool(ours and theirs and ours.gpus and theirs.gpus)
+    besides = f"; what is recorded of software{' and GPU settings' * on_gpus} is alike" * alike
     said = [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
     for side, machines in zip(SIDES, comparison.machines, strict=True):
         if machines and machines.by_names:

@@ -374,6 +374,8 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
         now = point.case.fingerprints
         hosts = point.case.figure_hosts
         on, made_of = own.machines(hosts), own.recipe(hosts)
+        if on is not None and point.case.on_cpus:
+            on = on.of_cpus()
         other = _environments_apart(fingerprints, now)
         yield replace(
             point,

@@ -751,7 +751,7 @@ def test_a_problem_on_one_line_has_no_stand_in_for_a_line_break(
 
 
 def environment(**values: str) -> str:
-    return fingerprint_text("v100", values)
+    return fingerprint_text("v100, driver 1", values)
 
 
 @given(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from backends.hosts.fingerprint import Part, has_no_packages, side_by_side
+from backends.hosts.fingerprint import Part, has_gpus, has_no_packages, side_by_side
 from backends.hosts.machines import Machines, machines_apart, machines_text, nothing_shared
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
@@ -234,7 +234,8 @@ def environments_text(
     if cases and not differing:
         told.insert(0, "differ by case")
     elif not differing:
-        alike_all = "software and GPU settings alike"
+        gpus = any(has_gpus(text) for text in environments if text)
+        alike_all = f"software{' and GPU settings' * gpus} alike"
         told.insert(0, "none known to differ" if partly else alike_all)
     text.append(f"{' · '.join(told)}\n", WARN if differing or partly or cases else GOOD)
     for part in differing:

@@ -173,7 +173,7 @@ def test_one_kernel_is_one_machine_whatever_its_gpus_call_themselves(kernels: li
     assert told_apart(seen) == len({*kernels})
 
 
-def test_models_and_settings_that_a_cpu_profile_leaves_out_are_told() -> None:
+def test_models_and_settings_of_gpus_are_told_but_of_runs_that_use_none() -> None:
     h200 = probed("hb", 1)
     (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
     assert vm.facts is not None
@@ -187,4 +187,7 @@ def test_models_and_settings_that_a_cpu_profile_leaves_out_are_told() -> None:
     for part in ("→ 470.57.02", "→ 11.4", "power limit 700 W → 300 W"):
         assert part in told
     assert setup_apart(h200, h200) == ""
+    assert machines_apart(h200.of_cpus(), v100.of_cpus(), setup=True) == "", "runs on CPUs use none"
+    apart = replace(v100, boots=frozenset({"another"}))
+    assert machines_apart(h200.of_cpus(), apart.of_cpus(), setup=True) == "no host in common"
     assert setup_apart(h200, replace(v100, setup=())) == ""  # it does not tell

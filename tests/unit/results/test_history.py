@@ -443,6 +443,25 @@ def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):
         history([campaign(0, runs_of("1n1g", STEADY))], 1.5)
 
 
+@pytest.mark.parametrize(
+    ("fingerprint", "told"), [("EPYC, Debian 12", False), ("V100, driver 1", True)]
+)
+def test_what_gpus_a_host_has_is_told_of_runs_that_used_them(
+    runs_of: Runs, fingerprint: str, told: bool
+) -> None:
+    """A profile that computes on CPUs leaves them alone."""
+    one, two = (
+        Machines(1, gpus, 64, 500, boots=frozenset({"b"}), setup=(("driver", driver),))
+        for gpus, driver in ((16, "440.33.01"), (8, "580.159.04"))
+    )
+    nights = [
+        campaign(at, runs_of("1n1g", STEADY, fingerprint=fingerprint), machines=on)
+        for at, on in enumerate((one, two))
+    ]
+    (case,) = history(nights).cases
+    assert case.points[1].hosts == "16 → 8 GPUs, driver 440.33.01 → 580.159.04" * told
+
+
 def test_hosts_that_changed_are_told_with_the_campaign_and_with_the_change(runs_of: Runs) -> None:
     one, two = (Machines(1, 8, 64, 500, uuids=frozenset({name})) for name in ("a", "b"))
     levels = [1.0, 1.001, 0.9]

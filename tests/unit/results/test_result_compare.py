@@ -609,14 +609,25 @@ ALIKE = "what is recorded of software and GPU settings is alike"
 def test_nothing_is_called_alike_that_was_not_compared(
     runs_of: Runs, theirs: Machines, told: str, alike: bool
 ) -> None:
-    """A profile that computes on CPUs leaves GPUs out of its environments."""
-    cpu = "EPYC, Debian 12"
-    sides = (runs_of("1n1g", STEADY, fingerprint=cpu) for _ in range(2))
+    gpu = "V100, driver 1"
+    sides = (runs_of("1n1g", STEADY, fingerprint=gpu) for _ in range(2))
     found = compare(*sides).on(V100, theirs)
     before, _ = comparison_words(found)
     besides = f"; {ALIKE}" * alike
     assert f"The hosts differ: {told}{besides}." in before
     assert f"The hosts differ: {told}{besides}." in comparison_document(found)["notes"]
+
+
+@pytest.mark.parametrize("theirs", [H200, replace(H200, uuids=V100.uuids)])
+def test_gpus_and_their_drivers_differ_in_nothing_that_matters_to_runs_on_cpus(
+    runs_of: Runs, theirs: Machines
+) -> None:
+    sides = (runs_of("1n1g", STEADY, fingerprint="EPYC, Debian 12") for _ in range(2))
+    before, _ = comparison_words(compare(*sides).on(V100, theirs))
+    said = [line for line in before if "host" in line]
+    other = theirs.uuids != V100.uuids
+    told = "The hosts differ: no host in common; what is recorded of software is alike."
+    assert said == [told] * other
 
 
 def test_what_the_environments_tell_is_not_told_again_of_the_hosts(runs_of: Runs) -> None:
