@@ -20,13 +20,15 @@ from tui.text import GRAVE, Hanging, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
-Parts = Sequence[Text | Table | Hanging]
+Parts = Sequence["Text | Hanging | Rows"]
 BESIDE = 160
 """Columns of a terminal with room for two columns of help."""
 ROUND = 24
 """Columns of that, at most, around what is said."""
 MANY = 900
 """Characters of what is said of a panel: the keys come first."""
+BETWEEN = 2
+"""Columns between a name and the words behind it."""
 DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
@@ -119,11 +121,11 @@ def _parts(
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
     told = [" ".join([one.about, *_of_actions(one, never)]) for one in above if one.about]
-    parts: list[list[Text | Table | Hanging]] = []
+    parts: list[list[Text | Hanging | Rows]] = []
     for number, (name, title, keys) in enumerate(shown):
         lines = [_key_line(key, width, idle.get((name, key.action))) for key in keys]
         heading = Text(f"{chr(10) * (number > 1)}{title}", f"bold {MUTED}")
-        parts.append([heading, _in_columns(lines)])
+        parts.append([heading, Rows(lines)])
     own = parts[0] if parts else []
     return own, [_about(words) for words in told], [one for part in parts[1:] for one in part]
 
@@ -166,7 +168,7 @@ def all_notes(
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
     ``said`` last, newest first, before the word that there are no notes."""
-    parts: list[Text | Table] = []
+    parts: list[Text | Rows] = []
     heard = [Text("said here, the last first", f"bold {MUTED}")] if said else []
     heard += [Text(f"  {one}") for one in reversed(said)]
     if heard and not notes and not own:
@@ -183,7 +185,7 @@ def all_notes(
     return Group(*parts)
 
 
-def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Table:
+def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Rows:
     """What the engine said of a campaign, newest first, with the time since its begin where that
     is known."""
     if not notes:
@@ -197,15 +199,23 @@ def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | No
         since = f"+{format_duration(at - begun)}" if at is not None and begun is not None else ""
         style = BAD if level in GRAVE else WARN
         lines.append((Text(f"{since:>8}", MUTED), Text(f"{level:<5}", style), Text(plain(words))))
-    return _in_columns(lines)
+    return Rows(lines)
 
 
-def _in_columns(lines: Sequence[tuple[Text, ...]]) -> Table:
-    """The last column wraps within itself."""
-    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    for _ in lines[0][1:] if lines else ():
-        table.add_column(no_wrap=True)
-    table.add_column(ratio=1, overflow="fold")  # a long path has no blank to break at
-    for line in lines:
-        table.add_row(*line)
-    return table
+class Rows:
+    """Rows of a name, or several, and words that go on below themselves where they have no room."""
+
+    def __init__(self, rows: Sequence[tuple[Text, ...]]) -> None:
+        self._rows = rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        names = zip(*(row[:-1] for row in self._rows), strict=True)
+        widths = [max(name.cell_len for name in column) + BETWEEN for column in names]
+        room = max(1, options.max_width - sum(widths))
+        for row in self._rows:
+            before = Text()
+            for name, width in zip(row, widths, strict=False):
+                before.append_text(name).append(" " * (width - name.cell_len))
+            lines = [row[-1]] if row[-1].cell_len <= room else row[-1].wrap(console, room)
+            for number, line in enumerate(lines):
+                yield Text.assemble(" " * sum(widths) if number else before, line, no_wrap=True)
