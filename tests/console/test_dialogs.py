@@ -10,7 +10,7 @@ from rich.text import Text
 from textual._styles_cache import StylesCache
 from textual.widgets import Input
 
-from tests.console.conftest import LARGE, console, screen_text, settled, until
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, settled, until
 from tests.console.fakes import FakeFinding, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
@@ -176,3 +176,26 @@ async def test_nothing_that_a_closed_dialog_has_painted_is_kept(workspace: FakeW
             once = remembered()
             await pilot.press(*(opens, "escape") * 3)
             assert remembered() == once, opens
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_words_are_found_in_what_is_read(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    """Each line that has them comes into sight, in turn and round the end."""
+
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("3", "question_mark", "slash", *"mean", "enter")
+        dialog = app.screen
+        assert isinstance(dialog, Reading)
+        having = [line for line, text in enumerate(dialog.lines()) if "mean" in text.casefold()]
+        assert len(having) > 1
+        for number in [*range(len(having)), 0]:
+            await until(
+                pilot, lambda at=number: f"· mean · {at + 1} of {len(having)}" in screen_text(app)
+            )
+            assert dialog.line_now() == having[number]
+            assert dialog.lines()[having[number]].strip() in screen_text(app)
+            await pilot.press("n")
+        await pilot.press("slash", *"nowhere", "enter")
+        await until(pilot, lambda: "nothing has: " in screen_text(app))

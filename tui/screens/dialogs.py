@@ -26,7 +26,7 @@ from tui.messages import Said
 from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
 from tui.screens.help import AllNotes, all_notes, help_of, wide_enough
-from tui.text import plain, problem
+from tui.text import plain, problem, shorten
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
 from tui.widgets.details import out_of_sight
@@ -36,6 +36,8 @@ from tui.widgets.shown_text import RenderedOnce
 from tui.widgets.told import fits_a_line
 
 BOX, WIDE_BOX = 76, 112
+MOST_WORDS = 32
+"""Columns of a title for what is looked for."""
 WIDEST = 96
 """Percent of the terminal's columns."""
 FRAME = 6
@@ -389,7 +391,82 @@ class Pages(Long, VerticalScroll):
     BINDINGS = bindings("scroll")
 
 
-class Reading(Dialog[None]):
+class Findable(Dialog[Result]):
+    """Long text in which words are looked for: by ``/``, and on by ``n`` and ``N``."""
+
+    AHEAD = Dialog.AHEAD | {"find", "next"}
+    SOUGHT = "Words of a line:"
+    """What is asked for."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self._looked_for = ""
+        self._found = False
+        self._at = ""  # the title, once something was found
+
+    def lines(self) -> Sequence[str]:
+        """As they stand there."""
+        raise NotImplementedError
+
+    def line_now(self) -> int:
+        """From which the look goes on."""
+        raise NotImplementedError
+
+    def show_found(self, line: int, start: int, end: int) -> None:
+        """Bring characters of a line into sight, and mark them."""
+        raise NotImplementedError
+
+    @property
+    def heading(self) -> Text | str:
+        return self._at or self._title
+
+    def able(self, action: str) -> bool:
+        return action != "next" or self._found
+
+    def not_now(self, action: str) -> str:
+        if action != "next":
+            return super().not_now(action)
+        return self._nothing_has if self._looked_for else "/ says what is looked for"
+
+    @property
+    def _nothing_has(self) -> str:
+        return f"nothing has: {plain(self._looked_for)}"
+
+    def action_find(self) -> None:
+        def answered(words: str | None) -> None:
+            if words is not None:
+                self._looked_for, self._at = words, ""
+                sought = words.casefold()
+                self._found = bool(words) and any(sought in one.casefold() for one in self.lines())
+                self.refresh_bindings()
+                if words:
+                    self._go_to_next(1, from_here=True)
+
+        self.app.push_screen(Prompt("Find", self.SOUGHT, value=self._looked_for), answered)
+
+    def action_next(self, step: int) -> None:
+        self._go_to_next(step)
+
+    def _go_to_next(self, step: int, *, from_here: bool = False) -> None:
+        """To the next line that has the words, round the end; ``from_here``: this one may be it."""
+        words = self._looked_for.casefold()
+        lines = [line.casefold() for line in self.lines()]
+        order = range(0 if from_here else 1, len(lines) + 1)
+        places = ((self.line_now() + step * far) % len(lines) for far in order)
+        found = next((place for place in places if words in lines[place]), None)
+        if found is None:
+            self.app.notify(self._nothing_has, markup=False)
+            return
+        having = [place for place, line in enumerate(lines) if words in line]
+        sought = shorten(plain(self._looked_for), MOST_WORDS)
+        named = self._title.partition(BETWEEN)[0]
+        self._at = f"{named} · {sought} · {having.index(found) + 1:,} of {len(having):,}"
+        self.refresh_bindings()  # which draws the frame
+        start = lines[found].index(words)
+        self.show_found(found, start, start + len(words))
+
+
+class Reading(Findable[None]):
     """Something to read and scroll."""
 
     PANEL = "help"
@@ -401,17 +478,35 @@ class Reading(Dialog[None]):
         super().__init__(title)
         self._text = text
         self._wide, self._widest = wide, widest
+        self._line: int | None = None  # that was found last
+        self._shown: RenderedOnce
 
     def compose(self) -> ComposeResult:
         with self.box(wide=self._wide, widest=self._widest), Pages():
-            shown = Static(id="reading", markup=False)
-            shown.update(RenderedOnce(shown, self._text))
-            yield shown
+            yield Static(id="reading", markup=False)
+
+    def on_mount(self) -> None:
+        self.renew(self._text)
 
     def renew(self, text: RenderableType) -> None:
         """The scroll stays where it is."""
         shown = self.query_one("#reading", Static)
-        shown.update(RenderedOnce(shown, text))
+        self._shown, self._line = RenderedOnce(shown, text), None
+        shown.update(self._shown)
+
+    def lines(self) -> Sequence[str]:
+        return self._shown.lines(self.query_one("#reading").content_size.width)
+
+    def line_now(self) -> int:
+        return round(self.query_one(Pages).scroll_y) if self._line is None else self._line
+
+    def show_found(self, line: int, start: int, end: int) -> None:
+        self._line = line
+        self._shown.marked = line, start, end
+        self.query_one("#reading").refresh()
+        pages = self.query_one(Pages)
+        if not pages.scroll_y <= line < pages.scroll_y + pages.content_size.height:
+            pages.scroll_to(y=line - pages.content_size.height // 2, animate=False)
 
 
 class Notes(Reading):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
@@ -18,14 +17,12 @@ from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
 from tui.plan_words import MAY_CHANGE, plan_totals, stand_in_lines
-from tui.screens.dialogs import WIDEST, Dialog, Long, Prompt
-from tui.text import plain, shorten
+from tui.screens.dialogs import WIDEST, Findable, Long
+from tui.text import plain
 from tui.timeline_text import timeline_lines
 
 TIMELINE_COLUMNS = 66
 """In a terminal of 80; in a wider one those that it has more."""
-MOST_WORDS = 32
-"""Columns of the title for what is looked for."""
 IN_ORDER = f"in the order in which they start; {MAY_CHANGE}:"
 IN_A_BLOCK = "number and name of a run, as far as its block has room; all are below"
 
@@ -68,12 +65,13 @@ class Commands(Long, TextArea, inherit_bindings=False):
     BINDINGS = bindings("scroll")
 
 
-class DryRunView(Dialog[str]):
+class DryRunView(Findable[str]):
     """Nothing is started from here but by Enter, which goes on to preflight."""
 
     PANEL = "dryrun"
     BINDINGS = bindings("dryrun")
-    AHEAD = Dialog.AHEAD | {"find", "next", "copy"}
+    AHEAD = Findable.AHEAD | {"copy"}
+    SOUGHT = "A run such as 2n4g b64, a host, or a part of a command:"
 
     def __init__(
         self, plan: Plan, runs: Sequence[DryRun], unfit: Sequence[str], refused: str = ""
@@ -84,13 +82,6 @@ class DryRunView(Dialog[str]):
         self._written = partial(dry_run_text, plan, runs, unfit)
         self._content = self._written()
         self._refused = refused
-        self._looked_for = ""
-        self._found = False
-        self._at = ""  # the title, once something was found
-
-    @property
-    def heading(self) -> Text | str:
-        return self._at or self._title
 
     def compose(self) -> ComposeResult:
         self._content = self._written(self._columns)
@@ -112,52 +103,20 @@ class DryRunView(Dialog[str]):
             self.query_one(Commands).text = content
 
     def able(self, action: str) -> bool:
-        if action == "next":
-            return self._found
-        return action != "start" or not self._refused
+        return super().able(action) and (action != "start" or not self._refused)
 
     def not_now(self, action: str) -> str:
-        if action != "next":
-            return self._refused
-        return self._nothing_has if self._looked_for else "/ says what is looked for"
+        return self._refused if action == "start" else super().not_now(action)
 
-    @property
-    def _nothing_has(self) -> str:
-        return f"nothing has: {plain(self._looked_for)}"
+    def lines(self) -> Sequence[str]:
+        return self._content.split("\n")
 
-    def action_find(self) -> None:
-        def answered(words: str | None) -> None:
-            if words is not None:
-                self._looked_for = words
-                self._found = bool(words) and words.casefold() in self._content.casefold()
-                self._at = ""
-                self.refresh_bindings()
-                if words:
-                    self._go_to_next(1, from_here=True)
+    def line_now(self) -> int:
+        return self.query_one(Commands).cursor_location[0]
 
-        said = "A run such as 2n4g b64, a host, or a part of a command:"
-        self.app.push_screen(Prompt("Find", said, value=self._looked_for), answered)
-
-    def action_next(self, step: int) -> None:
-        self._go_to_next(step)
-
-    def _go_to_next(self, step: int, *, from_here: bool = False) -> None:
-        """To the next line that has the words, round the end; ``from_here``: this one may be it."""
+    def show_found(self, line: int, start: int, end: int) -> None:
         area = self.query_one(Commands)
-        row, words = area.cursor_location[0], self._looked_for.casefold()
-        lines = self._content.casefold().split("\n")
-        order = range(0 if from_here else 1, len(lines) + 1)
-        places = ((row + step * far) % len(lines) for far in order)
-        found = next((place for place in places if words in lines[place]), None)
-        if found is None:
-            self.app.notify(self._nothing_has, markup=False)
-            return
-        having = [place for place, line in enumerate(lines) if words in line]
-        sought = shorten(plain(self._looked_for), MOST_WORDS)
-        self._at = f"Dry-run · {sought} · {having.index(found) + 1:,} of {len(having):,}"
-        self.refresh_bindings()  # which draws the frame
-        column = lines[found].index(words)
-        area.selection = Selection((found, column + len(words)), (found, column))
+        area.selection = Selection((line, end), (line, start))
         area.scroll_cursor_visible(center=True, animate=False)
 
     def action_copy(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.console import RenderableType
+from rich.style import Style as RichStyle
 from rich.text import Text
 from textual.css.styles import RulesMap
 from textual.strip import Strip
@@ -23,6 +25,13 @@ class RenderedOnce(RichVisual):
     def __init__(self, widget: Widget, renderable: RenderableType) -> None:
         super().__init__(widget, renderable)
         self._rendered: dict[tuple[int, Style], list[Strip]] = {}
+        self.marked: tuple[int, int, int] | None = None
+        """A line, and the characters of it that stand out: from one to before another."""
+
+    def lines(self, width: int) -> list[str]:
+        style = self._widget.visual_style
+        options = RenderOptions(self._widget._get_style, self._widget.styles.get_rules())
+        return [strip.text for strip in self.render_strips(width, None, style, options)]
 
     def get_height(self, rules: RulesMap, width: int) -> int:
         style = self._widget.visual_style
@@ -36,7 +45,18 @@ class RenderedOnce(RichVisual):
             while len(self._rendered) >= WIDTHS_KEPT:
                 del self._rendered[next(iter(self._rendered))]
             self._rendered[width, style] = super().render_strips(width, None, style, options)
-        return self._rendered[width, style][:height]
+        strips = self._rendered[width, style][:height]
+        if self.marked is not None and self.marked[0] < len(strips):
+            line, start, end = self.marked
+            strips = [*strips[:line], _marked(strips[line], start, end), *strips[line + 1 :]]
+        return strips
+
+
+def _marked(strip: Strip, start: int, end: int) -> Strip:
+    """``start``, ``end``: characters, which may be two cells wide."""
+    begins, ends = (cell_len(strip.text[:place]) for place in (start, end))
+    found = strip.crop(begins, ends).apply_style(RichStyle(reverse=True))
+    return Strip.join([strip.crop(0, begins), found, strip.crop(ends)])
 
 
 class ShownText(Static):
