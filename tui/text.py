@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from time import localtime, strftime
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -359,6 +360,11 @@ def ago(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)}{unit} ago"
     return "now"
+
+
+def clock_time(t: float) -> str:
+    """When something was, by the clock of who sits here: "14:03:27"."""
+    return strftime("%H:%M:%S", localtime(t))
 
 
 number = readable
