@@ -14,10 +14,11 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from backends.campaign.record.run_state import RunState
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import Concern, HostSnapshot, HostState
 from backends.results.numbers import readable, rounded
 from backends.results.run_result import BANDWIDTH
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
@@ -139,6 +140,12 @@ def host_state(host: HostSnapshot) -> Text:
     elif host.recorded and host.state is HostState.READY:
         symbol, colour = "○", MUTED
     return cell(f"{symbol} {host.state_word}", colour)
+
+
+def all_of(concerns: Sequence[Concern], noun: str) -> str:
+    """How many stands first: the end of a remark is what a narrow list cuts."""
+    count = f"{counted(len(concerns), noun)}: " if len(concerns) > 1 else ""
+    return count + "; ".join(plain(concern.what) for concern in concerns)
 
 
 def age(host: HostSnapshot, now: float | None) -> str:
