@@ -98,7 +98,7 @@ class DlperfApp(App[str]):
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
         self._rung: Rung | None = None
-        self._said_last: deque[str] = deque(maxlen=SAID_KEPT)
+        self._said_last: deque[tuple[float, str]] = deque(maxlen=SAID_KEPT)
         self._began = workspace.cluster.now()
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
@@ -136,7 +136,9 @@ class DlperfApp(App[str]):
     def action_theme(self) -> None:
         chosen = DARK if self.theme == LIGHT.name else LIGHT
         self.theme = chosen.name
-        keep_theme(self._theme_file, "dark" if chosen.dark else "light")
+        name = "dark" if chosen.dark else "light"
+        kept = ", kept for the next console" * keep_theme(self._theme_file, name)
+        self.notify(f"{name} colours{kept}", markup=False)
 
     def delay_update(self, delay: float = 0.0) -> None:
         """Not at all: Textual shows a page 50 ms late, so that it is whole; ours is."""
@@ -536,7 +538,8 @@ class DlperfApp(App[str]):
     def _make_room(self, event: Notify) -> None:
         new = event.notification
         make_room(self._notifications, new)
-        self._said_last.append(": ".join(filter(None, (new.title, new.message))))
+        words = ": ".join(filter(None, (new.title, new.message)))
+        self._said_last.append((self.session.now, words))
 
     def show_problem(self, error: DlperfError) -> None:
         """Tell what is wrong, where, and how to mend it."""

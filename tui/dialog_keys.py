@@ -118,9 +118,12 @@ DIALOGS: Mapping[str, Panel] = {
             Key("enter", "start", "Start", "measure the hosts that are free", footer=1),
             Key("l", "last", "Last", "what the last one found", footer=2),
             Key("p", "plan", "Again", "what another one would do", footer=3),
-            Key("y", "copy", "Copy", "copy --hosts with those that are well", footer=4),
-            Key("x", "stop", "Stop", "end it; what was measured is kept", footer=5),
-            Key("escape,q", "leave", "Close", "back to the hosts", footer=6, said="Esc q"),
+            Key(
+                "o", "use", "Use", "Matrix uses those that are well: o there changes that", footer=4
+            ),
+            Key("y", "copy", "Copy", "copy --hosts with those that are well", footer=5),
+            Key("x", "stop", "Stop", "end it; what was measured is kept", footer=6),
+            Key("escape,q", "leave", "Close", "back to the hosts", footer=7, said="Esc q"),
             PALETTE,
             HELP,
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 
@@ -28,9 +27,13 @@ def kept_theme(file: Path | None) -> str:
     return word if word in ("dark", "light") else ""
 
 
-def keep_theme(file: Path | None, word: str) -> None:
-    """Where that cannot be written, this console has it all the same."""
-    if file is not None:
-        with contextlib.suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"{word}\n", encoding="ascii")
+def keep_theme(file: Path | None, word: str) -> bool:
+    """Whether it could be written; where not, this console has it all the same."""
+    if file is None:
+        return False
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{word}\n", encoding="ascii")
+    except OSError:
+        return False
+    return True

@@ -152,7 +152,10 @@ PANELS: Mapping[str, Panel] = {
         "fast demo every ten seconds of yours; ages there are of its simulated time. A host is "
         "leased to one run at a time, so that two "
         "do not share it; no lease: no run has it. for 1n2g 2,3: for a run on 2 GPUs of 1 host, "
-        "GPUs 2 and 3 are the best linked; it gets them with linked placement, else the first two.",
+        "GPUs 2 and 3 are the best linked; it gets them with linked placement, else the first two. "
+        "Bars: memory in use of all that the GPU has, and use of 100%; ┄ is what is left. The "
+        "last two minutes stand on a line each, the newest at the right, from 0 to 100% or 100 °C, "
+        "all memory, the power limit, the application clock; a gap: nothing was seen then.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),

@@ -239,16 +239,16 @@ def published_lines(
     width: int,
     height: int,
 ) -> list[Text]:
-    """What others measured, and on what; ``batch``: of the case, where that goes without saying.
-    The nearest batch size comes first, then the GPU model of today's hosts, ``devices``, then the
-    profile's own framework."""
+    """What others measured, and on what; of these the nearest to ``batch``, that of the case,
+    comes first, then the GPU model of today's hosts, ``devices``, then the profile's own
+    framework."""
     framework = part.profile.framework
 
     def order(row: Reference) -> tuple[float, bool, bool]:
         there = any(row.gpu.name in name for name in devices)
         return _apart(row, batch), not there, not row.framework.startswith(framework)
 
-    words = (_published(row, batch) for row in sorted(rows, key=order))
+    words = (_published(row) for row in sorted(rows, key=order))
     title = "published: same workload, precision and number of GPUs"
     return _listed(title, words, len(rows), width, height)
 
@@ -260,8 +260,8 @@ def _apart(row: Reference, batch: int | None) -> float:
     return max(batch, row.batch_size) / min(batch, row.batch_size)
 
 
-def _published(row: Reference, batch: int | None) -> str:
-    size = f", b{row.batch_size}" if row.batch_size not in (None, batch) else ""
+def _published(row: Reference) -> str:
+    size = f", b{row.batch_size}" if row.batch_size else ""
     year = f", {row.date[:4]}" if row.date else ""
     what = f"{row.gpu.name}: {number(row.value)} {row.unit}{size}, {row.framework}"
     return plain(f"{what}, {row.system}{year}")

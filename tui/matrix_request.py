@@ -122,10 +122,18 @@ class Asked:
         self.unexplained: tuple[
             str, ...
         ] = ()  # marked profiles that say nothing of where time goes
-        self.hosts = ""
         self.begun = False
         self.plan: Plan | None = None
         self.problem: DlperfError | None = None
+
+    @property
+    def hosts(self) -> str:
+        """Those that may be used, by name; empty: all."""
+        return self._session.hosts_to_use
+
+    @hosts.setter
+    def hosts(self, names: str) -> None:
+        self._session.hosts_to_use = names
 
     @property
     def snapshots(self) -> Sequence[HostSnapshot]:

@@ -11,7 +11,7 @@ from backends.campaign.plan.plan import RUN, Plan
 from backends.engines.engine import HELD_BY
 from backends.hosts.host_condition import busy_reason, host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
-from backends.hosts.preflight_finding import Finding, Level
+from backends.hosts.preflight_finding import Finding, Level, gpus_unjudged
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results.gpu_time import device_time
 from profiles.counted import counted
@@ -54,10 +54,23 @@ def objections(findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.level != "ok"]
 
 
+def least(plan: Plan) -> str:
+    """ "at least ", of what a plan takes whose repeats go on until it is known; else empty."""
+    return "at least " * (plan.selection.auto is not None)
+
+
+def about(plan: Plan) -> str:
+    """ "at least " of such a plan, else "about "."""
+    return least(plan) or "about "
+
+
 def plan_totals(plan: Plan) -> str:
     """ "4 cases, 12 runs on any of node[1-4], ≈ 40m by the profile's estimate, about 12.5
-    GPU-hours, costs 31.25 to 50"; what rests on measurements says that behind the price."""
-    expected = f"≈ {format_duration(plan.expected_s)}" if plan.expected_s else UNKNOWN_TIME
+    GPU-hours, costs 31.25 to 50", "at least ≈ 40m"; what rests on measurements says that behind
+    the price."""
+    expected = UNKNOWN_TIME
+    if plan.expected_s:
+        expected = f"{least(plan)}≈ {format_duration(plan.expected_s)}"
     if plan.expected_s and all(planned.measured_s is None for planned in plan.cases):
         several = len({planned.profile.name for planned in plan.cases}) > 1
         expected += " by the profiles' estimates" if several else " by the profile's estimate"
@@ -92,8 +105,7 @@ def unjudged_gpus(plan: Plan) -> str:
         return ""
     if not all(one.profile.on_cpus for one in plan.cases):
         return ""
-    use = "uses" if len(profiles) == 1 else "use"
-    return f"preflight does not judge GPUs: {', '.join(profiles)} {use} none"
+    return gpus_unjudged([*profiles])
 
 
 def stand_ins(runs: Iterable[DryRun]) -> dict[str, str]:
@@ -114,10 +126,9 @@ def price_text(plan: Plan) -> str:
     device = device_word([planned.profile for planned in plan.cases], plan.capacities)
     if price is None:
         return f"an unknown number of {device}-hours"
-    least = "at least" if price.at_least else "about"
     known = sum(planned.measured_s is not None for planned in plan.cases)
     source = f", {estimate_source(known, len(plan.cases))}" if known else ""
-    return f"{least} {device_time(price.device_hours, device)}{_cost(price)}{source}"
+    return f"{about(plan)}{device_time(price.device_hours, device)}{_cost(price)}{source}"
 
 
 def device_word(profiles: Iterable[Profile], hosts: Sequence[HostCapacity]) -> str:
@@ -186,17 +197,25 @@ def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
 
 def time_text(plan: Plan, states: Mapping[str, str]) -> str:
     """ "59s", as :func:`expected_on`; "41s with node3 too" where the others cannot take every case,
-    of those that the plan's time is by; "" where nobody knows. Those that preflight stops are
-    counted only where the plan cannot do without them."""
+    of those that the plan's time is by, "41s on node3" where there are no others; "" where nobody
+    knows. Those that preflight stops are counted only where the plan cannot do without them."""
     if (seconds := expected_on(plan, states)) is not None:
         return format_duration(seconds)
     stopped = {name: state * (state in _STOPPED) for name, state in states.items()}
     for left_out in (stopped, dict.fromkeys(states, "")):
         if (seconds := expected_on(plan, left_out)) is not None:
             counted_too = (name for name, state in states.items() if state and not left_out[name])
-            others = plain(ranked_nodeset(_planned_with(plan, counted_too)))
-            return f"{format_duration(seconds)} with {others} too"
+            return waiting_time(
+                seconds, _planned_with(plan, counted_too), alone="" not in states.values()
+            )
     return ""
+
+
+def waiting_time(seconds: float, names: Sequence[str], *, alone: bool) -> str:
+    """ "41s with node3 too", of hosts that no run can go to now; "41s on node3" where there are no
+    others, "41s" without any."""
+    where = "" if not names else " on {}" if alone else " with {} too"
+    return format_duration(seconds) + where.format(plain(ranked_nodeset(names)))
 
 
 def _planned_with(plan: Plan, names: Iterable[str]) -> list[str]:

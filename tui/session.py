@@ -50,6 +50,8 @@ class Session:
         self.last: CampaignSummary | None = None
         """The newest campaign, as of when they were read."""
         self.precheck: PrecheckAtWork | None = None
+        self.hosts_to_use = ""
+        """By name, of the Matrix; empty: all."""
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
         self.run_to_see = ""

@@ -7,16 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from time import localtime, strftime
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from backends.campaign.record.run_state import RunState
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import Concern, HostSnapshot, HostState
 from backends.results.numbers import readable, rounded
 from backends.results.run_result import BANDWIDTH
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
@@ -138,6 +140,12 @@ def host_state(host: HostSnapshot) -> Text:
     elif host.recorded and host.state is HostState.READY:
         symbol, colour = "○", MUTED
     return cell(f"{symbol} {host.state_word}", colour)
+
+
+def all_of(concerns: Sequence[Concern], noun: str) -> str:
+    """How many stands first: the end of a remark is what a narrow list cuts."""
+    count = f"{counted(len(concerns), noun)}: " if len(concerns) > 1 else ""
+    return count + "; ".join(plain(concern.what) for concern in concerns)
 
 
 def age(host: HostSnapshot, now: float | None) -> str:
@@ -359,6 +367,11 @@ def ago(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)}{unit} ago"
     return "now"
+
+
+def clock_time(t: float) -> str:
+    """When something was, by the clock of who sits here: "14:03:27"."""
+    return strftime("%H:%M:%S", localtime(t))
 
 
 number = readable

@@ -200,7 +200,7 @@ def _portrait(facts: HostFacts) -> str:
     parts = [
         f"{devices} idle" if devices else f"{facts.cpus} CPUs",
         f"driver {facts.driver_version}" if facts.driver_version else "",
-        f"{(facts.disk_free_mib or 0) // 1024} GiB free",
+        f"{(facts.disk_free_mib or 0) // 1024} GiB of disk free",
         *(f"image {image}: {number}" for image, number in images_of(facts).items()),
     ]
     return ", ".join(part for part in parts if part)

@@ -106,6 +106,12 @@ def in_spite_of(findings: Sequence[Finding], *, force: bool) -> InSpiteOf:
     )
 
 
+def gpus_unjudged(profiles: Sequence[str], does: str = "does") -> str:
+    """ "preflight does not judge GPUs: cpu-smoke uses none", of profiles that use none."""
+    use = "uses" if len(profiles) == 1 else "use"
+    return f"preflight {does} not judge GPUs: {', '.join(profiles)} {use} none"
+
+
 def _stops(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.level == Level.STOP]
 

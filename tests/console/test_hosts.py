@@ -484,6 +484,11 @@ async def test_when_hosts_were_asked_and_how_many_problems_they_have_has_room(
     async with console(workspace, size) as (app, pilot):
         await until(pilot, lambda: tick(app) or shows(app, "▲ 2 problems: "))
         assert re.search(r"State +Host .* Remarks +Asked", screen_text(app))
+        workspace.clock.tick(30)
+        await pilot.press("2", "o")
+        await until(pilot, lambda: tick(app) or shows(app, "2 problems: "))
+        (row,) = [line for line in screen_text(app).splitlines() if "2 problems: " in line]
+        assert re.search(r"node1 .* \d+s ago", row), row
 
 
 @pytest.mark.parametrize("columns", [120, 160, 180, 200, 240])

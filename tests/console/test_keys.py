@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -198,8 +199,9 @@ def test_a_note_of_which_nobody_knows_since_when_it_is_so_has_no_time() -> None:
 def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_none(
     notes: tuple[tuple[float, str, str], ...] | None, own: str
 ) -> None:
-    told = drawn(all_notes(notes, 0.0, own, ("before", "last")), 70)
+    told = drawn(all_notes(notes, 0.0, own, ((61.0, "before"), (75.0, "last"))), 70)
     assert told.index("said here") < told.index("  last") < told.index("  before")
+    assert re.search(r"\n  \d\d:\d1:15  last *\n  \d\d:\d1:01  before", told)
     if notes or own:
         assert told.index("seen" if notes else "mine") < told.index("said here")
     else:
@@ -211,7 +213,7 @@ def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_no
     ("notes", "own", "said"),
     [
         (None, "", "No campaign is open"),
-        ((), "", "the engine has no note for this campaign"),
+        ((), "", "No notes of the engine for this campaign"),
         ((), "mine", "your note mine"),
         (((7.0, "warn", "seen"),), "mine", "your note mine +7s warn seen"),
     ],
@@ -221,7 +223,20 @@ def test_notes_say_that_there_are_none_only_where_there_are_none(
 ) -> None:
     told = " ".join(drawn(all_notes(notes, 0.0, own, ()), 70).split())
     assert said in told
-    assert ("no note" in told) == (notes == () and not own)
+    assert ("No notes" in told) == (notes == () and not own)
+
+
+def test_what_was_said_and_goes_on_in_a_next_line_stays_in_its_column() -> None:
+    said = ((5.0, "a long story of what was said " * 5), (7.0, "short\n→ mend it"))
+    _, last, remedy, first, *rest = (
+        drawn(all_notes(((1.0, "warn", "seen"),), 0.0, "", said), 70)
+        .split("said here", 1)[1]
+        .splitlines()
+    )
+    column = first.index("a long story")
+    assert [last.index("short"), remedy.index("→ mend it")] == [column, column]
+    assert len(rest) >= 2
+    assert all(line[:column].isspace() and line[column].isalpha() for line in rest if line.strip())
 
 
 def test_help_shows_every_key_of_its_panels() -> None:

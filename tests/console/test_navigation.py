@@ -177,6 +177,21 @@ async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspac
     assert question.text.plain.endswith("goes on with it.")
 
 
+@pytest.mark.parametrize("active", [0, 1, 2])
+@pytest.mark.parametrize("left", [0, 1, 2])
+async def test_the_question_to_quit_says_nothing_of_runs_that_there_are_not(
+    workspace: FakeWorkspace, active: int, left: int
+) -> None:
+    async with console(workspace) as (app, _):
+        shown = begin(app, workspace).snapshot()
+    question = quit_question(replace(shown, active=active, done=shown.total - active - left), {})
+    told = " ".join([str(question.text), *(one.label for one in question._answers)])
+    if active + left:
+        assert ("at work" in told) == (active > 0)
+        assert ("to come" in told) == ("starts " in told) == (left > 0)
+        assert ("other" in told) == (min(active, left) > 0)
+
+
 async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
     workspace: FakeWorkspace,
 ) -> None:
@@ -224,7 +239,9 @@ async def test_a_question_to_quit_is_of_the_campaign_as_it_is_and_so_are_the_las
         while not controller.snapshot().finished:
             now = controller.snapshot()
             left = now.total - now.done - now.active
-            works = f"has {counted(now.active, 'run')} at work and {left} to come"
+            at_work = f"{counted(now.active, 'run')} at work" if now.active else ""
+            to_come = f"{left if at_work else counted(left, 'run')} to come" if left else ""
+            works = f"has {' and '.join(filter(None, (at_work, to_come)))}."
             await until(pilot, partial(shows, app, works))
             workspace.clock.tick(20)
         await until(pilot, partial(shows, app, "has finished: nothing of it is left to do"))

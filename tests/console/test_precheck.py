@@ -86,6 +86,9 @@ async def test_it_goes_on_while_other_pages_are_looked_at_and_is_found_again(
         assert dialog.not_now("last") == "it is shown already"
         await pilot.press("y")
         assert app.clipboard == "--hosts 'node[1,6]'"
+        await pilot.press("o")
+        assert "Matrix uses node[1,6]: o changes that" in screen_text(app)
+        assert app.session.hosts_to_use == "node1,node6"
         await pilot.press("p")
         await until(pilot, lambda: "left out: node3" in screen_text(app))
         await pilot.press("l")
@@ -247,11 +250,11 @@ async def test_every_key_that_does_nothing_now_says_why_whatever_is_shown(
         await until(pilot, lambda: isinstance(app.screen, PrecheckDialog))
         assert all(reasons(app)), "while it looks"
         await until(pilot, lambda: "left out" in screen_text(app))
-        assert len(reasons(app)) == 4
+        assert len(reasons(app)) == 5
         assert all(reasons(app)), "a plan"
         await pilot.press("enter")
         await until(pilot, lambda: "gpus 1/3" in screen_text(app))
-        assert len(reasons(app)) == 4
+        assert len(reasons(app)) == 5
         assert all(reasons(app)), "at work"
         await pilot.press("x")
         await until(pilot, lambda: "stopped; what was" in screen_text(app))

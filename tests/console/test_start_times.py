@@ -17,12 +17,13 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import Lease
+from backends.results.auto_repeats import AutoRepeats
 from profiles.durations import format_duration
 from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import LARGE, console, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
-from tui.plan_words import host_states, keys_line, time_text, usable_now
+from tui.plan_words import host_states, keys_line, plan_totals, time_text, usable_now
 from tui.screens.dry_run import DryRunView
 from tui.screens.start_text import checklist_text, stopped_text, totals_text
 
@@ -44,6 +45,25 @@ def held(name: str, by_others: bool) -> HostSnapshot:
     lease = Lease("bob, campaign x") if by_others else None
     assert found.facts is not None
     return replace(found, facts=replace(found.facts, lease=lease))
+
+
+@pytest.mark.parametrize("target", [0.01, None])
+def test_a_time_whose_repeats_are_open_ended_is_one_at_least_wherever_it_is_said(
+    target: float | None,
+) -> None:
+    rule = None if target is None else AutoRepeats(target)
+    plan, without = plan_on(NAMES), plan_on(NAMES[2:])
+    plan, without = (
+        replace(one, selection=replace(one.selection, auto=rule)) for one in (plan, without)
+    )
+    states = dict.fromkeys(NAMES, "")
+    own, fewer = (format_duration(one.expected_s or 0.0) for one in (plan, without))
+    keys = stopped_text(plan, without, states).plain
+    said = "about" if rule is None else "at least"
+    assert f" · {said} {own} · {said} " in totals_text(plan, states).plain
+    assert f", {said} {fewer}\n" in keys
+    assert f"F starts anyway, {said} {own} with node[1-2] too;" in keys
+    assert (f", at least ≈ {own}" in plan_totals(plan)) == (rule is not None)
 
 
 @given(st.sets(st.sampled_from(NAMES), max_size=3))
@@ -85,7 +105,9 @@ def test_no_key_takes_a_host_as_free_that_somebody_else_holds(
         [name for name in counted if name in waited and name in left],
         [name for name in counted if name in waited or name in stopped],
     ]
-    said = [f" with {fold_nodeset(names)} too" * bool(names) for names in also]
+    free = [name for name in left if name not in taken]
+    where = " with {} too" if free else " on {}"
+    said = [where.format(fold_nodeset(names)) * bool(names) for names in also]
     assert f", about {own}{said[0]}\n" in keys
     forced = next(line for line in keys.splitlines() if line.startswith("F "))
     assert f"starts anyway, about {every}{said[1]};" in forced
@@ -121,7 +143,8 @@ def test_the_time_above_is_that_without_the_stopped_hosts_as_their_key_has_it(
         used = free if len(free) > 1 else [name for name in NAMES if name not in stopped]
         too = [name for name in used if name in taken] if used != free else []
         own = format_duration(plan_on(tuple(used), ("2n4g",)).expected_s or 0.0)
-        assert above == own + f" with {fold_nodeset(too)} too" * bool(too)
+        where = " with {} too" if free else " on {}"
+        assert above == own + where.format(fold_nodeset(too)) * bool(too)
         if len(free) < 2 and ", about " in keys:
             assert keys.endswith(f", about {above}")
 

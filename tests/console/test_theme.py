@@ -126,6 +126,10 @@ async def test_colours_that_cannot_be_kept_are_those_of_this_console(
 async def test_nothing_dark_is_left_in_the_light_theme(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         await until(pilot, lambda: workspace.probed)
+        await pilot.press("T")
+        assert shows(app, "light colours")
+        await pilot.press("T")
+        assert shows(app, "dark colours")
         dark = app.export_screenshot()
         await pilot.press("T")
         light = app.export_screenshot().lower()

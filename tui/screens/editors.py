@@ -23,7 +23,7 @@ from tui.matrix_marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
 from tui.screens.front_screen import REFRESH_S
 from tui.session import Session
-from tui.text import age_text, cell, host_state, plain, problem
+from tui.text import age_text, all_of, cell, host_state, plain, problem
 from tui.theme import GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
 
@@ -245,7 +245,7 @@ class HostPicker(MarkList[str]):
                 Column("state", "State", 13),
                 Column("name", "Host", 16),
                 Column("about", "", None),
-                Column("age", "Asked", 6, right=True, still=True),
+                Column("age", "Asked", 10, right=True, still=True),
             ),
         )
         self._session = session
@@ -267,10 +267,21 @@ class HostPicker(MarkList[str]):
     def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
         for host in self._snapshots:
             held = str(host.lease) if host.lease is not None else ""
-            words = " · ".join(filter(None, (held, host.reason)))
+            grave = [concern for concern in host.concerns if concern.degrades]
+            why = all_of(grave, "problem") if grave else host.reason
+            words = " · ".join(filter(None, (held, why)))
             passed = self._hosts_now.age_s(host)
-            old = cell("–" if passed is None else age_text(passed), MUTED, right=True)
-            yield host.name, (host_state(host), cell(host.name, "bold"), cell(words, MUTED), old)
+            old = "–" if passed is None else age_text(passed)
+            old += " ago" * (old not in ("–", "now"))
+            yield (
+                host.name,
+                (
+                    host_state(host),
+                    cell(host.name, "bold"),
+                    cell(words, MUTED),
+                    cell(old, MUTED, right=True),
+                ),
+            )
 
     def written(self, text: str) -> None:
         inventory = self._session.workspace.cluster.inventory

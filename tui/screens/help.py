@@ -16,7 +16,7 @@ from profiles.durations import format_duration
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key, Panel
 from tui.refused_keys import idle, never
-from tui.text import GRAVE, Hanging, plain
+from tui.text import GRAVE, Hanging, clock_time, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
@@ -157,20 +157,22 @@ class AllNotes(NamedTuple):
     notes: tuple[tuple[float | None, str, str], ...] | None
     begun: float | None
     own: str
-    said: tuple[str, ...]
+    said: tuple[tuple[float, str], ...]
 
 
 def all_notes(
     notes: Sequence[tuple[float | None, str, str]] | None,
     begun: float | None,
     own: str,
-    said: Sequence[str],
+    said: Sequence[tuple[float, str]],
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
-    ``said`` last, newest first, before the word that there are no notes."""
+    ``said`` last and when, newest first, before the word that there are no notes."""
     parts: list[Text | Rows] = []
-    heard = [Text("said here, the last first", f"bold {MUTED}")] if said else []
-    heard += [Text(f"  {one}") for one in reversed(said)]
+    heard: list[Text | Rows] = []
+    if said:
+        lines = [(Text(f"  {clock_time(at)}", MUTED), Text(words)) for at, words in reversed(said)]
+        heard = [Text("said here, the last first", f"bold {MUTED}"), Rows(lines)]
     if heard and not notes and not own:
         parts += [*heard, Text()]
         heard = []
@@ -190,7 +192,7 @@ def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | No
     is known."""
     if not notes:
         words = (
-            "Nothing: the engine has no note for this campaign as a whole. Why a run failed, and "
+            "No notes of the engine for this campaign as a whole. Why a run failed, and "
             "whether it was tried again, stands with that run, on Runs."
         )
         return Text(words, MUTED)
@@ -216,6 +218,7 @@ class Rows:
             before = Text()
             for name, width in zip(row, widths, strict=False):
                 before.append_text(name).append(" " * (width - name.cell_len))
-            lines = [row[-1]] if row[-1].cell_len <= room else row[-1].wrap(console, room)
+            whole = row[-1].cell_len <= room and "\n" not in row[-1].plain
+            lines = [row[-1]] if whole else row[-1].wrap(console, room)
             for number, line in enumerate(lines):
                 yield Text.assemble(" " * sum(widths) if number else before, line, no_wrap=True)

@@ -18,7 +18,7 @@ from rich.text import Text
 from textual import on, work
 from textual.widget import Widget
 
-from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
+from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.transports.login_command import login_command
 from profiles.counted import counted
 from profiles.errors import DlperfError
@@ -28,7 +28,7 @@ from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
-from tui.text import age, cell, gib, host_state, join, plain, ranges
+from tui.text import age, all_of, cell, gib, host_state, join, plain, ranges
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.host_detail import HostDetail
@@ -103,20 +103,14 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
         parts += list(_gpu_users(host.facts, own, host.lease.run_id if host.lease else ""))
     used = bool(parts)
     if grave:
-        parts.append((f"▲ {_all_of(grave, 'problem')}", BAD))
+        parts.append((f"▲ {all_of(grave, 'problem')}", BAD))
     elif not parts and host.reason:
         parts.append((plain(host.reason), MUTED))
         used = True
     light = [concern for concern in host.concerns if not concern.degrades]
     if light and not used:
-        parts.append((_all_of(light, "remark"), WARN))
+        parts.append((all_of(light, "remark"), WARN))
     return join(parts, " · ") if parts else cell("–", MUTED)
-
-
-def _all_of(concerns: Sequence[Concern], noun: str) -> str:
-    """How many stands first: the end of a remark is what a narrow list cuts."""
-    count = f"{counted(len(concerns), noun)}: " if len(concerns) > 1 else ""
-    return count + "; ".join(plain(concern.what) for concern in concerns)
 
 
 def _gpu_users(facts: HostFacts, own: Mapping[str, str], leased: str) -> Iterable[tuple[str, str]]:

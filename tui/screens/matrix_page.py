@@ -24,7 +24,7 @@ from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
 from tui.matrix_request import Able, Asked, parse_rule
 from tui.messages import Problem, Said
-from tui.plan_words import READING_PAST, same_runs
+from tui.plan_words import READING_PAST, least, same_runs
 from tui.screens import matrix_dialogs
 from tui.screens.matrix_start import PROBING, Starting
 from tui.screens.matrix_text import (
@@ -266,8 +266,7 @@ class MatrixPage(Page):
             return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
         room = self.query_one("#grid-panel").size.width - 2
         taken = self._asked.takes(plan)
-        least = "at least " * (plan.selection.auto is not None)
-        takes = f"{least}≈{taken}" if taken else ""
+        takes = f"{least(plan)}≈{taken}" if taken else ""
         if not self._asked.past_reading.known:
             takes = READING_PAST
         states = self._asked.states_for(plan)

@@ -10,6 +10,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.widgets import Static
 
+from backends.inventory.nodesets import ranked_nodeset
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
@@ -20,6 +21,7 @@ from tui.screens.precheck_text import (
     found_text,
     precheck_plan_text,
     proposal,
+    proposed,
     why_no_proposal,
 )
 from tui.session import Session
@@ -92,18 +94,18 @@ class PrecheckDialog(Dialog[None]):
             return not busy and (work is not None or self._shown == "last")
         if action == "last":
             return self._shown == "plan" and self._last is not None
-        if action == "copy":
+        if action in ("copy", "use"):
             return bool(self._proposal())
         return True
 
     def not_now(self, action: str) -> str:
         """In the order in which the reasons would have to go."""
-        if action == "copy" and self._found is not None:
+        if action in ("copy", "use") and self._found is not None:
             return why_no_proposal(self._found.ranking)
         work = self._at_work
         if work is not None and not work.over:
             ends = "it is being stopped" if work.stopped else "a precheck is at work; x stops it"
-            return "no result is shown yet" if action == "copy" else ends
+            return "no result is shown yet" if action in ("copy", "use") else ends
         if action == "stop":
             return "no precheck is at work"
         if self._shown == "looking":
@@ -115,7 +117,9 @@ class PrecheckDialog(Dialog[None]):
             "start": "a result is shown; p shows what another one would do",
             "plan": "what it would do is shown already",
             "last": "it is shown already" if found else "no precheck was made yet",
-            "copy": "a plan is shown, and no result; l shows the last one",
+            **dict.fromkeys(
+                ("copy", "use"), "a plan is shown, and no result; l shows the last one"
+            ),
         }.get(action, "")
 
     def never(self, action: str) -> str:
@@ -188,6 +192,13 @@ class PrecheckDialog(Dialog[None]):
         if self._last is not None:
             self._shown = "last"
             self._say(found_text(self._last, self._session.now))
+
+    def action_use(self) -> None:
+        """As ``o`` of the Matrix would be answered."""
+        if self._found is not None:
+            names = proposed(self._found.ranking)
+            self._session.hosts_to_use = ",".join(names)
+            self.app.notify(f"Matrix uses {ranked_nodeset(names)}: o changes that", markup=False)
 
     def action_copy(self) -> None:
         said = hand_over(self.app, self._proposal())

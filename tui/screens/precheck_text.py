@@ -142,8 +142,12 @@ def why_no_proposal(ranking: Ranking) -> str:
 def proposal(ranking: Ranking) -> str:
     """To copy: ``--hosts 'node[1-2]'``, those for runs of several hosts where there are such;
     empty where nobody is to be left out."""
+    hosts = proposed(ranking)
+    return f"--hosts '{fold_nodeset(hosts)}'" if hosts else ""
+
+
+def proposed(ranking: Ranking) -> tuple[str, ...]:
+    """The hosts of :func:`proposal`."""
     together = ranking.keep_together
-    hosts = together or ranking.keep
-    if not hosts or not (ranking.exclude or (together and ranking.keep_apart)):
-        return ""
-    return f"--hosts '{fold_nodeset(hosts)}'"
+    named = ranking.exclude or (together and ranking.keep_apart)
+    return tuple(together or ranking.keep) if named else ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from rich.text import Text
 from textual import on
@@ -27,7 +26,7 @@ from profiles.throughput.steady import Disturbance
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDEST, Dialog
 from tui.screens.front_screen import REFRESH_S
-from tui.text import cell, number, plain, run_state
+from tui.text import cell, clock_time, number, plain, run_state
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.distribution import distribution_line, legend, limits
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
@@ -164,7 +163,7 @@ def _devices(run: RunResult) -> str:
 def _began(run: RunResult) -> str:
     if run.started_at is None:
         return "–"
-    return f"{datetime.fromtimestamp(run.started_at).astimezone():%H:%M:%S}"
+    return clock_time(run.started_at)
 
 
 def distribution_text(case: CaseResult, width: int, others: Sequence[CaseResult] = ()) -> Text:

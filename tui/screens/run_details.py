@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 
 from rich.text import Text
 
@@ -29,7 +28,7 @@ from profiles.cleantext import clean_text
 from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
-from tui.text import named_rows, number, plain, ranges, run_state
+from tui.text import clock_time, named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.throughput_plot import jitter_text, no_jitter_yet
 
@@ -180,9 +179,8 @@ def _diagnosed(text: Text, record: RunRecord, folder: str, *, silent: bool) -> N
     found = record.diagnosis
     if found is None:
         return
-    at = datetime.fromtimestamp(record.diagnosed_at or 0.0).astimezone()
     text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found, silent=silent))}", f"bold {TEXT}")
-    text.append(f"  asked at {at:%H:%M:%S}\n", MUTED)
+    text.append(f"  asked at {clock_time(record.diagnosed_at or 0.0)}\n", MUTED)
     for line in evidence_lines(found):
         text.append("  · ", MUTED).append(f"{plain(line)}\n")
     if found.files:

@@ -15,7 +15,16 @@ from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
-from tui.plan_words import READING_PAST, expected_on, not_counted, price_text, time_text
+from tui.plan_words import (
+    READING_PAST,
+    about,
+    expected_on,
+    not_counted,
+    price_text,
+    time_text,
+    unjudged_gpus,
+    waiting_time,
+)
 from tui.text import plain
 from tui.theme import BAD, GOOD, MUTED, WARN
 
@@ -43,7 +52,7 @@ def totals_text(
         text.append(f" · {READING_PAST}\n", MUTED)
     else:
         if taken := time_text(plan, states):
-            text.append(f" · about {taken}")
+            text.append(f" · {about(plan)}{taken}")
         text.append(f" · {price_text(plan)}\n")
     there = [host.name for host in plan.hosts if not states.get(host.name)]
     any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
@@ -53,6 +62,8 @@ def totals_text(
     text.append("\n")
     for remark in plan_remarks(plan):
         text.append(f"▲ {plain(remark)}\n", WARN)
+    if unjudged := unjudged_gpus(plan):
+        text.append(f"{plain(unjudged)}\n", MUTED)
     return text
 
 
@@ -134,7 +145,7 @@ def stopped_text(
     text = Text(end="")
     if without is not None:
         text.append_text(_left_out_text(plan, without, kept))
-    takes = f", about {every}" if every else ""
+    takes = f", {about(plan)}{every}" if every else ""
     text.append(f"F starts anyway{takes}; the campaign will say that it was forced\n\n", WARN)
     return text
 
@@ -151,14 +162,12 @@ def _times_of_keys(plan: Plan, without: Plan, states: Mapping[str, str]) -> tupl
     if own is None or every is None or format_duration(own) == format_duration(every):
         return "", ""
     there = [host.name for host in plan.capacities if not used.get(host.name)]
+    alone = all(states.get(name) for name in there if name in kept)
     said = (
         (own, [name for name in there if name in kept and states.get(name)]),
         (every, [name for name in there if name not in kept or states.get(name)]),
     )
-    x, force = (
-        format_duration(seconds) + f" with {_names(names)} too" * bool(names)
-        for seconds, names in said
-    )
+    x, force = (waiting_time(seconds, names, alone=alone) for seconds, names in said)
     return x, force
 
 
@@ -171,7 +180,7 @@ def _left_out_text(plan: Plan, without: Plan, takes: str) -> Text:
     kept = {planned.case.key for planned in without.cases}
     lost = [planned.case.label for planned in plan.cases if planned.case.key not in kept]
     of = f"{without.run_count} of {plan.run_count} runs" if lost else "every run"
-    text.append(f"{of} on {there}{f', about {takes}' if takes else ''}")
+    text.append(f"{of} on {there}{f', {about(plan)}{takes}' if takes else ''}")
     if lost:
         text.append(f", without {plain(first_of(lost, 4))}", WARN)
     return text.append("\n")

@@ -20,6 +20,7 @@ from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document, with_what_was_unknown
 from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.preflight_finding import gpus_unjudged
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.record import FOLDER, Precheck, PrecheckError, document, read_precheck
 from backends.precheck.words import precheck_markdown
@@ -130,7 +131,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
     notes += [f"{state.begun_without}."] if state.left_out else []
     notes += [f"Preflight warned: {text}." for text in _of_no_run(state)]
     environment = read_environment(path)
-    notes += [f"{text}." for text in _unjudged_gpus(state, environment)]
+    notes += [f"{text[0].upper()}{text[1:]}." for text in _unjudged_gpus(state, environment)]
     notes += [f"{text}." for _, _, text in state.notes_of_unwatched]
     said = read_about(path)
     return ReportContext(
@@ -207,13 +208,11 @@ def _of_no_run(state: CampaignState) -> Iterator[str]:
 
 
 def _unjudged_gpus(state: CampaignState, environment: Mapping[str, Any]) -> Iterator[str]:
-    """``Preflight did not judge GPUs: cpu-smoke uses none``, of hosts that have some."""
+    """``preflight did not judge GPUs: cpu-smoke uses none``, of hosts that have some."""
     known = [run for run in state.runs.values() if run.fingerprint and run.hosts]
     if state.imported or not known or any(has_gpus(run.fingerprint) for run in known):
         return
     used = {host for run in known for host in run.hosts}
     with suppress(LookupError, TypeError, AttributeError):  # it is read leniently
         if any(host.get("gpus") for host in environment["hosts"] if host["name"] in used):
-            profiles = [*dict.fromkeys(run.profile for run in known)]
-            use = "uses" if len(profiles) == 1 else "use"
-            yield f"Preflight did not judge GPUs: {', '.join(profiles)} {use} none"
+            yield gpus_unjudged([*dict.fromkeys(run.profile for run in known)], "did")

@@ -19,13 +19,11 @@ class PlanPrice:
     """``device_hours``: of all runs, as they were measured before or as their profiles say.
 
     ``cost``: of that, in the inventory's currency, on the cheapest and on the dearest of the hosts;
-    None where one of them has no price. ``at_least``: repeats go on until it is known, and these
-    are the first.
+    None where one of them has no price. Where repeats go on until it is known, of the first ones.
     """
 
     device_hours: float
     cost: tuple[float, float] | None
-    at_least: bool
 
 
 def plan_price(plan: Plan) -> PlanPrice | None:
@@ -41,7 +39,7 @@ def plan_price(plan: Plan) -> PlanPrice | None:
     cost = None
     if prices and len(prices) == len(plan.hosts):
         cost = (hours * min(prices), hours * max(prices))
-    return PlanPrice(hours, cost, plan.selection.auto is not None)
+    return PlanPrice(hours, cost)
 
 
 @dataclass(frozen=True, slots=True)

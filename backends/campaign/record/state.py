@@ -190,6 +190,12 @@ class CampaignState:
         return [*self.notes_of_begin, *self.notes_of_unwatched]
 
     @property
+    def open_ended(self) -> bool:
+        """Some case gets further repeats until it is known, and nobody knows how many."""
+        cases = {run.case.key for run in self.runs.values()}
+        return self.auto is not None and not cases <= self.settled.keys()
+
+    @property
     def unfinished(self) -> str:
         """That it goes on, and how far it is; empty when it has finished, or was imported."""
         if self.finished or self.imported:

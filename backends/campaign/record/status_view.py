@@ -118,21 +118,25 @@ class CampaignSnapshot:
 
     @property
     def eta_text(self) -> str:
-        """ "ETA 41m", or nothing; "no ETA: dgx1 is out of reach".
+        """ "ETA 41m", or nothing; "no ETA: dgx1 is out of reach". "ETA at least 41m": cases get
+        further repeats until they are known.
 
         "ETA 41m once node3 can be used": nobody knows when that is. "ETA 41m of the others": than
         those that are paused. "ETA 41m of simulated time": for who looks from outside, whose own
         time passes slower.
         """
+        least = "at least " * self.state.open_ended
         flies = " of simulated time" * (self.simulated and self.read_only)
         if self.blocked_by and self.after_that_s is not None:
             some = "enough of " * (len(self.blocked_by) > 1)  # several runs may need them, or one
             hosts = f"{some}{fold_nodeset(self.blocked_by)}"
-            return f"ETA {format_duration(self.after_that_s)}{flies} once {hosts} can be used"
+            return (
+                f"ETA {least}{format_duration(self.after_that_s)}{flies} once {hosts} can be used"
+            )
         if self.eta_s is None:
             return f"no ETA: {self.no_eta}" if self.no_eta else ""
         others = " of the others" * bool(self.paused)
-        return f"ETA {format_duration(self.eta_s)}{flies}{others}"
+        return f"ETA {least}{format_duration(self.eta_s)}{flies}{others}"
 
 
 def _is_replay(kept_by: Holder | None) -> bool:

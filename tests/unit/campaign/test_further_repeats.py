@@ -200,8 +200,12 @@ def test_a_case_to_be_explained_gets_one_profiled_run_when_its_repeats_are_done(
 def test_repeats_until_it_is_known_come_before_the_profiled_run() -> None:
     state = fold(explained(WIDE, auto=True))
     assert [run.profiled for run in next_runs(state)] == [False, False]
+    assert state.open_ended
     known = fold(explained([100.0 + 0.1 * (-1) ** i for i in range(8)], auto=True))
     assert settled(known) == ["reached"]
+    every = dict.fromkeys((run.case.key for run in known.runs.values()), Stop.REACHED)
+    assert known.open_ended
+    assert not replace(known, settled=every).open_ended
     assert [run.profiled for run in next_runs(known)] == [True]
 
 

@@ -15,6 +15,7 @@ from profiles.format.host_capacity import HostCapacity
 from profiles.format.profile import Profile
 from profiles.format.site_settings import resolve_settings
 from tui.plan_words import plan_totals, unjudged_gpus
+from tui.screens.start_text import totals_text
 
 CPU, GPU = "cpu-smoke", "torch-resnet50"
 
@@ -48,7 +49,11 @@ def plan(profiles: Sequence[str], gpus: int | None, measured: Sequence[float | N
 def test_that_no_gpu_is_judged_is_said_where_there_are_some_and_nobody_uses_them(
     profiles, gpus, said
 ):
-    assert unjudged_gpus(plan(profiles, gpus)) == said
+    made = plan(profiles, gpus)
+    assert unjudged_gpus(made) == said
+    if profiles:
+        before_a_start = totals_text(made, {}).plain.splitlines()
+        assert [line for line in before_a_start if "GPUs:" in line] == [said] * bool(said)
 
 
 def test_an_estimate_of_the_profile_is_called_one_and_what_was_measured_is_not():

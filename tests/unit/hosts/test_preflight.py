@@ -430,7 +430,7 @@ async def test_two_local_hosts_are_ready_for_a_case_with_two_nodes(
         ("n2", Level.OK),
         ("", Level.OK),
     ]
-    assert findings[0].what == "1 × H200 idle, driver 580.1, 500 GiB free"
+    assert findings[0].what == "1 × H200 idle, driver 580.1, 500 GiB of disk free"
     assert worst(findings) is Level.OK
 
 
