@@ -337,8 +337,8 @@ PANELS: Mapping[str, Panel] = {
         "clock: of the time that runs of its case took, or its profile lets expect, and as much "
         "longer as other cases of it took than that; how far its log is they do not tell. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
-        "p95: 95% of its steps took no longer. CV: "
-        "the standard deviation of its step times over their mean; that of repeats is on page 4. "
+        "p95: in 95% of its readings, each the mean of its steps, a step took no longer. CV: the "
+        "standard deviation of these over their mean; that of repeats is on page 4. "
         "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall. "
         "rank 5 14% slow: its own time of a step is so much above the others', who wait for it.",
         (
@@ -354,13 +354,19 @@ PANELS: Mapping[str, Panel] = {
                 "x",
                 "trouble(1)",
                 "Next trouble",
-                "to the next run that has failed, is silent or otherwise in trouble; last, to what "
+                "to the next run that has failed, is silent or otherwise in trouble; not to what "
                 "was tried again",
                 footer=2,
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=9),
-            Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),
+            Key(
+                "t",
+                "retry",
+                "Retry",
+                "do the failed or cancelled run again; start a skipped one",
+                footer=3,
+            ),
             Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
             Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 5),
             Key("plus,equals_sign", "repeat", "More", "one more repeat of each case", 13, said="+"),
@@ -391,7 +397,8 @@ PANELS: Mapping[str, Panel] = {
                 "schedule",
                 "Schedule",
                 "hosts over time: which run was (━, ╌ where it failed or was cancelled), is and is "
-                "expected to be (┄) where, and when; ┊ is now",
+                "expected to be (┄) where, and when; ▼ above, and ┊ where a line is free: now; "
+                "a block with a number alone has no room for its mark",
                 footer=8,
             ),
             Key(

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import localtime, strftime
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -40,10 +40,27 @@ class Hanging:
             lead, words = line.divide([_lead_of(line, options.max_width)])
             room = options.max_width - lead.cell_len
             whole = words.cell_len <= room
-            parts = [words] if whole else words.wrap(console, max(1, room - self.deeper))
+            parts = [words] if whole else _wrapped(words, console, max(1, room - self.deeper))
             for number, part in enumerate(parts):
                 before = Text(" " * (lead.cell_len + self.deeper)) if number else lead
                 yield Text.assemble(before, part, no_wrap=True)
+
+
+def _wrapped(words: Text, console: Console, width: int) -> list[Text]:
+    """Lines that end between words; a word that no line has room for, as a path, breaks behind a
+    ``/`` or ``_`` where that leaves no line half empty."""
+    cuts: list[int] = []
+    for found in re.finditer(r"\S+", words.plain):
+        word, at = found.group(), found.start()
+        if cell_len(word) > width:
+            cuts.append(at)
+        while cell_len(word) > width:
+            head = chop_cells(word, width)[0]
+            ends = (head.rfind(mark) + 1 for mark in "/_")
+            end = next((end for end in ends if end > len(head) // 2), len(head))
+            word, at = word[end:], at + end
+            cuts.append(at)
+    return [line for part in words.divide(cuts) for line in part.wrap(console, width) if line]
 
 
 def _lead_of(line: Text, width: int) -> int:

@@ -134,7 +134,8 @@ def _lanes(bars: Sequence[Bar], columns: int, total: float) -> tuple[_Drawn, ...
         done, length = drawn(bar, columns, total)
         fill, style = bar.ahead
         cleaned = [clean_text(name) for name in bar.names]
-        name = next((one for one in cleaned if len(one.rstrip()) <= length), cleaned[-1])[:length]
+        name = next((one for one in cleaned if len(one) <= length), cleaned[-1])[:length]
+        name = name.rstrip() if len(name) == length else name  # its end is seen
         words = name.ljust(done, bar.fill).ljust(length, fill or bar.fill)
         free = next((number for number, end in enumerate(ends) if end <= start), len(lanes))
         if free == len(lanes):

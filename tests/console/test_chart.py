@@ -41,7 +41,7 @@ from tui.widgets.chart import (
     finite,
     legend,
 )
-from tui.widgets.chart_scale import AXIS_ABOVE_0, nice_step, value_scale
+from tui.widgets.chart_scale import AXIS_ABOVE_0, DOTS, nice_step, value_scale
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
 from tui.widgets.throughput_plot import jitter_text, throughput_plot, time_ticks, window_plot
 
@@ -427,7 +427,7 @@ def test_as_many_devices_on_one_host_and_on_several_are_two_lines() -> None:
     for line in plot.lines:
         places = [x for x, _ in line.points]
         assert len(set(places)) == len(places), "nothing goes straight up"
-    shown = picture(plot)
+    shown = picture(plot, height=16)
     assert (shown.count("●"), shown.count("◆")) == (3, 2)
     assert "● one host  ◆ several" in plot.legend
 
@@ -736,3 +736,12 @@ def test_a_cv_beside_the_chart_has_the_digits_that_results_give_it(cv: float) ->
     shown = said.rpartition(", ")[2]
     assert shown == f"CV {scatter(cv)}"
     assert float(shown.removeprefix("CV ").removesuffix("%")) > 0
+
+
+@given(st.floats(1e-3, 1e9), st.integers(2, 60), st.floats(0.0, 0.9))
+def test_values_are_below_a_tick_or_more_than_one_is_between_them_and_the_lowest(
+    top: float, rows: int, share: float
+) -> None:
+    scale = value_scale(top, rows, share * top)
+    ticks = [value for value, _ in scale.ticks]
+    assert len(ticks) > 2 or ticks[-1] >= top - DOTS * scale.dot

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
+from rich.text import Text
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
@@ -46,6 +48,7 @@ from tui.cli.shared.campaign_rows import run_rows
 from tui.cli.shared.print_table import Said
 from tui.screens.run_details import _steps, details_text
 from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows
+from tui.text import Hanging, named_rows
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.throughput_plot import jitter_text, throughput_plot
@@ -320,7 +323,7 @@ def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     silent = replace(run, silent_s=60.0, state_text="running, no reading for 1m")
     lines = details_text(silent, state).plain.splitlines()
     steps = [line for line in lines[:4] if line.startswith("→ ")]
-    assert steps[-1].startswith("→ d asks its hosts why")
+    assert steps[-1].startswith(f"→ d asks its hosts {'again' if asked else 'why'}")
     assert len(steps) == 1 + asked  # and what helps, once it is known
     assert "d asks" not in details_text(silent, state, asks=False).plain
     over = ev.RunFailed(t=99.0, run_id=run_id, reason="stalled", category=Cause.STALLED)
@@ -447,3 +450,44 @@ def test_a_log_that_does_not_give_the_figure_is_told_before_it(
     beginning = "\n".join(lines[:3])
     assert (why in beginning and "not as they were when it ended" in beginning) is bool(why)
     assert "\n".join(lines).count("not as they were") == bool(why)
+
+
+@pytest.mark.parametrize("on_cpus", [True, False])
+def test_of_a_run_that_uses_no_gpu_none_of_its_hosts_is_told(tmp_path: Path, on_cpus: bool) -> None:
+    run_id = "r-0001-a1"
+    told = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+    state = fold(told)
+    (run,) = take(state, tmp_path, now=3.0).runs
+    hosts = {host: facts() for host in run.hosts}
+    said = details_text(run, state, hosts=hosts, on_cpus=on_cpus).plain
+    assert ("GPU0" in said) is not on_cpus
+    assert ("slots 0" in said) is on_cpus
+
+
+def test_a_run_that_never_began_is_started_and_not_done_again(tmp_path: Path) -> None:
+    run_id = "r-0001-a1"
+    for begun in (True, False):
+        told: list[ev.Event] = [planned(run_id)]
+        told += [assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)] if begun else []
+        state = fold([*told, ev.RunCancelled(t=3.0, run_id=run_id)])
+        (run,) = take(state, tmp_path, now=4.0).runs
+        step = f"→ t {'does it again' if begun else 'starts it'}"
+        assert step in details_text(run, state).plain.splitlines()
+
+
+@given(st.lists(st.text("abc1.", min_size=1, max_size=9), min_size=1), st.integers(30, 60))
+def test_a_path_breaks_behind_its_parts_and_loses_nothing(parts: list[str], width: int) -> None:
+    for mark in "/_":
+        path = mark.join(parts)
+        told = named_rows([("log", path)])
+        lines = told_lines(told, width)
+        assert "".join(line.removeprefix("log").strip() for line in lines) == path
+        assert all(len(line) <= width for line in lines)
+        assert all(line.endswith(mark) for line in lines[:-1])
+
+
+def told_lines(text: Text, width: int) -> list[str]:
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(Hanging(text))
+    return [line.rstrip() for line in capture.get().splitlines() if line.strip()]

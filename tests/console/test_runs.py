@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.journal import read_events
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.state import fold
+from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.results.numbers import readable
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -47,7 +49,7 @@ from tui.screens.run_text import (
     summary,
 )
 from tui.screens.runs_page import GOES_ALONG, RunsPage
-from tui.theme import BAD, WARN
+from tui.theme import BAD, MUTED, WARN
 from tui.widgets.chart import Chart
 from tui.widgets.chart_scale import AXIS_ABOVE_0
 from tui.widgets.filter_table import FilterLine
@@ -95,6 +97,8 @@ async def test_a_run_whose_program_has_ended_is_collecting(workspace: FakeWorksp
         assert "◌ collecting" in row
         assert "running" not in row
         assert row.count("collecting") == 1  # its column says so, and nothing twice
+        assert run.throughput_now is not None
+        assert readable(run.throughput_now) in row, "the last figure stays"
         page = app.screen
         assert isinstance(page, RunsPage)
         assert page.viewed
@@ -1267,7 +1271,7 @@ async def test_P_pauses_what_the_list_shows_and_says_so(workspace: FakeWorkspace
 
 
 @pytest.mark.parametrize("mended", [False, True])
-async def test_x_goes_to_every_run_in_trouble_first_to_what_was_not_tried_again(
+async def test_x_goes_to_every_run_in_trouble_and_to_none_that_was_tried_again(
     workspace: FakeWorkspace, mended: bool
 ) -> None:
     workspace.fails = fails = {"1n8g": "NCCL error", "2n8g": "out of GPU memory"}
@@ -1291,20 +1295,88 @@ async def test_x_goes_to_every_run_in_trouble_first_to_what_was_not_tried_again(
         for key in ("x", "X"):
             table.focus()
             await pilot.press("home", key)
-            assert table.current_key != "r01"
-            seen = [table.current_key]
+            seen = {table.current_key}
             for _ in red:
                 await pilot.press(key)
-                seen.append(table.current_key)
-            assert {*seen} == red, "each in its turn"
-            assert seen[0] == seen[-1]
+                seen.add(table.current_key)
+            assert seen == red - {"r01"}
+        table.filter_rows("1n8g")
         if mended:
-            table.filter_rows("1n8g")
-            table.select("r01b")
-            await pilot.press("x")
-            assert table.current_key == "r01", "it is what there is"
-            await pilot.press("x")
-            await until(pilot, partial(shows, app, "no other run in the list is in trouble"))
+            for key in ("r01", "r01b"):
+                table.select(key)
+                await pilot.press("x")
+                assert table.current_key == key
+                await until(pilot, partial(shows, app, "no run in the list is in trouble"))
+
+
+@given(st.booleans(), st.sampled_from(["", "NCCL error"]))
+def test_what_was_tried_again_says_so_and_is_not_red(again: bool, reason: str) -> None:
+    first = planned("r-0001-a1")
+    told: list[ev.Event] = [first, assigned("r-0001-a1")]
+    told.append(ev.RunFailed(t=3.0, run_id="r-0001-a1", reason=reason))
+    if again:
+        told.append(replace(first, run_id="r-0001-a2", attempt=2, retry_of="r-0001-a1"))
+    row = RunRows()(take(fold(told), Path("c"), now=5.0))[0]
+    words, colours = row.cells[PROGRESS].plain, {str(row.cells[n].style) for n in (0, PROGRESS)}
+    assert row.cells[0].plain == "✗ failed"
+    assert words.startswith("tried again") is again
+    assert reason in words
+    assert (colours == {MUTED}) is again
+    assert (BAD in colours) is not again
+
+
+@given(
+    st.lists(st.sampled_from(["planned", "at work", "silent", "succeeded", "failed"]), max_size=9),
+    st.integers(0, 9),
+)
+def test_the_frame_counts_every_row_and_beside_them_what_the_header_counts_too(
+    ends: list[str], explained: int
+) -> None:
+    told: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", explain=("p",))]
+    for number, end in enumerate(ends, 1):
+        run_id = f"r-{number:04}-a1"
+        profile = "p" if number <= explained else "other"
+        told.append(replace(planned(run_id), profile=profile, parameters={"batch_size": number}))
+        if end != "planned":
+            told += [assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+        if end == "succeeded":
+            told.append(succeeded(run_id))
+        if end == "failed":
+            told.append(ev.RunFailed(t=3.0, run_id=run_id, reason="x"))
+    viewed = take(fold(told), Path("c"), now=5.0)
+    of = zip(viewed.runs, ends, strict=True)
+    viewed = replace(
+        viewed,
+        runs=tuple(replace(r, silent_s=60.0) if end == "silent" else r for r, end in of),
+    )
+    counted, silent = counts_of(viewed)
+    assert sum(counted.values()) == len(viewed.runs) + viewed.to_come == viewed.total
+    assert counted["profiled after the others"] == viewed.to_come
+    assert silent == ends.count("silent")
+
+
+def counts_of(viewed: CampaignSnapshot) -> tuple[Counter[str], int]:
+    """As the frame says them; ``silent`` is among what is at work."""
+    said = re.sub(r", [0-9]+ of them profiled", "", summary(viewed).plain)
+    counted = {word: int(n) for n, word in re.findall(r"(\d+) ([a-z ]+[a-z])", said)}
+    counted.pop("shows the results", None)
+    silent = counted.pop("silent", 0)
+    return Counter(counted), silent
+
+
+@pytest.mark.parametrize("example", ["h200-x2-gpt-124m"])
+def test_at_every_moment_of_a_recorded_campaign_the_frame_counts_its_rows(example: str) -> None:
+    journal = Path("docs/examples") / example / "events.jsonl"
+    state, later = CampaignState(), set[int]()
+    for at, event in enumerate(read_events(journal), 1):
+        state = fold([event], state)
+        if not isinstance(event, ev.ReadingsSampled):
+            viewed = take(state, Path("c"), now=event.t)
+            counted, _ = counts_of(viewed)
+            later.add(viewed.to_come)
+            assert sum(counted.values()) == viewed.total, at
+            assert viewed.total == len(viewed.runs) + viewed.to_come, at
+    assert len(later) > 1, "some are planned later"
 
 
 def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:

@@ -31,6 +31,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
 from tui.app import DlperfApp
+from tui.screens.run_text import COLUMNS, RunRows, state_text
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
 from tui.theme import ACCENT, MUTED
 from tui.timeline_text import MOST_NAME, Bar, _lanes
@@ -147,7 +148,10 @@ def test_a_name_that_has_room_is_there_whatever_becomes_of_the_run(
     [lane] = _lanes([Bar(("n",), (f"{name} ", "✓"), 0, length, fill)], 60, 60)
     drawn = "".join(words for _, words, _ in lane)
     assert len(drawn) == length
-    assert drawn.startswith(name) == (len(name) <= length)
+    assert drawn.startswith(f"{name}{fill}") or drawn.startswith(f"{name} {fill}") == (
+        len(name) < length
+    )
+    assert length == 1 or drawn.endswith(fill), "its end is seen"
 
 
 @given(st.lists(st.integers(1, 2), min_size=1, max_size=6), st.integers(0, 5), st.integers(2, 9))
@@ -274,7 +278,7 @@ def test_the_run_under_the_cursor_is_told_whatever_its_state() -> None:
         text = Schedule().lines(viewed, run, 100, now, HOSTS).plain
         assert text.count(f"\n{run.label}") == 1
     over, _, waits = viewed.runs
-    assert f"{over.label} was on h1 from 0s to 1m00s: failed" in shown_for(viewed, over, now)
+    assert f"{over.label} was on h1 from 0s, for 1m00s: failed" in shown_for(viewed, over, now)
     assert f"{waits.label}: paused by alice since" in shown_for(viewed, waits, now)
 
 
@@ -468,3 +472,47 @@ async def test_where_names_have_no_room_and_rows_are_free_they_stand_below(
                 name = re.compile(rf"{tag} .*#{n}|{tag} #{n}")
                 await until(pilot, partial(below_schedule, app, name))
             assert size == SMALL or "┄ expected" in screen_text(app).partition("Schedule")[2]
+
+
+def test_a_profiled_run_is_called_so_in_its_bar_and_in_the_legend() -> None:
+    viewed, now = campaign([1, 1], 2, 0)
+    told = replace(planned(3, 2), repeat=3, profiled=True)
+    state = fold([told], viewed.state)
+    viewed = take(state, Path("c"), now=now)
+    for width in range(40, 200, 8):
+        text = Schedule().lines(viewed, None, width, now, HOSTS, rows=30).plain
+        assert "#3" not in text
+        assert "profiled" in text
+
+
+@given(st.booleans(), st.integers(60, 200))
+@settings(max_examples=20, deadline=None)
+def test_a_run_has_the_mark_and_the_colour_that_the_list_gives_it(silent: bool, width: int) -> None:
+    viewed, now = campaign([1, 1], 1, 1)
+    if silent:
+        runs = [replace(run, silent_s=20.0) for run in viewed.runs if run.state.active]
+        viewed = replace(viewed, runs=(viewed.runs[0], *runs))
+    text = Schedule().lines(viewed, None, width, now, HOSTS, rows=20)
+    listed = state_text(viewed.runs[1])
+    sign = listed.plain[0]
+    assert {one for one in text.plain if one in "▶▲"} == {sign} == {"▲" if silent else "▶"}
+    bar = text.plain.index(sign)
+    assert str(listed.style) in {str(s.style) for s in text.spans if s.start <= bar < s.end}
+    assert ("▲ silent" in text.plain.splitlines()[-1]) is silent
+
+
+@given(st.floats(0.0, 300.0), st.floats(0.0, 300.0))
+def test_how_long_a_run_took_is_what_the_list_says(begin_s: float, took_s: float) -> None:
+    told: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", hosts=2), planned(1, 1)]
+    run_id = "r-0001-a1"
+    told.append(
+        ev.RunAssigned(t=begin_s, run_id=run_id, hosts=("h1",), commands=(), port=1, log="l")
+    )
+    told.append(ev.RunLaunched(t=begin_s, run_id=run_id))
+    told.append(ev.RunFailed(t=begin_s + took_s, run_id=run_id, reason="x"))
+    now = begin_s + took_s + 1.0
+    viewed = take(fold(told), Path("c"), now=now)
+    (row,) = RunRows()(viewed)
+    elapsed = next(n for n, column in enumerate(COLUMNS) if column.key == "elapsed")
+    text = Schedule().lines(viewed, viewed.runs[0], 100, now, HOSTS).plain
+    assert f", for {row.cells[elapsed].plain}: failed" in text

@@ -17,7 +17,7 @@ from profiles.counted import counted
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
-from tui.screens.run_text import in_trouble, said_of
+from tui.screens.run_text import said_of, troubled_runs
 from tui.text import plain
 from tui.widgets.telemetry_panel import NOTHING_TOLD
 
@@ -83,6 +83,7 @@ def why_not(
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"
     waits = run.state.waits
+    other = "other " * (run.run_id in troubled_runs(viewed))
     no_log = "it has no log before it starts" if waits else f"{is_so}: there is no log"
     return {
         "retry": again or f"nothing to retry: {is_so}",
@@ -97,7 +98,7 @@ def why_not(
         "follow": is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
         "meters": NOTHING_TOLD,
-        "trouble": f"no {'other ' * in_trouble(run)}run in the list is in trouble",
+        "trouble": f"no {other}run in the list is in trouble",
     }.get(action, "")
 
 
@@ -119,7 +120,8 @@ def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) ->
     chosen = "" if run.state is RunState.FAILED else f" --run {run.run_id}"
     command = f"'dlperf-tui retry {viewed.called}{chosen}'"
     by_key = "" if readonly else "t, or "
-    return f"the campaign is over: {by_key}{command} does it again"
+    does = "starts it" if run.skipped else "does it again"
+    return f"the campaign is over: {by_key}{command} {does}"
 
 
 def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
@@ -247,10 +249,11 @@ GOES_ON = "The campaign is over, and goes on here."
 
 def retry_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     """Whether to go on with a campaign that is over; the answer is "yes" or "no"."""
-    answers = (Answer("y", "try it again", "yes"), Answer("n", "leave it as it is", "no"))
-    return Choice(
-        f"Retry · {plain(viewed.called)}", f"Try {_called(viewed, run)} again? {GOES_ON}", answers
-    )
+    called = _called(viewed, run)
+    asked = f"Start {called}?" if run.skipped else f"Try {called} again?"
+    yes = "start it" if run.skipped else "try it again"
+    answers = (Answer("y", yes, "yes"), Answer("n", "leave it as it is", "no"))
+    return Choice(f"Retry · {plain(viewed.called)}", f"{asked} {GOES_ON}", answers)
 
 
 def repeat_question(viewed: CampaignSnapshot) -> Choice:

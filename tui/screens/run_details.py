@@ -42,9 +42,16 @@ _NEXT_STEPS = {
 
 
 def _next_step(
-    run: RunView, later: RunRecord | None, *, read_only: bool, way_on: str, asks: bool
+    run: RunView,
+    later: RunRecord | None,
+    *,
+    read_only: bool,
+    way_on: str,
+    asks: bool,
+    asked: bool,
 ) -> str:
-    """``later``: the last attempt of it, where there is one."""
+    """``later``: the last attempt of it, where there is one. ``asked``: its hosts have said why it
+    does not move."""
     log = _LOG if run.hosts else _COPY
     if later is not None:
         begun = later.started_at is not None
@@ -53,12 +60,13 @@ def _next_step(
     if read_only:
         return " · ".join(filter(None, (plain(way_on), log)))
     if run.silent_s is not None:
-        return f"{'d asks its hosts why · ' * asks}c ends it · {_LOG}"
+        why = "again" if asked else "why"
+        return f"{f'd asks its hosts {why} · ' * asks}c ends it · {_LOG}"
     if run.paused:
         return "p lets it start when its turn comes · c skips it"
     if run.behind:
         return f"starts after {plain(run.behind)} has started or is skipped · c skips it"
-    return _NEXT_STEPS.get(run.state, "")
+    return "t starts it" if run.skipped else _NEXT_STEPS.get(run.state, "")
 
 
 def details_text(
@@ -74,6 +82,7 @@ def details_text(
     asks: bool = True,
     log: str = "",
     folder: str = "",
+    on_cpus: bool = False,
 ) -> Text:
     """State, reason, what to do next, and the evidence; then figures, devices, commands.
 
@@ -83,6 +92,7 @@ def details_text(
     which is called ``at``. ``asks``: the hosts of a run that does not move can be asked from here.
     ``log``: where its log is, where that is told otherwise than by the view. ``folder``: what is
     before a path in the campaign to make it one on this machine, such as "/campaigns/c1/".
+    ``on_cpus``: its devices are slots, whatever GPUs its hosts have.
     """
     record = state.runs[run.run_id]
     text = Text(end="")
@@ -100,7 +110,8 @@ def details_text(
     text.append(f"  {plain(run.profile)}\n", MUTED)
     _why(text, run, record)
     later = _later(record, state)
-    step = _next_step(run, later, read_only=read_only, way_on=way_on, asks=asks)
+    asked = record.diagnosis is not None
+    step = _next_step(run, later, read_only=read_only, way_on=way_on, asks=asks, asked=asked)
     steps = (_remedy(run, record), step)
     for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
@@ -132,7 +143,7 @@ def details_text(
     for host, command in zip(run.hosts, run.commands, strict=False):
         if command:
             text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
-    for line in _device_lines(record, hosts or {}):
+    for line in _device_lines(record, hosts or {}, on_cpus=on_cpus):
         text.append_text(line).append("\n")
     text.rstrip()
     return text
@@ -292,7 +303,9 @@ def _host_words(facts: HostFacts) -> str:
 _GPU_COLUMNS = ("", "util", "power", "clock", "memory", "max", "throttled")
 
 
-def _device_lines(record: RunRecord, hosts: Mapping[str, HostFacts]) -> list[Text]:
+def _device_lines(
+    record: RunRecord, hosts: Mapping[str, HostFacts], *, on_cpus: bool
+) -> list[Text]:
     """Each device of the run: which one it is, and where it was watched what it did."""
     used = {(gpu.host, gpu.gpu): gpu for gpu in record.telemetry.gpus} if record.telemetry else {}
     watched: list[tuple[str, ...]] = []
@@ -300,8 +313,11 @@ def _device_lines(record: RunRecord, hosts: Mapping[str, HostFacts]) -> list[Tex
     for host in record.hosts:
         indices = record.devices_on(host)
         facts = hosts.get(host)
-        known = {gpu.index: gpu for gpu in facts.gpus} if facts is not None else {}
-        lines.append(Text(f"\n{plain(host)}  {_devices_words(indices, known, facts)}", MUTED))
+        gpus = facts.gpus if facts is not None and not on_cpus else ()
+        known = {gpu.index: gpu for gpu in gpus}
+        slots = on_cpus or (facts is not None and not gpus)
+        words = _devices_words(indices, known, "slots" if slots else "devices")
+        lines.append(Text(f"\n{plain(host)}  {words}", MUTED))
         lines += [
             Text(f"  GPU{index}  {plain(known[index].uuid)}  {plain(known[index].bus_id)}")
             for index in indices
@@ -332,13 +348,10 @@ def _device_lines(record: RunRecord, hosts: Mapping[str, HostFacts]) -> list[Tex
     return lines
 
 
-def _devices_words(
-    indices: Sequence[int], known: Mapping[int, Gpu], facts: HostFacts | None
-) -> str:
+def _devices_words(indices: Sequence[int], known: Mapping[int, Gpu], kind: str) -> str:
     models = sorted({plain(known[index].name) for index in indices if index in known})
     if models:
         return f"{len(indices)} × {' + '.join(models)}"
-    kind = "slots" if facts is not None and not facts.gpus else "devices"
     return f"{kind} {ranges({*indices}, ', ')}"
 
 

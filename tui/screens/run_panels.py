@@ -369,6 +369,7 @@ class RunPanels(Vertical):
                 asks=not viewed.read_only,
                 log=self._session.told_log(run),
                 folder="" if self._session.playing else f"{viewed.path}/",
+                on_cpus=self._is_on_cpus(viewed.state.runs[run.run_id]),
             )
             panel.show(called, text)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -77,17 +77,12 @@ def _units(viewed: CampaignSnapshot | None) -> set[str]:
 
 
 def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
-    """ "2 at work · 5 to come · 12 succeeded · 1 failed", for the frame: all of the total, of
-    which the header counts those that ended. ``leaving``: a keeper is about
-    to go on with it."""
+    """ "2 at work · 5 to come · 12 succeeded · 1 failed", for the frame: every row, and beside
+    them the profiled runs that have none yet, which the header's total has too.
+    ``leaving``: a keeper is about to go on with it."""
     if viewed is None:
         return Text("")
-    parts: list[Text | str | tuple[str, str]] = []
-    if viewed.active:
-        parts.append((f"▶ {viewed.active} at work", ACCENT))
-    waiting = viewed.total - viewed.done - viewed.active - viewed.paused
-    if waiting:
-        parts.append((f"{waiting} to come", TEXT))
+    parts: list[Text | str | tuple[str, str]] = [*_not_ended(viewed)]
     if viewed.paused:
         parts.append((f"‖ {viewed.paused} paused", WARN))
     if viewed.held:
@@ -115,6 +110,19 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     if viewed.finished and well:
         parts.append(("4 shows the results", MUTED))
     return join(parts, " · ")
+
+
+def _not_ended(viewed: CampaignSnapshot) -> Iterator[Text]:
+    """ "▶ 2 at work, ▲ 1 silent", "5 to come, 2 profiled after the others"."""
+    if viewed.active:
+        at_work = Text(f"▶ {viewed.active} at work", ACCENT)
+        if silent := sum(run.silent_s is not None for run in viewed.runs):
+            at_work.append(f", ▲ {silent} silent", WARN)
+        yield at_work
+    waiting = viewed.total - viewed.to_come - viewed.done - viewed.active - viewed.paused
+    counts = ((waiting, "to come"), (viewed.to_come, "profiled after the others"))
+    if to_come := [f"{many} {words}" for many, words in counts if many]:
+        yield Text(", ".join(to_come), TEXT)
 
 
 class RunRows:
@@ -168,8 +176,7 @@ class RunRows:
             replaced = run.run_id not in last
             if before is None or not same or before[1] != (*by, replaced):
                 label = _label(_called(run, self._labels), profiles.get(run.profile, ""))
-                row = _row(run, label, units=units, bar_width=bar_width)
-                row = replace(row, replaced=replaced)
+                row = _row(run, label, units=units, bar_width=bar_width, replaced=replaced)
                 before = (run, (*by, replaced), row)
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
@@ -196,19 +203,22 @@ def _called(run: RunView, labels: CaseLabels) -> str:
     return labels.label(run.case) + run.label.removeprefix(run.case.label)
 
 
-def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
+def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bool) -> Row:
     """Words stand in the place of its progress, and go on behind it: to the end of the row where
-    they are of trouble."""
+    they are of trouble. ``replaced``: it was tried again."""
     rate = run.throughput_now if run.state.active else run.throughput
     said = _row_words(run)
     silence = _length(run.silent_s)
-    troubled = in_trouble(run)
-    colour = MUTED if not troubled else BAD if run.state is RunState.FAILED else WARN
+    troubled, failed = in_trouble(run), run.state is RunState.FAILED
+    again = failed and replaced
+    colour = MUTED if again or not troubled else BAD if failed else WARN
+    if again:
+        said = f"tried again; {said}".removesuffix("; ")
     done = None if run.progress is None else round(run.progress, 2)
     return Row(
         run.run_id,
         (
-            state_text(run),
+            _kept_cell(state_text(run).plain, MUTED) if again else state_text(run),
             label,
             _kept_cell(_hosts(run.hosts) or "–", "" if run.hosts else MUTED),
             _duration(run.elapsed_s),
@@ -223,6 +233,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int) -> Row:
         find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
         spread=PROGRESS if said else None,
         insists=troubled,
+        replaced=replaced,
     )
 
 
@@ -279,6 +290,12 @@ def in_trouble(run: RunView) -> bool:
     if run.state is RunState.FAILED:
         return True
     return run.state.active and not run.doing and bool(_said(run.state, run.state_text))
+
+
+def troubled_runs(viewed: CampaignSnapshot) -> frozenset[str]:
+    """Ids of those in trouble; what was tried again is in none any more."""
+    last = {run.run_id for run in viewed.state.latest_attempts()}
+    return frozenset(run.run_id for run in viewed.runs if run.run_id in last and in_trouble(run))
 
 
 def _said(state: RunState, words: str) -> str:

@@ -25,7 +25,7 @@ from tui.screens.possible_changes import (
 from tui.screens.run_changes import RunChanges
 from tui.screens.run_order import PLANNED
 from tui.screens.run_panels import RunPanels, has_window
-from tui.screens.run_text import RunRows, in_trouble, rows_signature, run_columns, summary
+from tui.screens.run_text import RunRows, rows_signature, run_columns, summary, troubled_runs
 from tui.session import Session
 from tui.text import plain
 from tui.widgets.filter_table import TablePanel
@@ -75,7 +75,7 @@ class RunsPage(RunChanges):
         self._able = _Able()
         self._shown: object = None
         self._rows = RunRows()
-        self._troubled: Mapping[str, bool] = {}  # whether it was tried again
+        self._troubled: Collection[str] = ()
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of = ""
         self._order = PLANNED
@@ -129,10 +129,7 @@ class RunsPage(RunChanges):
         if shown != self._shown:
             self._shown = shown
             self._fill(viewed)
-            runs = viewed.runs if viewed else ()
-            last = {run.run_id for run in viewed.state.latest_attempts()} if viewed else ()
-            troubled = [run.run_id for run in runs if in_trouble(run)]
-            self._troubled = {run_id: run_id not in last for run_id in troubled}
+            self._troubled = troubled_runs(viewed) if viewed else ()
             if viewed is not None and self._tried_again in viewed.state.runs:
                 panel.table.select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
@@ -249,19 +246,10 @@ class RunsPage(RunChanges):
     @property
     def _others(self) -> tuple[str, ...]:
         """The run in trouble that comes next in the list, and the one before; none, where there is
-        no other than the one under the cursor. What was tried again comes after all that was not,
-        and round."""
+        no other than the one under the cursor."""
         table = self.main_panel().table
-        keys, at, current = table.shown_keys, table.cursor_row, table.current_key
-        every = [key for key in keys if key in self._troubled]
-        ring = sorted(every, key=self._troubled.__getitem__)
-        if current in ring:
-            place = ring.index(current)
-            around = (*ring[place + 1 :], *ring[:place])
-        else:
-            first = [key for key in ring if self._troubled[key] == self._troubled[ring[0]]]
-            below = [key for key in first if key in keys[at + 1 :]]
-            around = (*below, *(key for key in first if key not in below))
+        keys, at = table.shown_keys, table.cursor_row
+        around = [key for key in (*keys[at + 1 :], *keys[:at]) if key in self._troubled]
         return (around[0], around[-1]) if around else ()
 
     @property

@@ -19,7 +19,7 @@ from backends.engines.hosts_schedule import Slot
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
-from tui.text import RUN_STATES, join, plain, shorten
+from tui.text import RUN_STATES, join, plain, run_state, shorten
 from tui.theme import MUTED
 from tui.timeline_text import MOST_NAME, NOW, Bar, column_of, drawn, host_lines
 from tui.widgets.throughput_plot import time_ticks
@@ -76,14 +76,14 @@ class Schedule:
         labels = {run.run_id: run.label for run in viewed.runs} | dict(called or {})
         alike = Counter(map(_short, records))
         columns = max(8, width - MOST_NAME - 1)
-        bars = {
-            one.run_id: list(
-                _bars(one, _names(one, labels[one.run_id], alike), slots, began, now, over=over)
-            )
-            for one in records
-        }
+        states = {run.run_id: _state(run) for run in viewed.runs}
+        bars = {}
+        for one in records:
+            sign, colour = states[one.run_id].plain[0], str(states[one.run_id].style)
+            words = _names(one, sign, labels[one.run_id], alike)
+            bars[one.run_id] = list(_bars(one, words, colour, slots, began, now, over=over))
         at = None if over else now - began
-        words = [Text(w, MUTED) for w in _words(viewed, selected, slots, began, later)]
+        told = [Text(w, MUTED) for w in _words(viewed, selected, slots, began, later)]
 
         closed = [] if over else list(_closed(viewed, now - began, total))
 
@@ -93,18 +93,18 @@ class Schedule:
 
         first: Collection[str] = ()
         lines = drawn_bars()
-        self.own_lines = 1 + len(lines) + len(words)
+        self.own_lines = 1 + len(lines) + len(told)
         if self.own_lines > rows > 0 and selected is not None:
             first = {host for bar in bars[selected.run_id] for host in bar.hosts}
             lines = drawn_bars()
         left = rows - self.own_lines
-        states = {one.state for one in records if bars[one.run_id]}
-        signs = [_signs(lines, states, width)] if left > 0 else []
+        shown = [states[one.run_id] for one in sorted(records, key=_order) if bars[one.run_id]]
+        signs = [_signs(lines, shown, width)] if left > 0 else []
         legend = _legend(bars, labels, columns, total, width, left - len(signs) - 1, whole)
         lines = drawn_bars() if legend else lines
         mark = "▼ then" if viewed.replayed else "▼ now"
         return Text("\n", end="").join(
-            [_axis(columns, total, at, mark), *lines, *words, *legend, *signs]
+            [_axis(columns, total, at, mark), *lines, *told, *legend, *signs]
         )
 
     def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
@@ -140,11 +140,20 @@ def is_over(viewed: CampaignSnapshot) -> bool:
     return viewed.finished or viewed.deserted or viewed.state.imported
 
 
-def _names(one: RunRecord, label: str, alike: Mapping[str, int]) -> tuple[str, ...]:
+def _state(run: RunView) -> Text:
+    """As the list says it."""
+    return run_state(run.state, over=run.over, silent=run.silent_s is not None)
+
+
+def _order(one: RunRecord) -> int:
+    return list(RUN_STATES).index(one.state)
+
+
+def _names(one: RunRecord, sign: str, label: str, alike: Mapping[str, int]) -> tuple[str, ...]:
     """``alike``: how many runs have each short name."""
-    symbol, short = RUN_STATES[one.state][0], _short(one)
-    alone = (f"{symbol} {short} ",) if alike[short] == 1 else ()
-    return f"{symbol} {label} ", *alone, symbol
+    short = _short(one)
+    alone = (f"{sign} {short} ",) if alike[short] == 1 else ()
+    return f"{sign} {label} ", *alone, sign
 
 
 def _legend(
@@ -184,14 +193,12 @@ def _legend(
     return [Text(), *(join(line, "  ") for line in lines)]
 
 
-def _signs(lines: Sequence[Text], states: Collection[RunState], width: int) -> Text:
+def _signs(lines: Sequence[Text], states: Sequence[Text], width: int) -> Text:
     """What they mean, of those that are there, as far as there is room for it."""
     seen = "".join(line.plain[MOST_NAME:] for line in lines)
     signs = ((_TO_COME, "expected"), (_UNUSABLE, "cannot be used"), (NOW, "now"))
     told = [(f"{sign} {words}", MUTED) for sign, words in signs if sign in seen]
-    told += [
-        (f"{sign} {name}", style) for s, (sign, name, style) in RUN_STATES.items() if s in states
-    ]
+    told += dict.fromkeys((state.plain, str(state.style)) for state in states)
     while told and sum(len(words) + 2 for words, _ in told) - 2 > width:
         told.pop()
     return join(told, "  ")
@@ -199,23 +206,23 @@ def _signs(lines: Sequence[Text], states: Collection[RunState], width: int) -> T
 
 def _is_named(bar: Bar, columns: int, total: float) -> bool:
     _, length = drawn(bar, columns, total)
-    return any(cell_len(name.rstrip()) <= length for name in bar.names[:-1])
+    return any(cell_len(name) <= length for name in bar.names[:-1])
 
 
 def _short(one: RunRecord) -> str:
-    return f"{one.case.tag} #{one.repeat}"
+    return f"{one.case.tag} {one.which}"
 
 
 def _bars(
     one: RunRecord,
     names: tuple[str, ...],
+    colour: str,
     slots: Mapping[str, Slot],
     began: float,
     now: float,
     *,
     over: bool,
 ) -> Iterator[Bar]:
-    colour = RUN_STATES[one.state][2]
     slot = slots.get(one.run_id)
     if one.started_at is not None and one.hosts:
         until = one.ended_at or one.over_at or (one.started_at if over else now)
@@ -300,6 +307,7 @@ def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[R
         return f"{plain(run.label)}: {plain(run.state_text)}; {why}, so not when it begins"
     if one.started_at is None or one.ended_at is None or not one.hosts:
         return f"{plain(run.label)}: {plain(run.state_text)}"
-    start, end = (format_duration(max(0.0, at - began)) for at in (one.started_at, one.ended_at))
+    start = format_duration(max(0.0, one.started_at - began))
+    took = format_duration(run.elapsed_s or 0.0)
     where = plain(ranked_nodeset(one.hosts))
-    return f"{plain(run.label)} was on {where} from {start} to {end}: {one.state}"
+    return f"{plain(run.label)} was on {where} from {start}, for {took}: {one.state}"

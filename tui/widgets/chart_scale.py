@@ -57,7 +57,8 @@ def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> S
     """The axis from ``bottom``, or a little below, to at least ``top`` whose ticks are round and
     equally many rows apart.
 
-    Of all such axes: about four ticks, and as little space beside the values as that allows.
+    Of all such axes: about four ticks, and as little space beside the values as that allows; never
+    two ticks with values far above them.
     """
     dots = DOTS * rows - 1 - MIDDLE
     dot = max(top - bottom, SMALLEST_TOP) / dots
@@ -69,6 +70,8 @@ def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> S
             step = nice_step(1.5 * step, 1)
         waste = step / (DOTS * apart * dot) - 1
         number = (rows - 1) // apart + 1
+        if number < 3 and apart < rows - 1 and start + step < highest:
+            continue  # its last tick is far below the values
         found.append((waste + 0.15 * abs(number - GOOD_TICKS), apart, step, start))
     _, apart, step, start = min(found)
     values = (start + i * step for i in range((rows - 1) // apart + 1))

@@ -120,8 +120,7 @@ def _is_final(run: RunRecord, state: CampaignState, max_attempts: int) -> bool:
 
 
 def _name(run: RunRecord) -> str:
-    which = "profiled" if run.profiled else f"#{run.repeat}"
-    return f"{run.profile} {run.case.label} {which}"
+    return f"{run.profile} {run.case.label} {run.which}"
 
 
 def _run_facts(run: RunRecord) -> dict[str, Any]:

@@ -202,8 +202,12 @@ class RunRecord:
     @property
     def label(self) -> str:
         """ "1n8g b128 #2 attempt 2": in a campaign of one profile."""
-        text = f"{self.case.label} {'profiled' if self.profiled else f'#{self.repeat}'}"
-        return f"{text} {self.attempt_words}".rstrip()
+        return f"{self.case.label} {self.which} {self.attempt_words}".rstrip()
+
+    @property
+    def which(self) -> str:
+        """ "#2": of the runs of its case."""
+        return "profiled" if self.profiled else f"#{self.repeat}"
 
     @property
     def came_at(self) -> Sequence[float]:

@@ -237,8 +237,7 @@ def _brief(
 
 
 def _throughput_now(run: RunRecord) -> float | None:
-    over = run.collecting or run.state is RunState.CANCELLING
-    return None if over else run.last_throughput
+    return None if run.state is RunState.CANCELLING else run.last_throughput
 
 
 def _slow(run: RunRecord) -> str:

@@ -184,7 +184,7 @@ def failures(failed: Iterable[RunRecord]) -> Iterator[str]:
     for run in failed:
         alike.setdefault((run.profile, run.case.label, run.reason), []).append(run)
     for (profile, label, reason), runs in alike.items():
-        which = ", ".join("profiled" if run.profiled else f"#{run.repeat}" for run in runs)
+        which = ", ".join(run.which for run in runs)
         became = "not begun" if runs[0].in_vain else "failed"
         yield f"{became}: {profile} {label} {which}: {reason}"
         yield from (f"    {line}" for line in runs[0].evidence)
