@@ -443,9 +443,9 @@ async def test_repeats_are_drawn_again_only_when_they_or_their_room_are_others(
 ) -> None:
     drawn = []
 
-    def counted(case: CaseResult, group: Group, width: int, now: Mapping[str, Text]) -> Text:
+    def counted(case: CaseResult, group: Group, width: int, *others: Any) -> Text:
         drawn.append((case.case, width))
-        return repeats_text(case, group, width, now)
+        return repeats_text(case, group, width, *others)
 
     monkeypatch.setattr(results_page, "repeats_text", counted)
     async with console(workspace, HUGE) as (app, pilot):
