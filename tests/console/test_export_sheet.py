@@ -632,9 +632,9 @@ async def test_the_frame_says_which_columns_are_in_sight_and_with_which_keys_the
             first = 0
             while True:
                 title = str(lines.border_title)
-                said = f"columns {first + 1} to {min(first + width, widest)} of {widest}: ← →"
+                said = f"characters {first + 1} to {min(first + width, widest)} of {widest}: ← →"
                 assert (said in title) == (widest > width), (layout, title)
-                assert ("columns" in title) == (widest > width)
+                assert ("characters" in title) == (widest > width)
                 await pilot.press("right")
                 await pilot.pause()
                 if lines.scroll_offset.x == first:
