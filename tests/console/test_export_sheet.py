@@ -101,6 +101,7 @@ async def test_no_file_is_proposed_in_a_directory_that_lies_there_no_more(
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         await settled(app)
+        assert shows(app, "⏎ Write")
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "O lists what there is"))
         assert app.screen is sheet, "nothing is asked"

@@ -54,7 +54,7 @@ WIDE = 150
 """Columns from which a table has more than the most needed."""
 
 _COLUMNS = (
-    Column("case", "Case", 12, most=60, enough=28, ends=True, apart=True, first=True),
+    Column("case", "Case", 11, most=60, enough=28, ends=True, apart=True, first=True),
     Column("gpus", "GPUs", 4, right=True, gives_way=3),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("unit", "Unit", 4, if_any=True, gives_way=1),
