@@ -227,7 +227,8 @@ DIALOGS: Mapping[str, Panel] = {
         "but slower or faster, not judged, where a figure is of grade D, of mixed environments or "
         "of other hosts; same "
         "where all of it is within; inconclusive between these, and of fewer than three repeats; "
-        "insufficient where a side has no successful run of the case. n: successful repeats of "
+        "insufficient where a side has no successful run of the case; only in 1 where no other has "
+        "the case at all. n: successful repeats of "
         "the baseline, then of the candidate, 6/7 where one failed or is to come. "
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
         "that of the medians, which has one of its own from six repeats on. Curves of speedup and "
@@ -263,7 +264,13 @@ DIALOGS: Mapping[str, Panel] = {
             Key("e", "write", "Write", "write it to a file: markdown, CSV or JSON", footer=6),
             Key("y", "copy", "Copy", "copy all of it to the clipboard, as markdown", footer=7),
             Key("escape,q", "leave", "Close", "back to the campaigns", footer=5, said="Esc q"),
-            Key("enter", "open", "Repeats", "every repeat of the case in that campaign", footer=8),
+            Key(
+                "enter",
+                "open",
+                "Repeats",
+                "every repeat of the case, in the candidate; b, and those of the other",
+                footer=8,
+            ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=9),
             Key(
                 "r",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backends.campaign.record.lock import Holder, Role
-from backends.results.side_by_side import called_in
 from profiles.counted import counted
 from profiles.durations import clock_text
 
@@ -19,9 +18,10 @@ PAST = "past campaign"
 
 
 def titled(shown: CampaignSnapshot) -> str:
-    """ "2026-11-21-resnet50: 9/24 runs · ETA 41m"; where nothing was measured it says so."""
+    """ "2026-11-21-resnet50: 9/24 runs · ETA 41m", by its directory; where nothing was measured it
+    says so."""
     said = " · ".join([shown.summary, *again_words(shown)])
-    return f"{called_in(shown.name, shown.path)}: {'SIMULATED · ' * shown.simulated}{said}"
+    return f"{shown.called}: {'SIMULATED · ' * shown.simulated}{said}"
 
 
 def again_words(shown: CampaignSnapshot | CampaignSummary) -> list[str]:

@@ -307,6 +307,12 @@ def whole_parts(text: Text, width: int) -> Text:
     return cell(said, str(text.style))
 
 
+def first_part(text: Text) -> Text:
+    """The shortest of :func:`whole_parts` in which the first part is whole: ``▲ one+2``."""
+    first, *others = text.plain.split(", ")
+    return cell(f"{first}+{len(others)}" if others else first, str(text.style))
+
+
 def gravest_parts(text: Text, width: int) -> Text:
     """At most ``width`` columns of ``▶ live, 2 failed, 1 skipped``, whose counts begin with the
     gravest: whole parts from the beginning, ``▶ live, 2 failed, …``; else, without what the sign

@@ -65,6 +65,12 @@ _GROUNDS: Mapping[Ground, str] = {
     Ground.CANDIDATE_UNFINISHED: "not in the candidate yet, which is unfinished",
 }
 
+ONLY_IN = {
+    Ground.NOT_IN_BASELINE: "only in the candidate",
+    Ground.NOT_IN_CANDIDATE: "only in the baseline",
+}
+"""What stands in the place of a verdict where there is nothing to hold a case against."""
+
 
 def comparison_markdown(comparison: Comparison) -> str:
     """What differs between the environments, the table, and what the exit code rests on."""
@@ -373,12 +379,12 @@ def comparison_table(comparison: Comparison) -> Table:
             ratio_cell(case),
             interval_cell(case),
             _grades(case),
-            case.words,
+            ONLY_IN.get(case.ground, case.words),
             "; ".join(
                 filter(
                     None,
                     (
-                        reason(case, comparison.threshold),
+                        "" if case.ground in ONLY_IN else reason(case, comparison.threshold),
                         fell_by(case.baseline, case.candidate),
                         logs_words(case),
                     ),

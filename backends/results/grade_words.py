@@ -328,7 +328,7 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         for position in spread.outliers:
             run = case.measured_runs[position]
             off_by = (run.measured or 0.0) / spread.median - 1
-            off, value = signed_percent(off_by, beyond=[MATERIAL]), fixed(run.measured)
+            off, value = signed_percent(off_by, beyond=[MATERIAL]), _figure(run.measured)
             costs = abs(off_by) > MATERIAL
             mild, mild_zh = (
                 ("", "") if costs else (" by the rule, too near to matter", "（影响甚微）")
@@ -371,6 +371,11 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         limit = "5%" if concern is Concern.CV_RED else "2%"
         cv = scatter(spread.cv, beyond=CV_LIMITS)
         yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
+
+
+def _figure(value: float | None) -> str:
+    """As a table has it, with the console's commas."""
+    return fixed(value, thousands=True)
 
 
 def half_text(half: float | None, *limits: float) -> str:
@@ -445,8 +450,8 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
     if concern is Concern.NEGATIVE_SCALING:
         faster = slower_than(case, group.cases)
         called = devices_text([group]), devices_text([group], "zh")
-        name, value = (faster.case, fixed(faster.throughput)) if faster else ("", "")
-        mine = fixed(case.throughput)
+        name, value = (faster.case, _figure(faster.throughput)) if faster else ("", "")
+        mine = _figure(case.throughput)
         return (
             f"slower than fewer {called[0]}: {mine} is less than the {value} of {name}",
             f"负扩展：{mine} 低于{called[1]}更少的 {name} 的 {value}",

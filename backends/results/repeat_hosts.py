@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
+from backends.results.case_result import CaseResult
 from backends.results.findings import LEAST
 from backends.results.flag_lines import case_parts
 from backends.results.run_result import RunResult
@@ -73,11 +74,19 @@ def beside_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[s
 
 
 def beside_heading(lang: Lang) -> str:
-    return pick(
-        lang,
-        "Repeats that ran beside others on one machine of several names",
-        "与其他运行同时使用同一台机器（有多个名称）的重复",
-    )
+    return pick(lang, _BESIDE[0].capitalize(), _BESIDE[1])
+
+
+def beside_line(case: CaseResult, lang: Lang = "en") -> str:
+    """All of it in a sentence, for where the case is told alone; empty where it is not so."""
+    text = beside_text(case.runs)
+    return pick(lang, f"{_BESIDE[0]}: {text}", f"{_BESIDE[1]}：{text}") if text else ""
+
+
+_BESIDE = (
+    "repeats that ran beside others on one machine of several names",
+    "与其他运行同时使用同一台机器（有多个名称）的重复",
+)
 
 
 def _listed(repeats: Iterable[int]) -> str:

@@ -31,7 +31,7 @@ SHORT = {
     Concern.IDLE_GPUS: "GPUs idle",
     Concern.DISTURBED: "disturbed",
     Concern.PACKED: "packed",
-    Concern.NEGATIVE_SCALING: "slower than fewer devices",
+    Concern.NEGATIVE_SCALING: "negative scaling",
     Concern.SUPERLINEAR: "superlinear",
     Concern.NO_BASE: "no base",
     Concern.MIXED_ENVIRONMENT: "several environments",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from backends.hosts.telemetry_summary import GpuUse
+from backends.hosts.telemetry_summary import GpuUse, HostUse
 from backends.results.layouts.common import group_title
-from backends.results.numbers import NOTHING, percent, significant, trimmed
+from backends.results.numbers import NOTHING, fixed, percent, significant, trimmed
 from backends.results.render import Column, Table
 from backends.results.run_result import RunResult
 from backends.results.summary import Group
@@ -121,6 +121,24 @@ def _typical(
     return lambda runs, _lang: text(typical(runs, figure))
 
 
+def _of_hosts(figure: Callable[[Sequence[HostUse]], float]) -> Callable[[RunResult], float | None]:
+    """Of a run without GPUs, whose hosts are all that did anything."""
+
+    def found(run: RunResult) -> float | None:
+        seen = judged(run)
+        return None if seen.gpus or not seen.hosts else figure(seen.hosts)
+
+    return found
+
+
+def _cpus(hosts: Sequence[HostUse]) -> float:
+    return sum(host.cpus for host in hosts)
+
+
+def _load(hosts: Sequence[HostUse]) -> float:
+    return max(host.load_start for host in hosts)
+
+
 _CELLS: tuple[tuple[tuple[str, str], Cell], ...] = (
     (("GPU busy %", "GPU利用率%"), _typical(of_gpus(lambda gpu: gpu.utilization_mean), _number)),
     (("W per GPU", "每GPU功率W"), _typical(of_gpus(lambda gpu: gpu.power_w_mean), _number)),
@@ -130,5 +148,7 @@ _CELLS: tuple[tuple[tuple[str, str], Cell], ...] = (
     (("hottest °C", "最高温度°C"), _typical(_hottest, _number)),
     (("throttled", "降频占时"), _typical(partial(most_throttled, at_its_limit=False), _share)),
     (("at its limit", "达到上限占时"), _at_its_limit),
+    (("CPUs", "CPU数"), _typical(_of_hosts(_cpus), _number)),
+    (("load at start", "开始时负载"), _typical(_of_hosts(_load), partial(fixed, nothing=""))),
     (("CPUs busy", "CPU忙碌"), _typical(cpus_busy, _share)),
 )

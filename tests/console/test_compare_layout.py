@@ -290,4 +290,5 @@ async def test_which_way_a_case_that_is_not_judged_points_is_told_where_there_is
         assert rows
         directed = "? slower, not judged" if width >= 120 else "? not judged"
         assert all(directed in row for row in rows), rows
+        assert width < 120 or all("other hosts" in row for row in rows), rows
         assert "Ratio" in screen_text(app)

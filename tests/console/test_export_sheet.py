@@ -101,6 +101,7 @@ async def test_no_file_is_proposed_in_a_directory_that_lies_there_no_more(
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         await settled(app)
+        assert shows(app, "⏎ Write")
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "O lists what there is"))
         assert app.screen is sheet, "nothing is asked"
@@ -531,7 +532,7 @@ async def test_a_line_names_no_key_that_is_refused_and_what_is_for_programs_says
             for format in ("table", "csv", "json") if layout not in OWN else (OWN[layout],):
                 await choose(sheet, pilot, layout, format)
                 arranges = layout not in OWN and format != "json"
-                assert ("s S p " in words(sheet.query_one("#choices"))) == arranges
+                assert ("s S   " in words(sheet.query_one("#choices"))) == arranges
                 if layout == "speedup":
                     assert shows(app, "for programs: ") == (format != "table")
         await pilot.press("s")
@@ -632,9 +633,9 @@ async def test_the_frame_says_which_columns_are_in_sight_and_with_which_keys_the
             first = 0
             while True:
                 title = str(lines.border_title)
-                said = f"columns {first + 1} to {min(first + width, widest)} of {widest}: ← →"
+                said = f"characters {first + 1} to {min(first + width, widest)} of {widest}: ← →"
                 assert (said in title) == (widest > width), (layout, title)
-                assert ("columns" in title) == (widest > width)
+                assert ("characters" in title) == (widest > width)
                 await pilot.press("right")
                 await pilot.pause()
                 if lines.scroll_offset.x == first:

@@ -16,6 +16,7 @@ from textual.coordinate import Coordinate
 from textual.geometry import Region
 from textual.widgets import DataTable
 
+from backends.results.short_flags import SHORT
 from tests.console.conftest import console, screen_text, words
 from tests.console.fakes import FakeWorkspace
 from tui.screens import campaign_text, compare_text, matrix_page
@@ -586,13 +587,20 @@ def test_no_cell_of_a_campaign_is_cut_while_another_column_has_blanks(
 @given(
     speedup=st.sampled_from(["1.924", "16.000 †", "30.04 †", "128.000 † ‡"]),
     case=st.integers(4, 60),
-    flags=st.integers(1, 90),
+    flag=st.sampled_from(sorted(SHORT.values())),
+    more=st.integers(0, 9),
     width=st.integers(78, 240),
 )
-def test_no_speedup_of_a_result_is_cut(speedup: str, case: int, flags: int, width: int) -> None:
-    """The mark at its end says that it is none of scaling."""
+def test_no_speedup_and_no_first_flag_of_a_result_is_cut(
+    speedup: str, case: int, flag: str, more: int, width: int
+) -> None:
+    """The mark at the end of a speedup says that it is none of scaling."""
     told = {"case": "x" * case, "throughput": "28,819", "speedup": speedup, "grade": "D"}
-    told |= {"interval": "16.000 … 16.000 w", "efficiency": "100.0% †", "flags": "x" * flags}
+    told |= {
+        "interval": "16.000 … 16.000 w",
+        "efficiency": "100.0% †",
+        "flags": f"▲ {flag}" + ", drift" * more,
+    }
     told |= {"gpus": "16", "cv": "0.00%", "n": "3"}
     columns = result_columns([], labels_of([]))
     table = KeyedTable(columns)
@@ -602,6 +610,7 @@ def test_no_speedup_of_a_result_is_cut(speedup: str, case: int, flags: int, widt
         table._rows = (row,)
         layout = {column.key: given for column, given in table._layout()}
     assert layout["speedup"] >= len(speedup)
+    assert layout["flags"] >= len(f"▲ {flag}+{more}" if more else f"▲ {flag}")
     assert layout["efficiency"] >= len(told["efficiency"])
 
 

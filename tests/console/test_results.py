@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -354,7 +353,7 @@ async def test_a_table_is_sorted_reversed_and_turned_by_keys_and_written_so(
         rows = [line.split()[3] for line in screen_text(app).splitlines() if " 13210 " in line]
         assert rows[:4] == ["32", "16", "8", "1"]
         await pilot.press("p")
-        await until(pilot, partial(shows, app, "rows as columns"))
+        await until(pilot, partial(shows, app, "Rows as columns  no [yes]"))
         await until(pilot, lambda: sheet._written is not None)
         assert shows(app, "gpu num")
         line = next(line for line in screen_text(app).splitlines() if "│ gpu num" in line)
@@ -443,9 +442,9 @@ async def test_repeats_are_drawn_again_only_when_they_or_their_room_are_others(
 ) -> None:
     drawn = []
 
-    def counted(case: CaseResult, group: Group, width: int, now: Mapping[str, Text]) -> Text:
+    def counted(case: CaseResult, group: Group, width: int, *others: Any) -> Text:
         drawn.append((case.case, width))
-        return repeats_text(case, group, width, now)
+        return repeats_text(case, group, width, *others)
 
     monkeypatch.setattr(results_page, "repeats_text", counted)
     async with console(workspace, HUGE) as (app, pilot):

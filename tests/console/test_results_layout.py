@@ -25,7 +25,7 @@ from tui.app import DlperfApp
 from tui.campaign_words import MARKS
 from tui.key_bindings import PANELS
 from tui.rule_words import RULES
-from tui.screens.results_page import OTHERS, ResultsPage
+from tui.screens.results_page import OTHERS, VIEWS, ResultsPage
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
 
@@ -221,3 +221,28 @@ def test_the_help_of_results_has_each_sign_on_a_line_and_every_rule() -> None:
 
 def test_every_rule_is_said_in_words() -> None:
     assert set(RULES) == set(get_args(Statistic))
+
+
+async def test_the_repeats_have_heads_and_say_whose_all_the_cases_below_them_are(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, (200, 60)) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128", "160"))
+        page = await open_results(workspace, app, pilot, 3000)
+        for key, (group, _) in page._cases.items():
+            page.main_panel().table.select(key)
+            batch = group.parameters["batch_size"]
+            await until(pilot, lambda: f"all cases of b{batch}" in screen_text(app))  # noqa: B023
+        assert "images/s vs median  hosts" in screen_text(app)
+
+
+async def test_no_two_keys_of_a_zoomed_panel_are_called_alike(workspace: FakeWorkspace) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        await pilot.press("z")
+        for _ in VIEWS:
+            labels = page.labels_now
+            assert labels["open"] == "Repeats in full"
+            assert labels["view"] != labels["open"]
+            await pilot.press("v")

@@ -245,10 +245,10 @@ def test_what_is_drawn_is_numbered_from_1_on_but_where_other_words_have_the_numb
     assert tags == (["2", "3"] if by_place else ["1", "2"])
 
 
-def test_what_costs_no_grade_is_no_flag_and_what_costs_most_comes_first() -> None:
+def test_what_costs_no_grade_is_a_flag_too_and_what_costs_most_comes_first() -> None:
     tight = group_of(**{"1n1g": [100.0, 100.001, 99.9, 100.0, 100.0, 99.999]})
     assert "outliers" in tight.cases[0].concerns
-    assert flags(tight.cases[0]).plain == "▲ not watched"
+    assert flags(tight.cases[0]).plain == "▲ not watched, outlier"
     wild = group_of(**{"1n1g": [100.0, 100.1, 99.9, 100.0, 160.0, 100.0]})
     assert flags(wild.cases[0]).plain == "▲ wide interval, CV above 5%, outlier, not watched"
 

@@ -46,7 +46,7 @@ COMMANDS = {
         example="dlperf-tui init --hosts 'node*'",
     ),
     "hosts": Command(
-        "probe and print hosts, GPUs, topology, who is busy",
+        "probe and print hosts: state, GPUs in use, load, who is busy; --wide: GPUs, topology",
         example="dlperf-tui hosts --hosts 'node[1-4]' --wide",
     ),
     "profiles": Command(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
+from backends.campaign.folder.index import CampaignSummary
 from backends.results.history_json import history_document
 from backends.results.history_report import MARKS, history_tables, history_words
 from backends.use_cases import Workspace
@@ -32,16 +34,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 where a case is at a regression that stands among all cases."""
+    threshold = parse_threshold(arguments.threshold)
+    workspace = open_workspace(arguments)
     if bool(arguments.campaigns_named) == bool(arguments.tag):
         both = "campaigns and a tag are named, and it is of either"
         raise SelectionError(
             both if arguments.tag else "no campaign is named, and no tag",
             where="history",
-            remedy="name those that 'dlperf-tui campaigns' lists, as in: dlperf-tui history A B C; "
-            "or a tag that they have: dlperf-tui history --tag nightly",
+            remedy=_could_be(workspace.campaigns()),
         )
-    threshold = parse_threshold(arguments.threshold)
-    workspace = open_workspace(arguments)
     if arguments.tag:
         paths = _tagged(workspace, arguments.tag)
     else:
@@ -55,6 +56,27 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_tables(history_tables(found, wide=arguments.wide), history_words(found))
     return FAILED if found.fails else OK
+
+
+FEW = 5
+"""Tags, and profiles, that are named where none was."""
+
+
+def _could_be(campaigns: Sequence[CampaignSummary]) -> str:
+    """What it could be of: the campaigns of a tag, or of what was measured, the newest first."""
+    usable = [one for one in campaigns if one.total and not one.elsewhere]
+    tags = dict.fromkeys(tag for one in usable for tag in one.about.tags)
+    measured: dict[str, list[str]] = {}
+    for one in usable:
+        measured.setdefault(one.measures, []).append(one.path.name)
+    ways = [f"--tag {shlex.quote(tag)}" for tag in [*tags][:FEW]]
+    ways += [
+        f"{' '.join(map(shlex.quote, names[:FEW]))} ({what})"
+        for what, names in [*measured.items()][:FEW]
+        if len(names) > 1
+    ]
+    usual = "name those that 'dlperf-tui campaigns' lists, or a tag that they have"
+    return "; or ".join([usual, *(f"dlperf-tui history {way}" for way in ways)])
 
 
 def _named(workspace: Workspace, name: str) -> Path:

@@ -98,14 +98,17 @@ def run(arguments: argparse.Namespace) -> int:
     base = _base(arguments.output, paths)
     together = _runs(workspace, paths)
     names = dict.fromkeys(run.campaign for own in together for run in own)
-    found_from = _logs_base(paths) if arguments.format == "json" else base
+    layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
+    printed = arguments.output is None and layout.tables and arguments.format in (None, "md")
+    # What was unpacked of a bundle goes when this ends.
+    links_from = Path.cwd() if printed and workspace.bundles.of(paths[0]) is None else base
+    found_from = _logs_base(paths) if arguments.format == "json" else links_from
     runs = [
         run
         for path, own in zip(paths, together, strict=True)
         for run in logs_from(own, path, found_from)
     ]
-    layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
-    runs = [*linked(runs, base, layout.name, arguments.format)]
+    runs = [*linked(runs, links_from, layout.name, arguments.format)]
     options = LayoutOptions(
         lang=arguments.lang,
         style=arguments.style,
@@ -320,7 +323,8 @@ def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult,
 
 
 def _base(output: Path | None, paths: Sequence[Path]) -> Path:
-    """What links are relative to: the written file's directory, else the one campaign's own."""
+    """What logs and figures are relative to: the written file's directory, else the one campaign's
+    own; links that are printed are so to the current directory."""
     if output is not None:
         return output.parent
     return paths[0] if len(paths) == 1 else Path.cwd()

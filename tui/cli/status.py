@@ -86,7 +86,7 @@ def _status_line(workspace: Workspace, arguments: argparse.Namespace) -> int:
     else:
         path = workspace.find_to_read(arguments.campaign)
     snapshot = workspace.load(path)
-    parts = [snapshot.name, "SIMULATED" if snapshot.simulated else "", snapshot.summary]
+    parts = [snapshot.called, "SIMULATED" if snapshot.simulated else "", snapshot.summary]
     if snapshot.deserted:
         parts.append(DESERTED)
     if lost := {host for run in snapshot.state.runs.values() for host in run.lost_hosts}:

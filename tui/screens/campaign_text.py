@@ -167,8 +167,11 @@ def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RES
     return Text.assemble(words, " · ", summary_words(summary, now, results))
 
 
-def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
-    """What tells the campaign under the cursor from others of its day, on two lines or three."""
+def summary_words(
+    summary: CampaignSummary, now: float, results: Results = NO_RESULTS, *, profiled: int = 0
+) -> Text:
+    """What tells the campaign under the cursor from others of its day, on two lines or three.
+    ``profiled``: how many of its runs are so, and count for no figure, where that is known."""
     parts = [summary.problem] if summary.problem else []
     if (best := fastest_of(summary, results)) is not None:
         every = results[summary.path]
@@ -187,7 +190,8 @@ def summary_words(summary: CampaignSummary, now: float, results: Results = NO_RE
     parts += [note] if (note := note_words(summary)) else []
     parts += [f"begun as {summary.name}"] if listed_name(summary) != summary.name else []
     parts += [summary.measures or "no run is known"]
-    parts += [f"{succeeded(summary)} of {summary.total} runs succeeded"]
+    of_them = f", {profiled} of them profiled" if profiled else ""
+    parts += [f"{succeeded(summary)} of {summary.total} runs succeeded{of_them}"]
     parts += again_words(summary)
     parts += lost_words(summary)
     parts += begun_words(summary)

@@ -174,7 +174,8 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
         if place and side.setting:  # the same campaign
             text.append_text(unlike)
             continue
-        text.append("  ").append_text(summary_words(about, now)).append("\n")
+        words = summary_words(about, now, profiled=_profiled(side, found))
+        text.append("  ").append_text(words).append("\n")
         if tags := tag_words(about):
             text.append(f"  {tags}\n", ACCENT)
         for remark in side.remarks:
@@ -204,6 +205,14 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
                     text.append(held, series_colour(other.place))
                 text.append(f"{plain(line)}", colour)
     return text
+
+
+def _profiled(side: Side, found: SideBySide) -> int:
+    """How many runs of its campaign, of which other sides may have other settings."""
+    groups = (
+        group for one in found.sides if one.about.path == side.about.path for group in one.groups
+    )
+    return sum(len(case.profiled_runs) for group in groups for case in group.cases)
 
 
 def figures_text(found: SideBySide) -> Text:

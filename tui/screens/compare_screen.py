@@ -438,6 +438,7 @@ class Compare(Dialog[None]):
                 value=value,
                 meaning=lambda text: whole(text, written_as),
                 check=lambda text: written_as(meant(text)),
+                does="Write",
             ),
             answered,
         )

@@ -10,8 +10,9 @@ from rich.text import Text
 
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, whole_label
-from backends.results.comparison import ComparedCase, Ground, Verdict, verdict_words
+from backends.results.comparison import ComparedCase, Verdict, verdict_words
 from backends.results.comparison_report import (
+    ONLY_IN,
     interval_cell,
     logs_words,
     ratio_cell,
@@ -51,7 +52,6 @@ VERDICTS = {
     Verdict.DIFFERENT_MODEL: ("≠", WARN),
 }
 
-ON_ONE_SIDE = (Ground.NOT_IN_BASELINE, Ground.NOT_IN_CANDIDATE)
 COUNTED = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 LEAST_NAME = 16
 
@@ -119,7 +119,7 @@ def compared_rows(
     found: SideBySide, labels: CaseLabels, *, reasons: bool = False, wide: bool = False
 ) -> list[Row]:
     """``reasons``: there is room for them behind the verdicts; ``wide``: for which way one that is
-    not judged points."""
+    not judged points, and why it is not."""
     pairs = found.cases()
     several = len({case.profile for _, case in pairs}) > 1
     return [
@@ -147,6 +147,7 @@ def _row(
         if reasons
         else _row_verdict(case, place, found, wide=wide)
     ]
+    why = row_reason(case, found) if reasons else unjudged(case.doubts) if wide else ""
     interval = interval_cell(case).replace(" … ", "…")
     return Row(
         row_key(place, case),
@@ -158,7 +159,7 @@ def _row(
             cell(_counts(case), right=True),
             cell(ratio_cell(case), "bold" if case.ratio else MUTED, right=True),
             cell(interval, right=True),
-            join([*verdict, (f"  {row_reason(case, found)}", MUTED)] if reasons else verdict),
+            join([*verdict, (f"  {why}", MUTED)] if why else verdict),
         ),
         find=f"{case.profile} {whole_label(case)}",
     )
@@ -176,19 +177,18 @@ def _counts(case: ComparedCase) -> str:
 
 
 def verdict_text(case: ComparedCase, place: int, found: SideBySide, *, brief: bool = False) -> Text:
-    """``brief``: of a case on one side only which that is, without the verdict."""
+    """Of a case on one side only which that is."""
     symbol, colour = _sign(case)
     word = verdict_words(case.verdict, case.doubts, brief=brief)
-    if case.ground in ON_ONE_SIDE:
-        where = _only_in(case, place, found)
-        word = where if brief else f"{word}: {where}"
+    if case.ground in ONLY_IN:
+        word = _only_in(case, place, found)
     return cell(f"{symbol} {word}", colour)
 
 
 def _row_verdict(case: ComparedCase, place: int, found: SideBySide, *, wide: bool) -> Text:
-    """``faster, not judged`` where there is room for that, the reason elsewhere."""
+    """``faster, not judged`` where there is room for that."""
     text = verdict_text(case, place, found, brief=True)
-    if wide and unjudged(case.doubts) and case.ground not in ON_ONE_SIDE:
+    if wide and unjudged(case.doubts) and case.ground not in ONLY_IN:
         symbol, colour = _sign(case)
         text = cell(f"{symbol} {case.words.partition(': ')[0]}", colour)
     return _marked(text, case)
@@ -208,7 +208,7 @@ def _only_in(case: ComparedCase, place: int, found: SideBySide) -> str:
 
 
 def row_reason(case: ComparedCase, found: SideBySide) -> str:
-    why = "" if case.ground in ON_ONE_SIDE else reason(case, found.threshold)
+    why = "" if case.ground in ONLY_IN else reason(case, found.threshold)
     return plain("; ".join(filter(None, [why, logs_words(case)])))
 
 
@@ -221,8 +221,8 @@ def _reason_of(place: int, case: ComparedCase, found: SideBySide, labels: CaseLa
 
 def _whole_reason(place: int, case: ComparedCase, found: SideBySide) -> str:
     """With the verdict where its row has no word of that, or not why it is none."""
-    if case.ground in ON_ONE_SIDE:
-        alone = f"{case.verdict}: {_only_in(case, place, found)}"
+    if case.ground in ONLY_IN:
+        alone = _only_in(case, place, found)
         return "; ".join(filter(None, [alone, row_reason(case, found)]))
     reason_words = row_reason(case, found)
     return f"{case.words}: {reason_words}" if case.doubts else reason_words
@@ -248,7 +248,7 @@ def title_words(found: SideBySide, room: int) -> str:
 def _tally(found: SideBySide) -> tuple[str, str]:
     """In words, and by symbols."""
     cases = [case for _, case in found.cases()]
-    both_sides = [case for case in cases if case.ground not in ON_ONE_SIDE]
+    both_sides = [case for case in cases if case.ground not in ONLY_IN]
     both_sides.sort(key=lambda case: [*Verdict].index(case.verdict))
     told = Counter(verdict_words(case.verdict, case.doubts, brief=True) for case in both_sides)
     words = [counted(n, word) if word in COUNTED else f"{n} {word}" for word, n in told.items()]

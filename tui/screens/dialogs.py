@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from rich.cells import cell_len
@@ -171,12 +172,15 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
 class Entry(Input):
     PANEL = "entry"
     BINDINGS = bindings("entry")
+    labels_now: Mapping[str, str] = MappingProxyType({})
 
 
-def entry(value: str = "", placeholder: str = "", *, secret: bool = False) -> Entry:
-    """A line to write on; its cursor stands still. ``secret``: what is typed does not show."""
+def entry(value: str = "", placeholder: str = "", *, secret: bool = False, does: str = "") -> Entry:
+    """A line to write on; its cursor stands still. ``secret``: what is typed does not show.
+    ``does``: in a word, what Enter does with it."""
     line = Entry(value, placeholder=placeholder, password=secret, compact=True)
     line.cursor_blink = False
+    line.labels_now = {"submit": does}
     return line
 
 
@@ -293,6 +297,7 @@ class Prompt(Dialog[str]):
     """One line of entry. ``check`` raises DlperfError for what cannot be taken.
 
     ``meaning``: what is written means this, for a line below where all of it can be read.
+    ``does``: in a word, what Enter does with it.
     """
 
     PANEL = "prompt"
@@ -309,8 +314,10 @@ class Prompt(Dialog[str]):
         check: Callable[[str], object] | None = None,
         secret: bool = False,
         meaning: Callable[[str], str] | None = None,
+        does: str = "Accept",
     ) -> None:
         super().__init__(title)
+        self._does = does
         self._text = text if isinstance(text, Text) else Text(plain(text))
         self._meaning = meaning
         self._value = value
@@ -321,7 +328,7 @@ class Prompt(Dialog[str]):
     def compose(self) -> ComposeResult:
         with self.box():
             yield Static(self._text, classes="message", markup=False)
-            yield entry(self._value, self._placeholder, secret=self._secret)
+            yield entry(self._value, self._placeholder, secret=self._secret, does=self._does)
             yield Static("", classes="meaning", markup=False)
             yield Static("", classes="problem", markup=False)
 
@@ -342,7 +349,7 @@ class Prompt(Dialog[str]):
         if self.check_action("accept", ()):
             self.action_accept()
         else:
-            self.post_message(Said(f"⏎ Accept: {UNSEEN}"))
+            self.post_message(Said(f"⏎ {self._does}: {UNSEEN}"))
             typed_ahead(self).drop_unseen(self.sight)
 
     def action_accept(self) -> None:

@@ -206,7 +206,8 @@ class ExportSheet(Dialog[None]):
     def _show_choices(self) -> None:
         order = self._order if self._arranges else AS_IT_IS
         said = order_words(self._columns, order.column, descending=order.descending)
-        said += ", rows as columns" if order.transposed else ""
+        turned = "yes" if order.transposed else "no"
+        across = [Text("   "), chosen_line("p ", "Rows as columns ", ("no", "yes"), turned)]
         lines = [
             named_line(" " * 6, "Layout").append(ALL_THE_SAME, MUTED)
             if self._wanted.whole_document
@@ -219,7 +220,9 @@ class ExportSheet(Dialog[None]):
                 if self._wanted.translated
                 else named_line("  ", "Language").append("none", MUTED)
             ),
-            named_line("s S p " if self._arranges else " " * 6, "Order").append(said, MUTED),
+            named_line("s S   " if self._arranges else " " * 6, "Order")
+            .append(said, MUTED)
+            .append_text(Text().join(across * self._arranges)),
             self._file_line(),
         ]
         if self._last is not None:
@@ -441,6 +444,7 @@ class ExportSheet(Dialog[None]):
                 value=value,
                 meaning=lambda text: whole(text, lambda path: _as_named(chosen, path).format),
                 check=lambda text: _as_named(chosen, meant(text)),
+                does="Write",
             ),
             answered,
         )

@@ -192,29 +192,34 @@ def _state(run: RunResult) -> Text:
 
 
 def repeats_text(
-    case: CaseResult, group: Group, width: int, now: Mapping[str, Text] | None = None
+    case: CaseResult,
+    group: Group,
+    width: int,
+    now: Mapping[str, Text] | None = None,
+    whose: str = "",
 ) -> Text:
     """Beside the case: its repeats one by one, and how all cases of its group scatter; ``now``: as
-    of :func:`repeat_rows`."""
+    of :func:`repeat_rows`. ``whose``: what the group is called beside others."""
     text = distribution_text(case, width, group.measured_cases).append("\n\n")
     strange, models = outliers(case), models_apart(case)
+    text.append(f"{'':4} {plain(case.unit):>12} {'vs median':>9}  hosts\n", MUTED)
     for run in _in_order(case):
         model = models.get(run.run_id, "")
         off = off_median(run, case)
         odd = "○ outlier" if run in strange else "" if run.succeeded else _said(run, now or {})
         text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
-        text.append(f"{'–' if off is None else signed_percent(off, 2):>8}  ", MUTED)
+        text.append(f"{'–' if off is None else signed_percent(off, 2):>9}  ", MUTED)
         text.append(odd, WARN if run in strange else BAD if run.ended else MUTED)
         text.append(f"{'  ' * bool(odd)}{plain(ranked_nodeset(run.hosts)) if run.hosts else ''}")
         text.append(f"{'  ' * bool(model)}{plain(model)}\n", MUTED)
-    return text.append("\n").append_text(_all_cases(group, width))
+    return text.append("\n").append_text(_all_cases(group, width, whose))
 
 
 def _said(run: RunResult, now: Mapping[str, Text]) -> str:
     return (now.get(run.run_id) or _state(run)).plain
 
 
-def _all_cases(group: Group, width: int) -> Text:
+def _all_cases(group: Group, width: int, whose: str) -> Text:
     """On one scale of percents from each one's own median."""
     measured = group.measured_cases
     medians = {case.case: case.spread.median for case in measured if case.spread}
@@ -224,7 +229,8 @@ def _all_cases(group: Group, width: int) -> Text:
     low, high = min(*off, -0.001), max(*off, 0.001)
     tag = max(len(case.case) for case in measured) + 1
     room = max(8, width - tag)
-    text = Text("all cases, from the median of each\n", MUTED, end="")
+    of_it = f" of {plain(whose)}" * bool(whose)
+    text = Text(f"all cases{of_it}, from the median of each\n", MUTED, end="")
     for case in measured:
         median = medians[case.case]
         text.append(f"{case.case:<{tag}}")

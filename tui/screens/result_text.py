@@ -35,6 +35,7 @@ from backends.results.mixed_environments import mixed_models
 from backends.results.numbers import NOTHING, fixed, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
+from backends.results.repeat_hosts import beside_line
 from backends.results.scaling_loss_words import explained_text
 from backends.results.short_flags import SHORT, short_of
 from backends.results.statistics import CV_LIMITS, Spread
@@ -52,25 +53,19 @@ from tui.widgets.keyed_table import Column, Row
 WIDE = 150
 """Columns from which a table has more than the most needed."""
 
-LEAST_FLAGS = 12
-"""Columns in which the gravest of several flags can be read: ``▲ steady… +2``."""
-
 _COLUMNS = (
-    Column("case", "Case", 18, most=60, ends=True, first=True),
-    Column("gpus", "GPUs", 4, right=True, gives_way=4),
+    Column("case", "Case", 11, most=60, enough=28, ends=True, apart=True, first=True),
+    Column("gpus", "GPUs", 4, right=True, gives_way=3),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("unit", "Unit", 4, if_any=True, gives_way=1),
     Column("speedup", "Speedup", 7, right=True, most=12, first=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=24),
     Column("efficiency", "Effic.", 8, right=True, most=10),
     Column("cv", "CV", 6, right=True, gives_way=2),
-    Column("n", "n", 3, right=True, gives_way=3),
+    Column("n", "n", 3, right=True, gives_way=4),
     Column("grade", "Gr", 2),
-    Column("flags", "Flags", None, parts=True, least=LEAST_FLAGS),
+    Column("flags", "Flags", None, parts=True),
 )
-
-MOST_IN_LITTLE_ROOM = (12, 28)
-"""Columns that the names of cases have, whatever else there is: at least, and for long ones."""
 
 _GRADE_COLOURS: Mapping[Grade | None, str] = {
     Grade.A: GOOD,
@@ -119,7 +114,6 @@ def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column,
         "unit": replace(
             _COLUMNS[3], width=max((cell_len(plain(g.unit)) for g in groups), default=4)
         ),
-        "case": replace(_COLUMNS[0], width=_width_of_cases(groups, labels)),
     }
     return tuple(named.get(column.key, column) for column in _COLUMNS)
 
@@ -148,12 +142,6 @@ def _called(groups: Sequence[Group], labels: CaseLabels) -> dict[str, Text]:
         for group in groups
         for case in group.cases
     }
-
-
-def _width_of_cases(groups: Sequence[Group], labels: CaseLabels) -> int:
-    """Cases that are cut may read the same; flags go on in the panel below."""
-    longest = (cell_text.cell_len for cell_text in _called(groups, labels).values())
-    return max(MOST_IN_LITTLE_ROOM[0], min(max(longest, default=0), MOST_IN_LITTLE_ROOM[1]))
 
 
 SORTS: Mapping[str, Callable[[CaseResult], Any] | None] = {  # Any: what can be put in order
@@ -253,12 +241,7 @@ def flags_below(case: CaseResult, groups: Sequence[Group]) -> str:
 
 def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
     """The concerns of a case in a few words, ``but`` those that are told once of all."""
-    told = [
-        found.concern
-        for found in case.findings
-        if found.concern not in but
-        and (found.concern is not Concern.OUTLIERS or found.ceiling > Grade.A)
-    ]
+    told = [concern for concern in case.concerns if concern not in but]
     failing = _only_failed_yet(case)
     if not told and not failing:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
@@ -397,11 +380,21 @@ def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
         if found.ceiling > Grade.A and case.grade is not None:
             text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
         text.append(f"{plain(_by_key(line))}\n")
+    beside = _beside(case, group)
+    for line in beside:
+        text.append("▲ ", WARN).append(f"{plain(line)}\n")
     for way_on in _better(case, group, here=here) if case.spread is not None else ():
         text.append("→ ", ACCENT).append(f"{way_on}\n")
-    if case.grade is Grade.A and not lines:
+    if case.grade is Grade.A and not lines and not beside:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     return text
+
+
+def _beside(case: CaseResult, group: Group) -> list[str]:
+    """Which repeats, and which of the base, shared a machine with other runs."""
+    own, base = beside_line(case), beside_line(group.base_case)
+    of_base = f"of the base {group.base}: {base}" * bool(base and case.case != group.base)
+    return [*filter(None, (own, of_base))]
 
 
 def _window_rows(case: CaseResult) -> list[tuple[str, str]]:

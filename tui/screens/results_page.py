@@ -116,7 +116,7 @@ class ResultsPage(Page):
         self._summarised: object = None
         self._view = "curve"  # or the case, where there is room for one
         self._alone = ""  # the view that has all of the page
-        self._repeats_shown: tuple[CaseResult, Group, int, Mapping[str, Text]] | None = None
+        self._repeats_shown: tuple[CaseResult, Group, int, Mapping[str, Text], str] | None = None
 
     def body(self) -> Iterable[Widget]:
         table = KeyedTable(result_columns((), self._labels), id="results")
@@ -308,7 +308,9 @@ class ResultsPage(Page):
             details.show(f"Case · {called}", text)
         if repeats.display:
             width = repeats.content_size.width - 1  # beside the scrollbar
-            shown = case, group, width, self._states_now(case)
+            several = len(self._groups) > 1
+            whose = group_label(group, self._groups, self._labels) if several else ""
+            shown = case, group, width, self._states_now(case), whose
             if shown != self._repeats_shown:  # each repeat of the group is drawn on a line
                 self._repeats_shown = shown
                 called = self._labels.label(case.as_case)
@@ -381,7 +383,7 @@ class ResultsPage(Page):
         views = [*VIEWS] if self._alone else ["curve", "case"]
         after = views[(views.index(self._alone or self._view) + 1) % len(views)]
         labels = {"view": VIEWS[after], "quantity": quantity_label(self._quantity.next)}
-        alone = {"zoom": "All panels", "open": "Each repeat"}  # beside the panel of all of them
+        alone = {"zoom": "All panels", "open": "Repeats in full"}  # beside the panel of all of them
         return {**labels, **(alone if self._alone else super().labels_now)}
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -18,7 +19,14 @@ from textual.widgets import DataTable
 from textual.widgets.data_table import CellKey, RowKey
 
 from tui.key_bindings import bindings
-from tui.text import gravest_parts, whole_parts, whole_words, without_middle, without_middles
+from tui.text import (
+    first_part,
+    gravest_parts,
+    whole_parts,
+    whole_words,
+    without_middle,
+    without_middles,
+)
 from tui.theme import MUTED
 
 _Place = tuple[int, int, bool, bool]
@@ -41,9 +49,10 @@ class Column:
     than its ``width`` gives the rest where the other one is too narrow; one in which there has been
     nothing at all gives all of it, the last one first; but none that is ``still``: what it holds
     changes by the minute. ``ends``: of names, whose ends both stay where one is too long;
-    ``apart``: and no two of them look alike. ``parts``: how many more there are, ``gravest``: the
-    first count alone, where there is no room. ``words``: of sentences, which end behind a word.
-    ``if_any``: left out until there is something in it. ``gives_way``: left out, 1 before 2, where
+    ``apart``: and no two of them look alike. ``parts``: the first of them, whole, and how many
+    more there are, ``gravest``: the first count alone, where there is no room. ``words``: of
+    sentences, which end behind a word. ``if_any``: left out until there is something in it.
+    ``gives_way``: left out, 1 before 2, where
     names or the least of the other column would be cut beside it; ``enough``: of names, columns
     beyond which they are cut rather.
     ``first``: what must be whole: it grows while the other column has more than the least.
@@ -231,7 +240,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         rest = total - fixed - 2 * self.cell_padding * len(chosen)
         widths = {c.key: c.width or 0 for c in chosen}
         other = next((c for c in chosen if c.width is None), None)
-        least = other.least if other else 0
+        least = self._least(other) if other else 0
         wanted = max(other.most or needed[other.key], least) if other else 0
         missing = {
             c.key: max(0, min(needed[c.key], c.most) - widths[c.key]) for c in chosen if c.first
@@ -287,7 +296,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 most = column.enough or column.most or needed[column.key]
                 width = max(column.width or 0, min(needed[column.key], most))
             elif column.still or column.width is None:
-                width = column.least if column.width is None else column.width
+                width = self._least(column) if column.width is None else column.width
             elif column.key not in self._filled:
                 return 0
             else:
@@ -302,14 +311,19 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 return [c for c in chosen if c not in gone]
         return firm
 
+    def _least(self, column: Column) -> int:
+        """Of the other column: where it is of parts, what shows the first of every row."""
+        return max(column.least, self._bearable[column.key] if column.parts else 0)
+
     def _note_needed(self) -> dict[str, int]:
         """By column, the longest that it has held; and in which there has been anything."""
         for number, column in enumerate(self._all_columns):
             longest = max((row.widths[number] for row in self._rows), default=0)
             self._needed[column.key] = max(self._needed.get(column.key, 0), longest)
-            if column.gravest:
+            if column.gravest or column.parts:
+                alone = first_part if column.parts else partial(gravest_parts, width=0)
                 cells = (row.cells[number] for row in self._rows)
-                longest = max((gravest_parts(text, 0).cell_len for text in cells), default=0)
+                longest = max((alone(text).cell_len for text in cells), default=0)
             self._bearable[column.key] = max(self._bearable.get(column.key, 0), longest)
             if column.key not in self._filled and any(
                 row.cells[number].plain not in NOTHING for row in self._rows

@@ -59,11 +59,11 @@ class TextLines(ScrollView, can_focus=True):
         self.refresh()
 
     def entitle(self, about: str) -> None:
-        """In the frame, with the columns that are in sight where that is not all of them."""
+        """In the frame, with which characters of a line are in sight where that is not all."""
         self._about = about
         first, room, widest = self.scroll_offset.x, self._width, self.virtual_size.width
         if 0 < room < widest:
-            more = f" · columns {first + 1} to {min(first + room, widest)} of {widest}: ← →"
+            more = f" · characters {first + 1} to {min(first + room, widest)} of {widest}: ← →"
             about = fitting(about.split(", "), max(1, room - cell_len(more) - 2), ", ") + more
         set_frame(self, about)
 

@@ -53,7 +53,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
     given = {mark for own_marks in marks.values() for mark in own_marks}
     rows = [
         (
-            f"{gpus} ({tag})" if gpus_of.count(gpus) > 1 else str(gpus),
+            _with_tag(str(gpus), gpus, tag, gpus_of),
             *(
                 " ".join([options.throughput(value, nothing=DASH), *marks.get((tag, column), ())])
                 for column, value in enumerate(values)
@@ -82,8 +82,13 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
             *(legend for mark, legend in _legends(w).items() if mark in given),
         ),
         shared=(*identity(own), ("unit", first.unit), *fixed_cells(own, headings)),
-        links=tuple(_links(own, [words for _, words in labels], w)),
+        links=tuple(_links(own, [words for _, words in labels], gpus_of, w)),
     )
+
+
+def _with_tag(words: str, gpus: int, tag: str, gpus_of: Sequence[int]) -> str:
+    """``2 (1n2g)`` where another row is of as many."""
+    return f"{words} ({tag})" if gpus_of.count(gpus) > 1 else words
 
 
 def _marks(case: CaseResult) -> tuple[str, ...]:
@@ -103,12 +108,16 @@ def _doubts(own: Sequence[Group], tag: str) -> tuple[str, str]:
     return worst, flags_cell(cases)
 
 
-def _links(own: Sequence[Group], labels: Sequence[str], w: Words) -> list[Link]:
-    """Logs of the successful runs by GPUs, then by column; numbered where a cell has several."""
+def _links(
+    own: Sequence[Group], labels: Sequence[str], gpus_of: Sequence[int], w: Words
+) -> list[Link]:
+    """Logs of the successful runs by GPUs, as the rows have them (``gpus_of``), then by column;
+    numbered where a cell has several."""
     links: list[tuple[int, int, int, Link]] = []
     for column, (group, label) in enumerate(zip(own, labels, strict=True)):
         for case in group.cases:
-            name = w.log_link.format(gpus=card_name(case.gpus, w), column=label)
+            row = _with_tag(card_name(case.gpus, w), case.gpus, case.case, gpus_of)
+            name = w.log_link.format(gpus=row, column=label)
             logs = sorted((run.repeat, run.log) for run in case.measured_runs if run.log)
             for repeat, log in logs:
                 text = f"{name} #{repeat}" if len(logs) > 1 else name

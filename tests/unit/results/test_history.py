@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -434,6 +435,23 @@ def test_a_wrong_request_is_one_line(
     if not words:
         assert "no campaign is named" in said
         assert "'dlperf-tui campaigns' lists" in said
+
+
+def test_where_none_is_named_it_says_what_it_could_be_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = 'framework = "F"\nmodel = "M"\nfigures = [{ case = "1n1g", throughput = [5.0] }]\n'
+    (tmp_path / "figures.toml").write_text(figures, encoding="utf-8")
+    kept = ["--campaigns", str(tmp_path / "kept")]
+    for name in ("one", "two"):
+        where = tmp_path / "kept" / name
+        assert main([*kept, "import", str(tmp_path / "figures.toml"), "-o", str(where)]) == 0
+    assert main([*kept, "campaigns", "tag", "one", "nightly"]) == 0
+    capsys.readouterr()
+    assert main([*kept, "history"]) == 2
+    said = capsys.readouterr().err
+    assert "dlperf-tui history --tag nightly" in said
+    assert re.search("dlperf-tui history (one two|two one) ", said)
 
 
 def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):

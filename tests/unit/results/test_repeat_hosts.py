@@ -13,7 +13,9 @@ from backends.inventory.nodesets import expand_nodeset
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
+from tui.cli.shared.say_findings import say_findings
 from tui.screens.repeats import REPEAT_COLUMNS, repeat_rows, repeats_text
+from tui.screens.result_text import case_text
 
 HEADING = "### Which cases ran on which hosts"
 places = st.lists(
@@ -82,7 +84,7 @@ def test_a_report_names_the_base_s_host_where_other_cases_ran_elsewhere(runs_of)
     }
 
 
-def test_repeats_beside_others_on_one_machine_are_told_in_a_line_of_their_case(runs_of):
+def test_repeats_beside_others_on_one_machine_are_told_of_their_case_everywhere(runs_of, capsys):
     one, two, three = runs_of("1n1g", [100.0] * 3, hosts=("node1",))
     (other,) = runs_of("1n2g", [200.0], hosts=("node2",))
     runs = [replace(one, beside=("node2",)), two, replace(three, beside=("node2", "node3"))]
@@ -92,6 +94,13 @@ def test_repeats_beside_others_on_one_machine_are_told_in_a_line_of_their_case(r
     assert section.split("\n- ")[1:] == [
         "1n1g: #1 on node1, beside runs on node2; #3 on node1, beside runs on node[2-3]\n"
     ]
+    (group,) = summarise([*runs, other])
+    base, many = (case_text(case, group).plain for case in group.cases)
+    words = heading.removeprefix("### R")
+    assert f"▲ r{words}: #1 on node1, beside runs on node2; #3 on" in base
+    assert f"▲ of the base 1n1g: r{words}: #1 on node1" in many
+    say_findings([group])
+    assert f"note: 1n1g: r{words}: #1 on node1" in " ".join(capsys.readouterr().err.split())
     alone = [one, two, three, other]
     assert heading not in render_report(ReportContext("c"), alone, summarise(alone))
 

@@ -8,6 +8,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from backends.hosts.telemetry import read_telemetry
 from backends.hosts.telemetry_summary import Span, summarise
 from backends.precheck.record import Precheck, PrecheckError
 from backends.results.campaign_report import render_report
+from backends.results.layouts.pivot import pivot_tables
 from backends.results.publish import publish
 from backends.results.summary import summarise as summarise_runs
 from tests.unit.results.conftest import Dlperf
@@ -173,6 +175,31 @@ def test_an_exported_layout_links_to_the_logs_from_where_it_lies(
         assert "](" not in (tmp_path / "out" / name).read_text()  # none leads out of its directory
     export(read_campaign(one), one, one / "pivot.md", Export("pivot"))
     assert "](./logs/0.log)" in (one / "pivot.md").read_text()
+
+
+def test_printed_links_lead_to_the_logs_from_the_current_directory(
+    dlperf: Dlperf, imported: Figures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = imported("one", 5.0)
+    log = one / "logs" / "0.log"
+    log.parent.mkdir(exist_ok=True)
+    log.touch()
+    for here, link in ((tmp_path, "](./one/logs/0.log)"), (one, "](./logs/0.log)")):
+        monkeypatch.chdir(here)
+        assert link in dlperf("report", one, "--layout", "pivot")
+
+
+def test_links_of_as_many_gpus_on_other_nodes_are_told_apart_as_their_rows(runs_of) -> None:
+    runs = [
+        replace(run, log=f"logs/{tag}-{n}.log", gpus_per_node=2 // nodes, nodes=nodes)
+        for tag, nodes in (("1n2g", 1), ("2n1g", 2))
+        for n, run in enumerate(runs_of(tag, [5.0, 5.1]))
+    ]
+    (table,) = pivot_tables(summarise_runs(runs))
+    words = [link.text for link in table.links]
+    assert len({*words}) == len(words) == 4
+    for (row, *_), link in zip(table.rows, table.links[::2], strict=True):
+        assert row.partition(" ")[2] in link.text
 
 
 def test_figures_without_logs_are_not_said_never_to_have_run(

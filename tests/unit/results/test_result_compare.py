@@ -235,6 +235,16 @@ def test_missing_cases_are_named_and_fail_nothing(runs_of):
     assert grounds["1n4g"] is Ground.NOT_IN_BASELINE
     assert grounds["1n8g"] is Ground.BASELINE_FAILED
     assert {str(c.verdict) for c in comparison.cases} == {"same", "insufficient"}
+    table = comparison_table(comparison)
+    shown = {
+        case.case: row[table.headings.index("verdict") :][:2]
+        for case, row in zip(comparison.cases, table.rows, strict=True)
+    }
+    assert shown["1n2g"] == ("only in the baseline", "")
+    assert shown["1n4g"] == ("only in the candidate", "")
+    assert shown["1n8g"][0] == "insufficient"
+    told = {case["case"]: case["verdict"] for case in comparison_document(comparison)["cases"]}
+    assert {told[case] for case in ("1n2g", "1n4g", "1n8g")} == {"insufficient"}
     assert comparison.fails(strict=True) == ()
 
 

@@ -16,6 +16,7 @@ from backends.results.campaign_report import ReportContext, render_report
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade
 from backends.results.grade_words import finding_lines
+from backends.results.numbers import fixed
 from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
@@ -408,3 +409,20 @@ def test_the_console_says_it_of_a_case_and_of_a_run(watched, runs_of) -> None:
     bare = runs_of("1n1g", VALUES)
     assert usual_lines(bare) == ()
     assert "busy" not in case_text(*only(bare)).plain
+
+
+@given(busy=st.none() | st.floats(0, 1), load=st.floats(0, 100), gpus=st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_hosts_without_gpus_had_to_do_is_told(
+    runs_of, busy: float | None, load: float, gpus: bool
+) -> None:
+    hosts = (HostUse("a", 2, load, busy), HostUse("b", 4, load / 2, busy))
+    runs = [
+        replace(run, telemetry=Telemetry((gpu(),) * gpus, hosts))
+        for run in runs_of("1n1g", VALUES[:3])
+    ]
+    table = telemetry_table(summarise(runs))
+    assert table is not None
+    told = dict(zip(table.headings, table.rows[0], strict=True))
+    assert ("CPUs" in told) is ("load at start" in told) is not gpus
+    assert gpus or (told["CPUs"], told["load at start"]) == ("6", fixed(load))
