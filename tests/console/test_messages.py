@@ -191,7 +191,7 @@ async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stand
         assert screen_text(app).count("no answer") == 1
         assert "six marked" not in screen_text(app)
         shown = screen_text(app).splitlines()
-        await pilot.press("N")
+        await pilot.press("O")
         await until(pilot, lambda: "over the page has the keys" in screen_text(app))
         assert screen_text(app).splitlines()[:-2] == shown[:-2], "only the last lines"
         await pilot.press("escape")
@@ -222,8 +222,8 @@ async def test_a_key_of_what_lies_directly_below_a_dialog_is_told_to_be_behind_i
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await pilot.press("O", "question_mark", "slash")
-        said = "/ Filter: what lies over Campaigns has the keys; Esc closes it"
+        await pilot.press("O", "question_mark", "s")
+        said = "s Sort: what lies over Campaigns has the keys; Esc closes it"
         await until(pilot, lambda: said in screen_text(app))
 
 
