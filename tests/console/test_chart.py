@@ -41,7 +41,7 @@ from tui.widgets.chart import (
     finite,
     legend,
 )
-from tui.widgets.chart_scale import AXIS_ABOVE_0, DOTS, nice_step, value_scale
+from tui.widgets.chart_scale import AXIS_ABOVE_0, DOTS, THREE_TICKS, nice_step, value_scale
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
 from tui.widgets.throughput_plot import jitter_text, throughput_plot, time_ticks, window_plot
 
@@ -738,7 +738,7 @@ def test_a_cv_beside_the_chart_has_the_digits_that_results_give_it(cv: float) ->
     assert float(shown.removeprefix("CV ").removesuffix("%")) > 0
 
 
-@given(st.floats(1e-3, 1e9), st.integers(2, 60), st.floats(0.0, 0.9))
+@given(st.floats(1e-3, 1e9), st.integers(THREE_TICKS, 60), st.floats(0.0, 0.9))
 def test_values_are_below_a_tick_or_more_than_one_is_between_them_and_the_lowest(
     top: float, rows: int, share: float
 ) -> None:

@@ -53,12 +53,16 @@ class Scale:
         return [first + row * apart for row in range(round((last - first) / apart) + 1)]
 
 
+THREE_TICKS = 8
+"""Rows from which a third tick costs the values little of their height."""
+
+
 def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> Scale:
     """The axis from ``bottom``, or a little below, to at least ``top`` whose ticks are round and
     equally many rows apart.
 
     Of all such axes: about four ticks, and as little space beside the values as that allows; never
-    two ticks with values far above them.
+    two ticks with values far above them where :data:`THREE_TICKS` have room.
     """
     dots = DOTS * rows - 1 - MIDDLE
     dot = max(top - bottom, SMALLEST_TOP) / dots
@@ -70,7 +74,7 @@ def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> S
             step = nice_step(1.5 * step, 1)
         waste = step / (DOTS * apart * dot) - 1
         number = (rows - 1) // apart + 1
-        if number < 3 and apart < rows - 1 and start + step < highest:
+        if rows >= THREE_TICKS and number < 3 and apart < rows - 1 and start + step < highest:
             continue  # its last tick is far below the values
         found.append((waste + 0.15 * abs(number - GOOD_TICKS), apart, step, start))
     _, apart, step, start = min(found)
