@@ -512,15 +512,23 @@ async def test_no_remark_is_cut_while_another_column_has_air(
                 assert shown[name].width <= max(longest[name], len(str(shown[name].label))), name
 
 
+async def test_what_slows_a_gpu_is_read_whole_beside_the_links(workspace: FakeWorkspace) -> None:
+    hot = [replace(gpu, throttle_reasons=("software thermal slowdown",)) for gpu in facts().gpus]
+    workspace.answer(known_host("node1", "", replace(facts(), gpus=tuple(hot))), *v100_hosts()[1:])
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: tick(app) or shows(app, " slow: heat "))
+        assert shows(app, "mlx5_0"), "and the links as well"
+
+
 async def test_the_details_take_the_whole_width_before_anything_is_cut(
     workspace: FakeWorkspace,
 ) -> None:
-    slowed = [replace(gpu, throttle_reasons=("power cap",)) for gpu in facts().gpus]
+    slowed = [replace(gpu, throttle_reasons=("hardware thermal slowdown",)) for gpu in facts().gpus]
     workspace.answer(
         known_host("node1", "", replace(facts(), gpus=tuple(slowed))), *v100_hosts()[1:]
     )
     async with console(workspace, LARGE) as (app, pilot):
-        await until(pilot, lambda: tick(app) or shows(app, "power c"))
+        await until(pilot, lambda: tick(app) or shows(app, "slow: hard"))
         head = next(row for row in screen_text(app).splitlines() if "GPUs memory GiB" in row)
         assert "in use by " in head
         assert head.endswith("mlx5_0   │"), "a column is kept for the scroll bar"

@@ -16,6 +16,8 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN, link_colour
 TOPOLOGY, LINKS = "Topology", "Links"
 """How the matrix of links begins, where that is below the GPUs: with affinities, and without."""
 
+NOBODY = "–"
+
 
 def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = None) -> list[Text]:
     """A line per GPU below their head; ``width``: as many columns, and less of who uses them: a run
@@ -40,10 +42,12 @@ def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = N
     for gpu, line, remarks in zip(facts.gpus, figures, used, strict=True):
         if mixed:
             remarks.append(f"  {plain(gpu.model)}", MUTED)
-        remarks.append_text(_troubles(gpu))
+        troubles = _troubles(gpu, short=short)
+        nobody = short and remarks.plain == NOBODY
+        said = troubles[2:] if nobody and troubles else remarks.append_text(troubles)
         if width is not None:
-            remarks.truncate(max(1, width - line.cell_len), overflow="ellipsis")
-        lines.append(line.append_text(remarks))
+            said.truncate(max(1, width - line.cell_len), overflow="ellipsis")
+        lines.append(line.append_text(said))
     if width is not None:
         head.truncate(width)
     return lines
@@ -68,12 +72,14 @@ def _known(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 
-def _troubles(gpu: Gpu) -> Text:
+def _troubles(gpu: Gpu, *, short: bool) -> Text:
     text = Text(no_wrap=True, end="")
     if gpu.mig_enabled:
         text.append("  MIG", WARN)
     if gpu.throttle_reasons:
-        text.append(f"  {', '.join(map(plain, gpu.throttle_reasons))}", WARN)
+        by = ", ".join(map(plain, gpu.throttle_reasons))
+        brief = by.replace("software ", "").replace("thermal slowdown", "heat")
+        text.append(f"  slow: {brief}" if short else f"  slowed by {by}", WARN)
     if gpu.ecc_uncorrected:
         text.append(f"  ▲ {gpu.ecc_uncorrected} uncorrected ECC errors", BAD)
     return text
@@ -97,7 +103,7 @@ def _users(gpu: Gpu, facts: HostFacts, own: Mapping[str, str] | None, *, short: 
     text = Text(no_wrap=True, end="")
     users = [p for p in facts.gpu_processes if p.gpu_index == gpu.index]
     if not users:
-        return text.append("–" if facts.of_a_moment else "", MUTED)  # else nobody knows
+        return text.append(NOBODY if facts.of_a_moment else "", MUTED)  # else nobody knows
     if short:
         return join([_user(p, own) for p in _first_of_each(users)], " ")
     for number, process in enumerate(users):
