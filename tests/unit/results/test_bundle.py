@@ -281,8 +281,12 @@ def test_a_bundle_reports_the_same_bytes_and_leaves_nothing(
     assert f"sha256:{format.digest_of(file)}" in cite
     copy = _made(tmp_path / "copy") / EXAMPLE.name
     dlperf("import", file, "-o", copy)
-    for words in (["report"], ["report", "--format", "csv"], ["status"]):
+    for words in (["report"], ["report", "--format", "csv"]):
         assert dlperf(*words, file) == dlperf(*words, EXAMPLE) == dlperf(*words, copy)
+    named = {read_campaign(EXAMPLE).campaign: file, EXAMPLE.name: copy}
+    told = [dlperf("status", one).split(": ", 1) for one in (*named.values(), EXAMPLE)]
+    assert [name for name, _ in told] == [*named, EXAMPLE.name], "by its directory, if it has one"
+    assert len({status for _, status in told}) == 1
     assert str(file) in dlperf("report", file, "--format", "json")
     assert "| same |" in dlperf("compare", file, EXAMPLE)
     assert "1 campaign with a figure" in dlperf("history", file)
