@@ -100,8 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
     names = dict.fromkeys(run.campaign for own in together for run in own)
     layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
     printed = arguments.output is None and layout.tables and arguments.format in (None, "md")
+    here = Path.cwd()
+    above = all(path.resolve().is_relative_to(here) for path in paths)  # a link leads down only
     # What was unpacked of a bundle goes when this ends.
-    links_from = Path.cwd() if printed and workspace.bundles.of(paths[0]) is None else base
+    links_from = here if printed and above and workspace.bundles.of(paths[0]) is None else base
     found_from = _logs_base(paths) if arguments.format == "json" else links_from
     runs = [
         run
@@ -324,7 +326,7 @@ def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult,
 
 def _base(output: Path | None, paths: Sequence[Path]) -> Path:
     """What logs and figures are relative to: the written file's directory, else the one campaign's
-    own; links that are printed are so to the current directory."""
+    own; links that are printed are so to the current directory, where that is above them."""
     if output is not None:
         return output.parent
     return paths[0] if len(paths) == 1 else Path.cwd()
