@@ -290,7 +290,7 @@ async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("question_mark")
-        for key in ("1", "R", "N"):
+        for key in ("1", "R", "O"):
             app.clear_notifications()
             await pilot.press(key)
             [said] = [one.message for one in app._notifications]
