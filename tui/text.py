@@ -57,7 +57,7 @@ def _wrapped(words: Text, console: Console, width: int) -> list[Text]:
         while cell_len(word) > width:
             head = chop_cells(word, width)[0]
             ends = (head.rfind(mark) + 1 for mark in "/_")
-            end = next((end for end in ends if end > len(head) // 2), len(head))
+            end = next((end for end in ends if end > len(head) // 2), max(1, len(head)))
             word, at = word[end:], at + end
             cuts.append(at)
     return [line for part in words.divide(cuts) for line in part.wrap(console, width) if line]

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from array import array
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
 from backends.campaign.record import run_view
 from backends.campaign.record.run_record import Series
@@ -29,6 +34,7 @@ from tests.console.fakes import FakeWorkspace
 from tui.screens.run_panels import units_of
 from tui.screens.run_text import RunRows, no_log, run_columns
 from tui.screens.runs_page import RunsPage
+from tui.text import Hanging
 from tui.widgets.keyed_table import KeyedTable
 
 
@@ -203,3 +209,14 @@ def test_the_units_of_many_curves_cost_none_of_their_points(
     assert units_of([*curves, waits, last], "r3") == ["images/s", "tokens/s"]
     assert units_of([*curves, waits, last], "last") == ["tokens/s", "images/s"]
     assert units_of([waits], "waits") == []
+
+
+@given(st.text("a/_ 漢\u0301", max_size=60), st.integers(1, 30), st.integers(0, 3))
+def test_words_of_any_cells_are_laid_out_in_any_width_and_none_is_lost(
+    words: str, width: int, deeper: int
+) -> None:
+    """One of two cells in a column of one as well: the console waited for ever."""
+    out = Console(width=width, file=StringIO())
+    out.print(Hanging(Text(words), deeper), soft_wrap=False)
+    shown = "".join(out.file.getvalue().split())  # type: ignore[attr-defined]
+    assert [*shown] == [*"".join(words.split())] or width <= deeper + 2
