@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from backends.hosts.fingerprint import has_gpus
 from backends.results.findings import Concern, Finding, Grade, grade_of
 from backends.results.ratios import RatioInterval
-from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size
+from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size, ran_on_cpus
 from backends.results.statistics import Spread
 from profiles.format.case import Case
 
@@ -172,8 +171,8 @@ class CaseResult:
 
     @property
     def on_cpus(self) -> bool:
-        """Its figures are known to be of CPUs."""
-        return bool(self.fingerprints) and not any(map(has_gpus, self.fingerprints))
+        """Its devices are known to be CPU slots: no host that it ran on had a GPU that it used."""
+        return ran_on_cpus(self.runs)
 
     @property
     def measured_hosts(self) -> frozenset[str]:

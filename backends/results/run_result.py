@@ -5,12 +5,13 @@ This module and :mod:`backends.results.statistics` load neither pandas nor matpl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from backends.hosts.fingerprint import has_gpus
 from profiles.format.case import GLOBAL_BATCH
 from profiles.throughput.speed import is_speed
 
@@ -250,3 +251,9 @@ def precision(parameters: Mapping[str, Scalar]) -> str | None:
     """The parameter of that name as text; None where there is none."""
     value = parameters.get("precision")
     return None if value is None else str(value)
+
+
+def ran_on_cpus(runs: Iterable[RunResult]) -> bool:
+    """Whether they are known to have left GPUs alone; of imported ones nobody can tell."""
+    known = [run for run in runs if run.fingerprint]
+    return bool(known) and not any(run.imported or has_gpus(run.fingerprint) for run in known)

@@ -10,13 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from backends.hosts.fingerprint import has_gpus
 from backends.results.auto_repeats import Stop
 from backends.results.case_result import CaseResult
 from backends.results.findings import gravest_first
 from backends.results.grade import base_finding, findings
 from backends.results.ratios import ratio_interval
-from backends.results.run_result import RunResult, batch_size, kept_parameters, precision
+from backends.results.run_result import (
+    RunResult,
+    batch_size,
+    kept_parameters,
+    precision,
+    ran_on_cpus,
+)
 from backends.results.statistics import describe, efficiency, speedup
 from profiles.scalars import scalar_text
 
@@ -55,8 +60,7 @@ class Group:
     @property
     def on_cpus(self) -> bool:
         """Its devices are known to be CPU slots: no host that it ran on had a GPU."""
-        runs = [run for case in self.cases for run in case.runs if run.fingerprint]
-        return bool(runs) and not any(run.imported or has_gpus(run.fingerprint) for run in runs)
+        return ran_on_cpus(run for case in self.cases for run in case.runs)
 
     @property
     def memory_is_stated(self) -> bool:

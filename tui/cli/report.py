@@ -101,9 +101,11 @@ def run(arguments: argparse.Namespace) -> int:
     layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
     printed = arguments.output is None and layout.tables and arguments.format in (None, "md")
     here = Path.cwd()
-    above = all(path.resolve().is_relative_to(here) for path in paths)  # a link leads down only
-    # What was unpacked of a bundle goes when this ends.
-    links_from = here if printed and above and workspace.bundles.of(paths[0]) is None else base
+    # A link leads down only; and what was unpacked of a bundle goes when this ends.
+    all_below = all(
+        path.resolve().is_relative_to(here) and workspace.bundles.of(path) is None for path in paths
+    )
+    links_from = here if printed and all_below else base
     found_from = _logs_base(paths) if arguments.format == "json" else links_from
     runs = [
         run

@@ -408,7 +408,6 @@ class Findable(Dialog[Result]):
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self._looked_for = ""
-        self._found = False
         self._at = ""  # the title, once something was found
 
     def lines(self) -> Sequence[str]:
@@ -428,7 +427,7 @@ class Findable(Dialog[Result]):
         return self._at or self._title
 
     def able(self, action: str) -> bool:
-        return action != "next" or self._found
+        return action != "next" or bool(self._at)
 
     def not_now(self, action: str) -> str:
         if action != "next":
@@ -443,8 +442,6 @@ class Findable(Dialog[Result]):
         def answered(words: str | None) -> None:
             if words is not None:
                 self._looked_for, self._at = words, ""
-                sought = words.casefold()
-                self._found = bool(words) and any(sought in one.casefold() for one in self.lines())
                 self.refresh_bindings()
                 if words:
                     self._go_to_next(1, from_here=True)

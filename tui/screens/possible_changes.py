@@ -83,7 +83,7 @@ def why_not(
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"
     waits = run.state.waits
-    other = "other " * (run.run_id in troubled_runs(viewed))
+    other = "other " * (action == "trouble" and run.run_id in troubled_runs(viewed))
     no_log = "it has no log before it starts" if waits else f"{is_so}: there is no log"
     return {
         "retry": again or f"nothing to retry: {is_so}",

@@ -34,7 +34,7 @@ def quit_question(
     if simulated:
         return _of_simulated(live)
     left = live.total - live.done - live.active
-    has, does = _left_words(live.active, left)
+    has, does, alone = _left_words(live.active, left)
     goes_on = "Runs on the hosts go on without this console. " * bool(live.active)
     text = (
         f"{plain(live.called)} has {has}. {goes_on}A keeper, a process on this machine, {does}; "
@@ -51,31 +51,28 @@ def quit_question(
         text,
         (
             Answer("b", "leave it to a keeper: it goes on to the end", "keep"),
-            Answer("d", f"detach: {_left_alone(live.active, left)}", "detach"),
+            Answer("d", f"detach: {alone}", "detach"),
             Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
             Answer("s", "stay", "stay"),
         ),
     )
 
 
-def _left_words(active: int, left: int) -> tuple[str, str]:
-    """What is not over, and what a keeper does of it."""
+def _left_words(active: int, left: int) -> tuple[str, str, str]:
+    """What is not over, what a keeper does of it, and what becomes of it with nobody at work."""
+    at_work, one = f"{counted(active, 'run')} at work", active + left == 1
+    them = "it" if one else "them"
     if active and left:
-        has = f"{counted(active, 'run')} at work and {left} to come"
-        return has, "starts the others and collects all of them"
-    them = "it" if active + left == 1 else "them"
+        does = "starts the others and collects all of them"
+        return (
+            f"{at_work} and {left} to come",
+            does,
+            "runs go on, the others wait for the next start",
+        )
     if active:
-        return f"{counted(active, 'run')} at work", f"collects {them}"
-    return f"{counted(left, 'run')} to come", f"starts and collects {them}"
-
-
-def _left_alone(active: int, left: int) -> str:
-    """What becomes of it with nobody at work on it."""
-    if active and left:
-        return "runs go on, the others wait for the next start"
-    if active:
-        return "the run goes on" if active == 1 else "runs go on"
-    return "what is to come waits for the next start"
+        return at_work, f"collects {them}", "the run goes on" if one else "runs go on"
+    to_come, waits = f"{counted(left, 'run')} to come", "what is to come waits for the next start"
+    return to_come, f"starts and collects {them}", waits
 
 
 def _of_finished(live: CampaignSnapshot, *, measuring: bool) -> Choice:

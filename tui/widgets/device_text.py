@@ -43,8 +43,8 @@ def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = N
         if mixed:
             remarks.append(f"  {plain(gpu.model)}", MUTED)
         troubles = _troubles(gpu, short=short)
-        nobody = short and remarks.plain == NOBODY
-        said = troubles[2:] if nobody and troubles else remarks.append_text(troubles)
+        nobody = short and troubles and remarks.plain == NOBODY
+        said = join([*troubles] if nobody else [remarks, *troubles], "  ")
         if width is not None:
             said.truncate(max(1, width - line.cell_len), overflow="ellipsis")
         lines.append(line.append_text(said))
@@ -72,17 +72,15 @@ def _known(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 
-def _troubles(gpu: Gpu, *, short: bool) -> Text:
-    text = Text(no_wrap=True, end="")
-    if gpu.mig_enabled:
-        text.append("  MIG", WARN)
+def _troubles(gpu: Gpu, *, short: bool) -> list[tuple[str, str]]:
+    found = [("MIG", WARN)] if gpu.mig_enabled else []
     if gpu.throttle_reasons:
         by = ", ".join(map(plain, gpu.throttle_reasons))
         brief = by.replace("software ", "").replace("thermal slowdown", "heat")
-        text.append(f"  slow: {brief}" if short else f"  slowed by {by}", WARN)
+        found.append((f"slow: {brief}" if short else f"slowed by {by}", WARN))
     if gpu.ecc_uncorrected:
-        text.append(f"  ▲ {gpu.ecc_uncorrected} uncorrected ECC errors", BAD)
-    return text
+        found.append((f"▲ {gpu.ecc_uncorrected} uncorrected ECC errors", BAD))
+    return found
 
 
 def _memory(gpu: Gpu, width: int) -> Text:

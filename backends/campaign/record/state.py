@@ -192,8 +192,9 @@ class CampaignState:
     @property
     def open_ended(self) -> bool:
         """Some case gets further repeats until it is known, and nobody knows how many."""
-        cases = {run.case.key for run in self.runs.values()}
-        return self.auto is not None and not cases <= self.settled.keys()
+        if self.auto is None:
+            return False
+        return any(run.case.key not in self.settled for run in self.runs.values())
 
     @property
     def unfinished(self) -> str:
