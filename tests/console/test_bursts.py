@@ -392,12 +392,12 @@ async def test_keys_typed_ahead_of_a_replay_change_nothing_in_the_console_below(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are the replay's; nor does one come back later, whose patience ended meanwhile."""
-    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 0.01)
     random, watched, lent = Random(SEED), hosts_of(workspace), 0
 
     async def lend(*_: object, **__: object) -> tuple[int, str]:
         nonlocal lent
         lent += 1
+        monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 0.01)
         await asyncio.sleep(0.03)
         return 0, ""
 
@@ -414,6 +414,7 @@ async def test_keys_typed_ahead_of_a_replay_change_nothing_in_the_console_below(
         typed = [("question_mark",), ("3",), ("space",), ("d",), ("escape",), ("r", "enter")]
         typed += [tuple(random.choices(ANYTHING, k=3)) for _ in range(BURSTS // 5)]
         for number, keys in enumerate(typed, 1):
+            monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 2.0)
             await typist.type("p", *keys)
             assert lent == number, keys
             assert app.screen is listed, keys

@@ -40,9 +40,8 @@ def _failed(
     return SimpleNamespace(
         profile=profile,
         case=SimpleNamespace(label=label),
-        repeat=repeat,
+        which="profiled" if profiled else f"#{repeat}",
         reason=reason,
-        profiled=profiled,
         in_vain=False,
         evidence=(f"line of {repeat}",),
     )
