@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import inspect
 import os
 import signal
@@ -36,6 +37,13 @@ def pytest_configure() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["PATH"] = os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"]))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are never garbage: looking through all of them each time that Python looks
+    for some would be a quarter of what the console's tests cost."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -30,10 +30,12 @@ STILL_S = 120.0
 ONEFLOW = {"benchmark_root": ("/opt/cnns",), "data_root": ("/data/ofrecord",)}
 
 
-@pytest.fixture
-def said_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may take longer for a key than an operator for a line."""
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take longer for a key than an operator for a line: what is said stays, and
+    keys wait for their turn, until a test gives them less time itself."""
     monkeypatch.setattr("tui.flash.SHOWN_S", 120.0)
+    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)
     monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 120.0)
 
 
@@ -91,12 +93,6 @@ def tick(app: DlperfApp) -> None:
         outside = active_message_pump.set(app.screen)
         getattr(app.screen, "tick", lambda: None)()
         active_message_pump.reset(outside)
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys wait for their turn however busy the machine is."""
-    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)
 
 
 async def type_ahead(app: DlperfApp, pilot: Pilot[str], *keys: str) -> None:

@@ -414,7 +414,7 @@ async def test_keys_typed_ahead_of_a_replay_change_nothing_in_the_console_below(
         typed = [("question_mark",), ("3",), ("space",), ("d",), ("escape",), ("r", "enter")]
         typed += [tuple(random.choices(ANYTHING, k=3)) for _ in range(BURSTS // 5)]
         for number, keys in enumerate(typed, 1):
-            monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 2.0)
+            monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)
             await typist.type("p", *keys)
             assert lent == number, keys
             assert app.screen is listed, keys

@@ -640,7 +640,6 @@ async def test_a_filter_of_the_list_without_a_hit_says_so_and_escape_takes_it_aw
         ("finished", "c", "c Compare: space marks what is to be compared"),
     ],
 )
-@pytest.mark.usefixtures("said_for_longer")
 async def test_what_cannot_be_done_to_a_campaign_says_why(
     workspace: FakeWorkspace, state: str, key: str, words: str
 ) -> None:

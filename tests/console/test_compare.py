@@ -844,7 +844,6 @@ async def test_what_is_said_of_a_pair_names_it_where_there_are_several(
         assert all((" against 1: No case" in line) == (marks > 2) for line in lines)
 
 
-@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("read", [True, False])
 async def test_what_is_typed_in_one_go_is_written_against_the_baseline_asked_for(
     workspace: FakeWorkspace, tmp_path: Path, read: bool

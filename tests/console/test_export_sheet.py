@@ -55,8 +55,6 @@ from tui.screens.results_page import ResultsPage
 from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
 from tui.widgets.text_lines import TextLines
 
-pytestmark = pytest.mark.usefixtures("said_for_longer")
-
 
 @asynccontextmanager
 async def opened(
@@ -328,7 +326,6 @@ HASTE = [
 ]
 
 
-@pytest.mark.usefixtures("patient")
 async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

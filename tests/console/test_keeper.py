@@ -28,8 +28,6 @@ from tui.screens.dialogs import Choice
 from tui.screens.possible_changes import ONLY_AT_WORK
 from tui.screens.quit_question import followed_words
 
-pytestmark = pytest.mark.usefixtures("said_for_longer")
-
 KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
 
 

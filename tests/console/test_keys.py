@@ -31,8 +31,6 @@ from tui.widgets.chart import CURSOR
 from tui.widgets.keybar import panel_of
 from tui.widgets.keyed_table import Column
 
-pytestmark = pytest.mark.usefixtures("said_for_longer")
-
 
 def panel_classes() -> Iterator[type[DOMNode]]:
     """Every class of the console that names a panel."""

@@ -467,7 +467,6 @@ async def test_what_is_looked_for_in_a_dry_run_is_found_and_its_enter_starts_not
         assert not workspace.started
 
 
-@pytest.mark.usefixtures("said_for_longer")
 async def test_a_dry_run_of_what_preflight_stops_starts_nothing(workspace: FakeWorkspace) -> None:
     workspace.findings = (FakeFinding("stop", "no disk left", "remove something", "node1"),)
     async with console(workspace, LARGE) as (app, pilot):

@@ -90,7 +90,6 @@ def told(app: DlperfApp) -> list[str]:
     return [one.message for one in app._notifications]
 
 
-@pytest.mark.usefixtures("said_for_longer")
 async def test_what_is_said_of_a_page_goes_with_it_and_a_problem_stays(
     workspace: FakeWorkspace,
 ) -> None:
@@ -110,7 +109,6 @@ async def test_what_is_said_of_a_page_goes_with_it_and_a_problem_stays(
 LONG = "six more are marked; " + " ".join(f"word{number}" for number in range(60))
 
 
-@pytest.mark.usefixtures("said_for_longer")
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 async def test_words_of_a_page_stand_beside_its_names_and_cover_no_title_of_a_panel(
     workspace: FakeWorkspace, size: tuple[int, int]
@@ -134,7 +132,6 @@ async def test_words_of_a_page_stand_beside_its_names_and_cover_no_title_of_a_pa
 NOTE = "It began without node3: GPU2 has 3 uncorrected memory errors since its last reset"
 
 
-@pytest.mark.usefixtures("said_for_longer")
 @pytest.mark.parametrize("width", [80, 100, 120, 140, 160, 200, 240])
 @pytest.mark.parametrize(
     "words", ["begun", "15 runs paused: those at work go on; P starts them again"]
@@ -156,7 +153,6 @@ async def test_a_note_is_read_beside_words_that_pass_and_is_never_cut_by_them(
         await until(pilot, lambda: screen_text(app).splitlines()[1] == before)
 
 
-@pytest.mark.usefixtures("said_for_longer")
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 async def test_a_problem_and_its_remedy_cover_neither_a_title_nor_a_row_nor_the_foot(
     workspace: FakeWorkspace, size: tuple[int, int]
@@ -174,7 +170,6 @@ async def test_a_problem_and_its_remedy_cover_neither_a_title_nor_a_row_nor_the_
         assert max(rows) < 2, shown
 
 
-@pytest.mark.usefixtures("said_for_longer")
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stands_once(
     workspace: FakeWorkspace, size: tuple[int, int]
@@ -199,7 +194,6 @@ async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stand
         assert screen_text(app).count("no answer") == 1
 
 
-@pytest.mark.usefixtures("said_for_longer")
 async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_operator_noted(
     workspace: FakeWorkspace,
 ) -> None:
@@ -233,7 +227,6 @@ async def test_a_key_of_what_lies_directly_below_a_dialog_is_told_to_be_behind_i
 async def test_the_palette_opens_over_a_dialog_and_has_what_is_typed_behind_it(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, way: str, key: str, at_once: bool
 ) -> None:
-    monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)  # however busy the machine is
     workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace)
@@ -300,7 +293,6 @@ def test_a_message_of_a_file_ends_with_its_name(width: int, deep: int) -> None:
     assert cell_len(shown) <= width
 
 
-@pytest.mark.usefixtures("said_for_longer")
 async def test_nothing_that_two_lines_have_room_for_is_cut_over_a_dialog(
     workspace: FakeWorkspace,
 ) -> None:
@@ -320,7 +312,6 @@ async def test_nothing_that_two_lines_have_room_for_is_cut_over_a_dialog(
             assert " ".join("".join(lines[-2:]).replace("▌", " ").split()) == said
 
 
-@pytest.mark.usefixtures("said_for_longer")
 async def test_why_a_key_does_nothing_is_said_for_as_long_as_it_is_so(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,7 +333,6 @@ async def test_why_a_key_does_nothing_is_said_for_as_long_as_it_is_so(
         assert isinstance(app.screen, Dialog)
 
 
-@pytest.mark.usefixtures("said_for_longer")
 @pytest.mark.parametrize("how", ["key", "resize"])
 async def test_why_a_key_does_nothing_goes_with_the_next_key_and_with_a_resize(
     workspace: FakeWorkspace, how: str
@@ -358,7 +348,6 @@ async def test_why_a_key_does_nothing_goes_with_the_next_key_and_with_a_resize(
         await until(pilot, lambda: said not in screen_text(app) and not app._notifications)
 
 
-@pytest.mark.usefixtures("said_for_longer")
 async def test_that_no_row_has_the_words_of_a_filter_goes_with_the_filter(
     workspace: FakeWorkspace,
 ) -> None:

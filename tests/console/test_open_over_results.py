@@ -22,8 +22,6 @@ from tui.screens.results_page import ResultsPage
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.text_lines import TextLines
 
-pytestmark = pytest.mark.usefixtures("said_for_longer")
-
 TAGS = ("1n1g", "1n8g", "2n8g")
 
 

@@ -193,6 +193,7 @@ async def test_tags_and_a_note_can_be_typed_in_one_go_with_the_way_to_their_camp
     workspace.summaries = [FakeSummary(n, Path(f"/c/{n}"), "finished", 1, 1) for n in ("a", "b")]
     async with console(workspace) as (app, pilot):
         await type_ahead(app, pilot, "O", "j", key, *"v100")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
         prompt = app.screen
         assert isinstance(prompt, Prompt)
         assert prompt._title == title
