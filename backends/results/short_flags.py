@@ -105,8 +105,9 @@ def short_of(concern: Concern, case: CaseResult, lang: Lang = "en") -> str:
 
 def set_by(cases: Iterable[CaseResult], grade: Grade, lang: Lang = "en") -> list[str]:
     """What leaves cases of ``grade`` no better one, what does so for most of them first, and of
-    equals the gravest: ``wide interval in 1`` where it is not so of all. Nothing that would allow a
-    better one; the base's grade only of cases that nothing else holds down."""
+    equals the gravest: ``wide interval in 1`` where nothing does so for all, else those alone that
+    do. Nothing that would allow a better one; the base's grade only of cases that nothing else
+    holds down."""
     graded = [case for case in cases if case.grade is grade]
     of: dict[Concern, list[CaseResult]] = {}
     for finding in gravest_first(finding for case in graded for finding in case.findings):
@@ -115,11 +116,13 @@ def set_by(cases: Iterable[CaseResult], grade: Grade, lang: Lang = "en") -> list
         for concern in _setting(case, grade):
             of[concern].append(case)
     most_first = sorted(of, key=lambda concern: -len(of[concern]))
+    most = max(map(len, of.values()), default=0)
+    fewest = len(graded) if most == len(graded) else 1
     return [
         _short_together(concern, of[concern], lang)
         + pick(lang, f" in {n}", f" {n} 个") * (n < len(graded))
         for concern in most_first
-        if (n := len(of[concern]))
+        if (n := len(of[concern])) >= fewest
     ]
 
 
