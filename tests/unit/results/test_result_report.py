@@ -182,6 +182,7 @@ def test_the_log_of_every_attempt_is_linked_in_the_order_of_the_repeats(
             one = _attempt(repeat, attempt, state)
             runs.append(one)
     ended = sorted(runs, key=lambda run: (run.attempt, order.random()))
+    ended = [replace(run, started_at=float(at)) for at, run in enumerate(ended)]
     text = render_report(CONTEXT, ended, summarise(ended))
     links = text.partition("## Raw logs")[2]
     assert re.findall(r"\(\./(.*?)\)", links) == [run.log for run in runs]
