@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -9,22 +10,27 @@ from backends.hangs.slow_rank import SlowRank
 from profiles.cleantext import clean_text
 
 SHORT_S = 60.0
-"""Clocks are told by the minute."""
+"""Of less it is told how long it was."""
+CLOCK_S = 300.0
+"""From here on a clock by the minute says enough."""
 
 
 def slow_rank_line(slow: SlowRank, *, ranks: int = 0, ended_at: float | None = None) -> str:
     """``rank 5 on node3 GPU5: own time 14% above the others since 02:13``; of less than a minute
-    how long.
+    how long, and of less than some minutes with the seconds.
 
     ``ranks``: of the run, where that is known. ``ended_at``: when it was over, seconds since the
     epoch; None: it is at work, or nobody says.
     """
-    when = f"since {_clock(slow.since)}"
     until = ended_at if slow.until is None else slow.until
-    if until is not None and 0 <= (seconds := until - slow.since) < SHORT_S:
-        when = f"for {seconds:.{int(seconds < 10)}f} s from {_clock(slow.since)} on"
+    seconds = math.inf if until is None else until - slow.since
+    clock = "%H:%M:%S" if 0 <= seconds < CLOCK_S else "%H:%M"
+    since = _clock(slow.since, clock)
+    when = f"since {since}"
+    if 0 <= seconds < SHORT_S:
+        when = f"for {seconds:.{int(seconds < 10)}f} s from {since} on"
     elif slow.until is not None:
-        when = f"from {_clock(slow.since)} to {_clock(slow.until)}"
+        when = f"from {since} to {_clock(slow.until, clock)}"
     who = f"rank {slow.rank} on {clean_text(slow.host)}{_device(slow)}"
     others = "the other" if ranks == 2 else "the others"
     return f"{who}: own time {slow.excess:.0%} above {others} {when}"
@@ -47,5 +53,5 @@ def _device(slow: SlowRank) -> str:
     return "" if slow.device is None else f" GPU{slow.device}"
 
 
-def _clock(t: float) -> str:
-    return f"{datetime.fromtimestamp(t).astimezone():%H:%M}"
+def _clock(t: float, clock: str) -> str:
+    return datetime.fromtimestamp(t).astimezone().strftime(clock)

@@ -34,8 +34,6 @@ from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.render import Column, Table, markdown_rows, render_markdown
 from backends.results.repeat_hosts import (
-    beside_heading,
-    beside_lines,
     repeat_hosts_heading,
     repeat_hosts_lines,
 )
@@ -254,15 +252,9 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
 
 
 def _repeat_hosts(groups: Sequence[Group], lang: Lang) -> list[str]:
-    """Which repeats ran where, and which beside others."""
-    blocks = []
-    for heading, told in (
-        (repeat_hosts_heading(lang), repeat_hosts_lines(groups, lang)),
-        (beside_heading(lang), beside_lines(groups, lang)),
-    ):
-        lines = [f"- {md_text(whose)}: {md_text(what)}" for whose, what in told]
-        blocks += [f"### {heading}", "\n".join(lines)] if lines else []
-    return blocks
+    told = repeat_hosts_lines(groups, lang)
+    lines = [f"- {md_text(whose)}: {md_text(what)}" for whose, what in told]
+    return [f"### {repeat_hosts_heading(lang)}", "\n".join(lines)] if lines else []
 
 
 def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from backends.results.findings import Concern, Finding, Grade, grade_of
 from backends.results.ratios import RatioInterval
-from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size, ran_on_cpus
+from backends.results.run_result import (
+    BANDWIDTH,
+    MEMORY_METRIC,
+    SUCCEEDED,
+    RunResult,
+    batch_size,
+    ran_on_cpus,
+)
 from backends.results.statistics import Spread
 from profiles.format.case import Case
 
@@ -195,7 +202,8 @@ class CaseResult:
     def memory_is_stated(self) -> bool:
         """Its memory is what a log or a report says, the most that a framework allocated, and not
         what the devices had in use."""
-        return self.gpu_memory_mib is not None and self.imported
+        told = [run for run in self.measured_runs if run.gpu_memory_mib is not None]
+        return any(run.imported or MEMORY_METRIC in run.metrics for run in told)
 
     @property
     def metrics(self) -> dict[str, float]:

@@ -198,10 +198,12 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
     before += _mixed(comparison)
     before += [*recipe_words(comparison.unlike), *_no_recipe(comparison), *_other_rules(comparison)]
     both = [case for case in comparison.cases if case.baseline and case.candidate]
-    if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
-        before.append(
-            "Some cases shared their hosts (packed) on one side alone: ratios show that too."
-        )
+    for concern, shared in (
+        (Concern.PACKED, "their hosts (packed)"),
+        (Concern.SHARED_MACHINE, "a machine of several names"),
+    ):
+        if any(len({concern in side.concerns for side in _sides(case)}) > 1 for case in both):
+            before.append(f"Some cases shared {shared} on one side alone: ratios show that too.")
     return tuple(before)
 
 

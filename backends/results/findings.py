@@ -43,6 +43,7 @@ class Concern(StrEnum):
     DEPENDENT_REPEATS = "dependent_repeats"
     FIRST_RUN_SLOW = "first_run_slow"
     OUTLIERS = "outliers"
+    SHARED_MACHINE = "shared_machine"
     DISTURBED = "disturbed"
     THROTTLED = "throttled"
     PACKED = "packed"

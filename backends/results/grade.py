@@ -48,6 +48,7 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.PREFLIGHT: Grade.B,
     Concern.POWER_CAPPED: Grade.A,
     Concern.IDLE_GPUS: Grade.C,
+    Concern.SHARED_MACHINE: Grade.C,
     Concern.DISTURBED: Grade.C,
     Concern.PACKED: Grade.B,
     Concern.NEGATIVE_SCALING: Grade.A,
@@ -180,6 +181,8 @@ def _of_the_machines(case: CaseResult) -> Iterator[Finding]:
         yield _usual(Concern.IDLE_GPUS)
     if disturbed(case.measured_runs):
         yield _usual(Concern.DISTURBED)
+    if any(run.beside for run in case.measured_runs):
+        yield _usual(Concern.SHARED_MACHINE)
     if any(run.shared_with for run in case.measured_runs):
         yield _usual(Concern.PACKED)
 

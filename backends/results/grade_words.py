@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from backends.hosts.fingerprint import fields_apart
+from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
@@ -206,6 +207,28 @@ def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
     return [disturbed_line(found, lang) for found in disturbed(case.measured_runs)]
 
 
+def _shared_machine(case: CaseResult, lang: Lang) -> list[str]:
+    """Which repeats, on which host, and under which names of it others ran."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for run in case.measured_runs:
+        if run.beside:
+            names = ranked_nodeset(list(dict.fromkeys(run.hosts))), fold_nodeset(run.beside)
+            places.setdefault(names, []).append(run.repeat)
+    told = sorted((sorted(repeats), *names) for names, repeats in places.items())
+    listed = [(_numbers(repeats, "#"), own, others) for repeats, own, others in told]
+    which = "; ".join(f"{own} on {host}, beside runs on {others}" for own, host, others in listed)
+    which_zh = "；".join(
+        f"{host} 上的 {own}，同时 {others} 上有运行" for own, host, others in listed
+    )
+    return [
+        pick(
+            lang,
+            f"repeats that ran beside others on one machine of several names: {which}",
+            f"与其他运行同时使用同一台机器（有多个名称）的重复：{which_zh}",
+        )
+    ]
+
+
 def _packed(case: CaseResult, lang: Lang) -> list[str]:
     which = [run.repeat for run in case.measured_runs if run.shared_with]
     count, of = len(which), len(case.measured_runs)
@@ -304,6 +327,7 @@ _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.POWER_CAPPED: _power_capped,
     Concern.IDLE_GPUS: _idle,
     Concern.DISTURBED: _disturbed,
+    Concern.SHARED_MACHINE: _shared_machine,
     Concern.PACKED: _packed,
     Concern.UNOBSERVED: _unobserved,
     Concern.STEADINESS_UNKNOWN: _not_looked_at,

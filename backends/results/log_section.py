@@ -65,8 +65,8 @@ def _log_links(
 
 
 def _with_earlier_attempts(case: CaseResult) -> Iterator[RunResult]:
-    """Every repeat after the attempts that it replaced."""
-    for last in case.runs:
+    """The repeats by their numbers, each after the attempts that it replaced."""
+    for last in sorted(case.runs, key=lambda run: run.repeat):
         yield from (run for run in case.superseded if run.repeat == last.repeat)
         yield last
 

@@ -1,12 +1,10 @@
-"""Which cases and repeats ran on which hosts, where these were not the same for all; and which ran
-beside others on one machine."""
+"""Which cases and repeats ran on which hosts, where these were not the same for all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
-from backends.results.case_result import CaseResult
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.findings import LEAST
 from backends.results.flag_lines import case_parts
 from backends.results.run_result import RunResult
@@ -46,47 +44,6 @@ def repeat_hosts_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[t
 def _ranked(run: RunResult) -> tuple[str, ...]:
     """Its hosts, each once: the first is rank 0's."""
     return tuple(dict.fromkeys(run.hosts))
-
-
-def beside_text(runs: Iterable[RunResult]) -> str:
-    """``#1, #3 on node1, beside runs on node2``: of the latest attempts; empty where all had their
-    machines to themselves, as far as is known."""
-    places: dict[tuple[str, str], list[int]] = {}
-    for run in runs:
-        if run.beside:
-            names = ranked_nodeset(_ranked(run)), fold_nodeset(run.beside)
-            places.setdefault(names, []).append(run.repeat)
-    return "; ".join(
-        f"{_listed(repeats)} on {own}, beside runs on {others}"
-        for repeats, own, others in sorted((sorted(r), *names) for names, r in places.items())
-    )
-
-
-def beside_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
-    """Of which cases, and what; once where it is the same of several."""
-    told = [
-        (LEAST, text, case_parts(case, groups))
-        for group in groups
-        for case in group.cases
-        if (text := beside_text(case.runs))
-    ]
-    yield from told_once(told, lang)
-
-
-def beside_heading(lang: Lang) -> str:
-    return pick(lang, _BESIDE[0].capitalize(), _BESIDE[1])
-
-
-def beside_line(case: CaseResult, lang: Lang = "en") -> str:
-    """All of it in a sentence, for where the case is told alone; empty where it is not so."""
-    text = beside_text(case.runs)
-    return pick(lang, f"{_BESIDE[0]}: {text}", f"{_BESIDE[1]}：{text}") if text else ""
-
-
-_BESIDE = (
-    "repeats that ran beside others on one machine of several names",
-    "与其他运行同时使用同一台机器（有多个名称）的重复",
-)
 
 
 def _listed(repeats: Iterable[int]) -> str:

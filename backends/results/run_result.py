@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from profiles.throughput.rank_times import RankTime
     from profiles.throughput.steady import Disturbance
 
+MEMORY_METRIC = "gpu_memory_mib"
+"""By which a profile that prints the memory of its GPUs reports it."""
 SUCCEEDED = "succeeded"
 TOKENS = "tokens/s"
 BANDWIDTH = "GB/s"
@@ -61,6 +63,8 @@ class RunResult:
     unit: of the throughput, as the profile names it: ``images/s``, ``sequences/s`` …
     state: ``planned``, ``starting``, ``running``, ``cancelling``, ``succeeded``, ``failed`` or
         ``cancelled``. Only a succeeded run's throughput enters a statistic.
+    boot_ids: of its hosts, in their order: two of one id are one machine; empty where that is not
+        known.
     devices: the device indices on each host; placement: how they were chosen; job_id: of the
         queue that gave them, or empty.
     shared_with: the runs of its campaign that were on its host at the same time, on other devices.
@@ -118,6 +122,7 @@ class RunResult:
     diagnosis: Diagnosis | None = None
     diagnosed_at: float | None = None
     hosts: tuple[str, ...] = ()
+    boot_ids: tuple[str, ...] = ()
     devices: Mapping[str, tuple[int, ...]] = field(default_factory=_no_devices)
     placement: str = ""
     job_id: str = ""

@@ -29,6 +29,7 @@ SHORT = {
     Concern.THROTTLED: "throttled",
     Concern.POWER_CAPPED: "power cap",
     Concern.IDLE_GPUS: "GPUs idle",
+    Concern.SHARED_MACHINE: "shared machine",
     Concern.DISTURBED: "disturbed",
     Concern.PACKED: "packed",
     Concern.NEGATIVE_SCALING: "negative scaling",
@@ -68,6 +69,7 @@ _ZH = {
     Concern.THROTTLED: "降频",
     Concern.POWER_CAPPED: "达到功耗上限",
     Concern.IDLE_GPUS: "GPU空闲",
+    Concern.SHARED_MACHINE: "共用机器",
     Concern.DISTURBED: "受到干扰",
     Concern.PACKED: "打包运行",
     Concern.NEGATIVE_SCALING: "比更少设备更慢",
@@ -103,8 +105,9 @@ def short_of(concern: Concern, case: CaseResult, lang: Lang = "en") -> str:
 
 def set_by(cases: Iterable[CaseResult], grade: Grade, lang: Lang = "en") -> list[str]:
     """What leaves cases of ``grade`` no better one, what does so for most of them first, and of
-    equals the gravest: ``wide interval in 1`` where it is not so of all. Nothing that would allow a
-    better one; the base's grade only of cases that nothing else holds down."""
+    equals the gravest: ``wide interval in 1`` where nothing does so for all, else those alone that
+    do. Nothing that would allow a better one; the base's grade only of cases that nothing else
+    holds down."""
     graded = [case for case in cases if case.grade is grade]
     of: dict[Concern, list[CaseResult]] = {}
     for finding in gravest_first(finding for case in graded for finding in case.findings):
@@ -113,11 +116,13 @@ def set_by(cases: Iterable[CaseResult], grade: Grade, lang: Lang = "en") -> list
         for concern in _setting(case, grade):
             of[concern].append(case)
     most_first = sorted(of, key=lambda concern: -len(of[concern]))
+    most = max(map(len, of.values()), default=0)
+    fewest = len(graded) if most == len(graded) else 1
     return [
         _short_together(concern, of[concern], lang)
         + pick(lang, f" in {n}", f" {n} 个") * (n < len(graded))
         for concern in most_first
-        if (n := len(of[concern]))
+        if (n := len(of[concern])) >= fewest
     ]
 
 

@@ -121,21 +121,30 @@ def _typical(
     return lambda runs, _lang: text(typical(runs, figure))
 
 
-def _of_hosts(figure: Callable[[Sequence[HostUse]], float]) -> Callable[[RunResult], float | None]:
+def _without_gpus(
+    figure: Callable[[RunResult, Sequence[HostUse]], float],
+) -> Callable[[RunResult], float | None]:
     """Of a run without GPUs, whose hosts are all that did anything."""
 
     def found(run: RunResult) -> float | None:
         seen = judged(run)
-        return None if seen.gpus or not seen.hosts else figure(seen.hosts)
+        return None if seen.gpus or not seen.hosts else figure(run, seen.hosts)
 
     return found
 
 
-def _cpus(hosts: Sequence[HostUse]) -> float:
-    return sum(host.cpus for host in hosts)
+def _cpus(run: RunResult, hosts: Sequence[HostUse]) -> float:
+    """Of a machine that has several names, once."""
+    boots = {host: boot for host, boot in zip(run.hosts, run.boot_ids, strict=False) if boot}
+    by_machine: dict[tuple[bool, str], int] = {}
+    for host in hosts:
+        boot = boots.get(host.host, "")
+        machine = (True, boot) if boot else (False, host.host)
+        by_machine[machine] = max(host.cpus, by_machine.get(machine, 0))
+    return sum(by_machine.values())
 
 
-def _load(hosts: Sequence[HostUse]) -> float:
+def _load(_run: RunResult, hosts: Sequence[HostUse]) -> float:
     return max(host.load_start for host in hosts)
 
 
@@ -148,7 +157,7 @@ _CELLS: tuple[tuple[tuple[str, str], Cell], ...] = (
     (("hottest °C", "最高温度°C"), _typical(_hottest, _number)),
     (("throttled", "降频占时"), _typical(partial(most_throttled, at_its_limit=False), _share)),
     (("at its limit", "达到上限占时"), _at_its_limit),
-    (("CPUs", "CPU数"), _typical(_of_hosts(_cpus), _number)),
-    (("load at start", "开始时负载"), _typical(_of_hosts(_load), partial(fixed, nothing=""))),
+    (("CPUs", "CPU数"), _typical(_without_gpus(_cpus), _number)),
+    (("load at start", "开始时负载"), _typical(_without_gpus(_load), partial(fixed, nothing=""))),
     (("CPUs busy", "CPU忙碌"), _typical(cpus_busy, _share)),
 )

@@ -96,6 +96,14 @@ class Words:
         "n: repeats that succeeded, of all that are planned; {unended} not ended yet",
         "n：成功的重复次数/计划的重复次数，其中 {unended} 次尚未结束",
     )
+    memory_note = Both(
+        "{memory}: the most that any device had in use during any of the repeats, by its driver",
+        "{memory}：各次重复期间单个设备占用的最大值，由其驱动给出",
+    )
+    stated_memory_note = Both(
+        "{memory}: the most of any of the repeats, as its log or a report states it",
+        "{memory}：各次重复的最大值，由其日志或报告给出",
+    )
     mark_amber = Both("! CV above 2%", "! 变异系数超过2%")
     mark_red = Both("!! CV above 5%", "!! 变异系数超过5%")
     mark_welch = Both(

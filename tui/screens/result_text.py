@@ -35,7 +35,6 @@ from backends.results.mixed_environments import mixed_models
 from backends.results.numbers import NOTHING, fixed, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
-from backends.results.repeat_hosts import beside_line
 from backends.results.scaling_loss_words import explained_text
 from backends.results.short_flags import SHORT, short_of
 from backends.results.statistics import CV_LIMITS, Spread
@@ -298,6 +297,8 @@ def _better(case: CaseResult, group: Group, *, here: bool) -> list[str]:
     if several:  # it scatters by where its repeats ran
         sets = [concern for concern in sets if concern not in _WIDE]
     keep = [_by_key(one_model(group))] if several or over_other_devices(case) else []
+    if Concern.SHARED_MACHINE in sets:
+        keep.append(_by_key(f"keep to one name of each machine{HOSTS_OPTION}"))
     ways = {
         "more repeats would narrow it" + ": + on page 3 adds one of each case" * here: _WIDE,
         "something else may use the hosts: page 1 shows it; repeat when they are quiet": _UNQUIET,
@@ -380,21 +381,11 @@ def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
         if found.ceiling > Grade.A and case.grade is not None:
             text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
         text.append(f"{plain(_by_key(line))}\n")
-    beside = _beside(case, group)
-    for line in beside:
-        text.append("▲ ", WARN).append(f"{plain(line)}\n")
     for way_on in _better(case, group, here=here) if case.spread is not None else ():
         text.append("→ ", ACCENT).append(f"{way_on}\n")
-    if case.grade is Grade.A and not lines and not beside:
+    if case.grade is Grade.A and not lines:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     return text
-
-
-def _beside(case: CaseResult, group: Group) -> list[str]:
-    """Which repeats, and which of the base, shared a machine with other runs."""
-    own, base = beside_line(case), beside_line(group.base_case)
-    of_base = f"of the base {group.base}: {base}" * bool(base and case.case != group.base)
-    return [*filter(None, (own, of_base))]
 
 
 def _window_rows(case: CaseResult) -> list[tuple[str, str]]:
@@ -421,16 +412,18 @@ def _range_row(spread: Spread) -> list[tuple[str, str]]:
 
 def _interval_rows(spread: Spread) -> list[tuple[str, str]]:
     """Of the median, and Student's of the mean, which fewer repeats have too: the chart has bars of
-    the one where there is one, else of the other."""
+    the one where there is one, else of the other. No throughput is below 0: one that reaches it
+    has no ends."""
     of_median = "– (needs 6 repeats)"
     if spread.interval is not None:
         of_median = f"{number(spread.interval.low)} to {number(spread.interval.high)}"
     if (half := spread.student) is None:
         return [("95% of median", of_median)]
     low, high = (number(spread.mean * (1 + sign * half)) for sign in (-1, 1))
+    ends = f"{low} to {high}" if half < 1 else "not told by these repeats, which differ too much"
     return [
         ("95% of median", of_median),
-        ("95% of mean", f"{low} to {high} (Student's, ±{half_text(half)})"),
+        ("95% of mean", f"{ends} (Student's, ±{half_text(half)})"),
     ]
 
 

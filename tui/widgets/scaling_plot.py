@@ -141,6 +141,7 @@ def _interval(case: CaseResult, quantity: Quantity) -> tuple[float, float] | Non
             low, high = spread.interval.low, spread.interval.high
         else:  # of the mean, as few repeats have none of their median
             low, high = (spread.mean * (1 + sign * spread.half_width) for sign in (-1, 1))
+            low = max(0.0, low)  # no throughput is below
         return low / case.gpus, high / case.gpus
     if quantity is Quantity.SPEEDUP:
         found = case.speedup_interval

@@ -57,6 +57,7 @@ def run_result(
         diagnosis=run.diagnosis,
         diagnosed_at=run.diagnosed_at,
         hosts=run.hosts,
+        boot_ids=run.boot_ids,
         devices=run.devices,
         placement=run.placement or (Placement.FIRST if run.devices else ""),
         job_id=run.job_id,

@@ -9,15 +9,13 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
 from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
+from backends.results.run_result import MEMORY_METRIC
 from backends.transports.transport import HostUnreachableError
 from profiles.logs.failures import Failure
 from profiles.throughput.measure_run import Measurement
 
 NOW_S = 0.0
 LATER_S = 60.0
-
-MEMORY_METRIC = "gpu_memory_mib"
-"""The metric by which a profile that prints GPU memory reports it."""
 
 _RETRY_DELAYS = {"now": NOW_S, "later": LATER_S}
 

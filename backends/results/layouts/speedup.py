@@ -94,6 +94,9 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         methods = {case.speedup_interval.method for case in group.cases if case.speedup_interval}
         notes += [w.mark_welch] if Method.WELCH in methods else []
     notes += unended_notes(group.cases, w) if "n" in names else ()
+    if "memory" in names and any(case.gpu_memory_mib is not None for case in group.cases):
+        whose = w.stated_memory_note if group.memory_is_stated else w.memory_note
+        notes.append(whose.format(memory=headings["memory"]))
     return Table(
         title=title,
         columns=tuple(Column(headings[name], rank=_RANKS.get(name, 0)) for name in names),

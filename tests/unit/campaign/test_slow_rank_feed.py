@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -128,6 +129,10 @@ def test_words_say_who_where_by_how_much_and_since_when() -> None:
         assert " above the other for 1.5 s from " in brief
     assert " above the others for 42 s " in slow_rank_line(SLOW, ended_at=SLOW.since + 42)
     assert " since " in slow_rank_line(SLOW, ended_at=SLOW.since + 60)
+    for lasted in (0.4, 59.0, 61.0, 299.0, 301.0, 3600.0):
+        for told in (replace(SLOW, until=SLOW.since + lasted), SLOW):
+            line = slow_rank_line(told, ended_at=SLOW.since + lasted)
+            assert bool(re.search(r"\d\d:\d\d:\d\d", line)) == (lasted < 300), line
     assert still_slow((over,)) == still_slow(None) == ""
     assert (
         still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 14% slow on node3 GPU5, 1 more"

@@ -1,7 +1,10 @@
-"""Which repeats ran on which hosts is said where that is not the same for all."""
+"""Which repeats ran on which hosts is said where that is not the same for all; that others were on
+their machine is a finding."""
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +14,15 @@ from hypothesis import strategies as st
 
 from backends.inventory.nodesets import expand_nodeset
 from backends.results.campaign_report import ReportContext, render_report
+from backends.results.comparison import compare
+from backends.results.comparison_report import cautions
+from backends.results.findings import Concern, Finding, Grade
+from backends.results.result_files import write_results
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from tui.cli.shared.say_findings import say_findings
 from tui.screens.repeats import REPEAT_COLUMNS, repeat_rows, repeats_text
-from tui.screens.result_text import case_text
+from tui.screens.result_text import case_text, flags
 
 HEADING = "### Which cases ran on which hosts"
 places = st.lists(
@@ -84,25 +91,55 @@ def test_a_report_names_the_base_s_host_where_other_cases_ran_elsewhere(runs_of)
     }
 
 
-def test_repeats_beside_others_on_one_machine_are_told_of_their_case_everywhere(runs_of, capsys):
-    one, two, three = runs_of("1n1g", [100.0] * 3, hosts=("node1",))
-    (other,) = runs_of("1n2g", [200.0], hosts=("node2",))
-    runs = [replace(one, beside=("node2",)), two, replace(three, beside=("node2", "node3"))]
-    text = render_report(ReportContext("c"), [*runs, other], summarise([*runs, other]))
-    heading = "### Repeats that ran beside others on one machine of several names"
-    section = text.split(heading)[1].split("\n#")[0].replace("\\", "")
-    assert section.split("\n- ")[1:] == [
-        "1n1g: #1 on node1, beside runs on node2; #3 on node1, beside runs on node[2-3]\n"
-    ]
-    (group,) = summarise([*runs, other])
-    base, many = (case_text(case, group).plain for case in group.cases)
-    words = heading.removeprefix("### R")
-    assert f"▲ r{words}: #1 on node1, beside runs on node2; #3 on" in base
-    assert f"▲ of the base 1n1g: r{words}: #1 on node1" in many
+def test_repeats_beside_others_on_one_machine_are_a_finding_with_a_grade_everywhere(
+    runs_of, capsys, tmp_path
+):
+    runs = runs_of("1n1g", [100.0] * 7, hosts=("node1",))
+    many = runs_of("1n2g", [200.0] * 7, hosts=("node2",))
+    runs[0] = replace(runs[0], beside=("node2",))
+    runs[2] = replace(runs[2], beside=("node2", "node3"))
+    every = [*runs, *many]
+    (group,) = summarise(every)
+    base, other = group.cases
+    assert Finding(Concern.SHARED_MACHINE, Grade.C) in base.findings
+    assert other.grade is Grade.C, "no speedup is better than its base"
+    said = "repeats that ran beside others on one machine of several names: "
+    said += "#1 on node1, beside runs on node2; #3 on node1, beside runs on node[2-3]"
+    assert f"▲ C {said}" in case_text(base, group).plain
+    assert f"▲ C its base {group.base} is graded C" in case_text(other, group).plain
+    assert "shared machine" in flags(base).plain
+    write_results(tmp_path, ReportContext("c"), every)
+    report = (tmp_path / "report.md").read_text().replace("\\", "")
+    assert said in report.partition("Flags and warnings")[2]
+    assert said in report.partition("\n## ")[0]
+    (told, _) = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert "shared_machine" in told["flags"]
+    assert said in told["grade_reasons"]
+    with (tmp_path / "results.csv").open() as file:
+        row = next(csv.DictReader(file))
+    assert "shared_machine" in row["flags"]
+    assert said in row["grade_reasons"]
     say_findings([group])
-    assert f"note: 1n1g: r{words}: #1 on node1" in " ".join(capsys.readouterr().err.split())
-    alone = [one, two, three, other]
-    assert heading not in render_report(ReportContext("c"), alone, summarise(alone))
+    assert f"note: 1n1g, grade C: {said}" in " ".join(capsys.readouterr().err.split())
+    alone = [replace(run, beside=()) for run in every]
+    assert "shared_machine" not in [*summarise(alone)[0].cases[0].concerns]
+
+
+def test_in_chinese_it_is_told_in_chinese(runs_of, capsys):
+    runs = runs_of("1n1g", [100.0] * 2, hosts=("v100-a",))
+    runs[0] = replace(runs[0], beside=("h200-a",))
+    say_findings(summarise(runs), "zh")
+    (told,) = [line for line in capsys.readouterr().err.splitlines() if "v100-a" in line]
+    assert "v100-a 上的 #1，同时 h200-a 上有运行" in told
+    assert not re.search("[a-z]{3,}", re.sub("v100-a|h200-a|1n1g", "", told))
+
+
+def test_a_comparison_says_that_one_side_alone_shared_a_machine(runs_of):
+    quiet = runs_of("1n1g", [100.0] * 6, hosts=("node1",))
+    shared = [replace(run, beside=("node2",)) for run in quiet]
+    told = cautions(compare(quiet, shared))
+    assert any("shared a machine of several names on one side alone" in line for line in told)
+    assert not any("one side alone" in line for line in cautions(compare(shared, shared)))
 
 
 def test_the_repeats_that_packed_are_named_where_it_was_not_all(runs_of):

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from random import Random
 from statistics import fmean, stdev
 
 import pytest
@@ -169,15 +170,20 @@ def test_superseded_attempts_are_told_with_their_reason(runs_of):
         st.lists(st.sampled_from(["failed", "cancelled"]), max_size=2),
         min_size=1,
         max_size=4,
-    )
+    ),
+    st.randoms(use_true_random=False),
 )
-def test_the_log_of_every_attempt_is_linked(earlier: list[list[str]]):
+def test_the_log_of_every_attempt_is_linked_in_the_order_of_the_repeats(
+    earlier: list[list[str]], order: Random
+):
     runs = []
     for repeat, states in enumerate(earlier, 1):
         for attempt, state in enumerate([*states, "succeeded"], 1):
             one = _attempt(repeat, attempt, state)
             runs.append(one)
-    text = render_report(CONTEXT, runs, summarise(runs))
+    ended = sorted(runs, key=lambda run: (run.attempt, order.random()))
+    ended = [replace(run, started_at=float(at)) for at, run in enumerate(ended)]
+    text = render_report(CONTEXT, ended, summarise(ended))
     links = text.partition("## Raw logs")[2]
     assert re.findall(r"\(\./(.*?)\)", links) == [run.log for run in runs]
     for run in runs[:-1]:
@@ -201,6 +207,29 @@ def _attempt(repeat: int, attempt: int, state: str) -> RunResult:
         throughput=100.0 if state == "succeeded" else None,
         log=f"logs/{repeat}.{attempt}.log",
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "GPU memory (MiB): the most that any device had in use during any of the repeats"),
+        (
+            {"metrics": {"gpu_memory_mib": 900.0}},
+            "stated GPU memory (MiB): the most of any of the repeats, as its log",
+        ),
+        ({"imported": True}, "stated GPU memory (MiB): the most of any of the repeats, as its log"),
+    ],
+)
+def test_a_table_says_whose_word_its_memory_is(runs_of, fields, said):
+    runs = runs_of("1n1g", [100.0] * 2, gpu_memory_mib=900, **fields)
+    runs[1] = replace(runs[1], gpu_memory_mib=901)
+    text = render_report(CONTEXT, runs, summarise(runs))
+    assert said in text
+    assert " 901 |" in text
+    (row,) = {line for line in text.splitlines() if line.startswith("| node num")}
+    assert said.partition(":")[0] in row
+    none = [replace(run, gpu_memory_mib=None) for run in runs]
+    assert "memory (MiB)" not in render_report(CONTEXT, none, summarise(none))
 
 
 def test_what_was_skipped_is_no_failed_run(runs_of):

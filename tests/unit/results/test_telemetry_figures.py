@@ -130,6 +130,18 @@ def test_cpus_that_nobody_asked_twice_are_explained(runs_of) -> None:
             assert bool(table.notes) == (explained)
 
 
+@given(boots=st.lists(st.sampled_from(["one", "two", ""]), min_size=1, max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_the_cpus_of_a_machine_of_several_names_count_once(runs_of, boots: list[str]) -> None:
+    names = tuple(f"node{n}" for n in range(len(boots)))
+    seen = Telemetry((), tuple(replace(host(), host=name) for name in names))
+    runs = runs_of("1n1g", [100.0] * 2, hosts=names, boot_ids=tuple(boots), telemetry=seen)
+    table = telemetry_table(summarise(runs))
+    assert table is not None
+    machines = len({*filter(None, boots)}) + boots.count("")
+    assert table.rows[0][table.headings.index("CPUs")] == str(64 * machines)
+
+
 def test_where_nobody_looked_no_throttling_is_not_said(runs_of) -> None:
     runs = runs_of("1n1g", VALUES)
     held = Telemetry((gpu(seconds=0.0, throttled_s={"power cap": 0.0}),), (host(),))

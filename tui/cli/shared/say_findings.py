@@ -9,7 +9,6 @@ from backends.results.case_result import CaseResult
 from backends.results.findings import LEAST, Grade, Rank
 from backends.results.grade_words import found_lines
 from backends.results.missed_targets import missed_targets
-from backends.results.repeat_hosts import beside_line
 from backends.results.summary import Group
 from backends.results.told_of import Name, told_once
 from backends.results.translations import Lang, pick
@@ -35,8 +34,6 @@ def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Rank, str, Name
             for found, line in found_lines(case, group, lang):
                 decides = found.ceiling is case.grade and found.ceiling is not Grade.A
                 yield found.rank, f"{grade * decides}{colon}{line}", name
-            if beside := beside_line(case, lang):
-                yield LEAST, f"{colon}{beside}", name
             if case.grade is Grade.A:
                 yield LEAST, f"{grade}{colon}{good}", name
 
