@@ -17,6 +17,7 @@ from backends.file_modes import Share, make_directory, make_file
 from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
+from backends.precheck.doubts import REMEDY, Doubt, doubts
 from backends.precheck.measure import Measuring, Say
 from backends.precheck.naming import UNNAMED, Verdict
 from backends.precheck.past import Past
@@ -164,6 +165,19 @@ class Prechecks:
     def latest(self, most: int) -> tuple[Precheck, ...]:
         """Those that were kept, the newest first."""
         return tuple(prechecks(self._campaigns_dir, most))
+
+    def doubts(self) -> dict[str, Doubt]:
+        """What those of the last day hold against hosts, by name. Blocking."""
+        return doubts(prechecks(self._campaigns_dir), self._clock())
+
+    def doubted(self, hosts: Sequence[str]) -> tuple[Finding, ...]:
+        """The same for who starts a campaign on these ``hosts``. Blocking."""
+        now, known = self._clock(), self.doubts()
+        return tuple(
+            Finding(name, Level.WARN, known[name].text(now), REMEDY)
+            for name in hosts
+            if name in known
+        )
 
 
 def write(precheck: Precheck, directory: Path) -> None:

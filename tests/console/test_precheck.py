@@ -270,3 +270,25 @@ async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(
         await until(pilot, lambda: "⏎ Start: " in screen_text(app))
         await until(pilot, lambda: "left out" in screen_text(app))
         assert app.session.precheck is None
+
+
+async def test_hosts_says_of_a_host_what_the_latest_precheck_holds_against_it(
+    workspace: FakeWorkspace,
+) -> None:
+    """From when it was found on, and when the console starts later."""
+    workspace.prechecks.measured = of_four_hosts()
+    said = " ago: slow: GPU5: matrix products 78.2 TFLOP/s"
+    async with console(workspace, LARGE) as (app, pilot):
+        await begin(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, PrecheckDialog))
+        await pilot.press("down")
+        assert "▲ precheck" not in screen_text(app)
+        workspace.prechecks.go.set()
+        tick(app)
+        await until(pilot, lambda: said in screen_text(app))
+        await pilot.press("up")
+        await until(pilot, lambda: "▲ precheck" not in screen_text(app))
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("down")
+        await until(pilot, lambda: said in screen_text(app))
