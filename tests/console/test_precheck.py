@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.figures import Figure
 from backends.precheck.measure import Progress
-from backends.precheck.plan_precheck import SHARED, PrecheckPlan
+from backends.precheck.plan_precheck import PrecheckPlan
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
 from backends.results.numbers import significant
@@ -208,10 +207,16 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
         for way in ("write", "read")
     )
     figures += tuple(Figure("exchange", rate, "GB/s", (names[0], names[-1])) for rate in network)
-    what = Measured(names, figures, busy=dict.fromkeys(names[slow + well :], "load 9 on 2 CPUs"))
-    ways = ("how it was done", f"{fold_nodeset(names)} are the same machine{SHARED}")
+    what = Measured(
+        names,
+        figures,
+        busy=dict.fromkeys(names[slow + well :], "load 9 on 2 CPUs"),
+        shared=dict.fromkeys(names, "another"),
+    )
     ranking = rank(what)
-    shown = found_text(Precheck("p", Path("p"), 0.0, 1.0, what, ranking, ways)).plain
+    shown = found_text(
+        Precheck("p", Path("p"), 0.0, 1.0, what, ranking, ("how it was done",))
+    ).plain
     for of_host in rates.values():
         ends = dict.fromkeys(significant(end(of_host), 4) for end in (min, max))
         assert f"matrix products {' to '.join(ends)} TFLOP/s" in shown
@@ -220,8 +225,10 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     told = f"together: TCP between two hosts {' to '.join(between)} GB/s\n"
     assert (told in shown) == ("together: " in shown) == bool(network)
     assert shown.endswith("every figure: p/precheck.md")
-    assert ways[1] in shown
-    assert ways[0] not in shown
+    verdicts = [line for line in shown.splitlines() if line[:1] in ("✗", "▼", "?", "●")]
+    assert len(verdicts) == len(names)
+    assert all("one machine with another: they share" in line for line in verdicts)
+    assert "how it was done" not in shown
     assert bool(why_no_proposal(ranking)) != bool(proposal(ranking))
     assert (why_no_proposal(ranking) == "no host is well") == (not ranking.keep)
 
