@@ -27,7 +27,11 @@ FRESH_S = 10.0
 
 
 async def plan_preflight(
-    cluster: Cluster, plan: Plan, clock: Callable[[], float], say: Say | None = None
+    cluster: Cluster,
+    plan: Plan,
+    clock: Callable[[], float],
+    say: Say | None = None,
+    before: Sequence[Finding] = (),
 ) -> tuple[Finding, ...]:
     """See :func:`~backends.hosts.preflight.preflight`; of a queue's hosts :func:`_of_queue`.
 
@@ -44,7 +48,7 @@ async def plan_preflight(
     await cluster.refresh(FRESH_S, hosts)
     given = cluster.pool, hosts, plan.cases, cluster.probed
     placement, person = plan.selection.placement, _person(cluster)
-    return await preflight(*given, placement=placement, person=person, clock=clock)
+    return await preflight(*given, placement=placement, person=person, before=before, clock=clock)
 
 
 def plan_foreseen(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:

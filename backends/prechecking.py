@@ -16,7 +16,7 @@ from backends.cluster import Cluster
 from backends.file_modes import Share, make_directory, make_file
 from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host
-from backends.inventory.nodesets import fold_nodeset
+from backends.precheck.doubts import REMEDY, Doubt, doubts
 from backends.precheck.measure import Measuring, Say
 from backends.precheck.naming import UNNAMED, Verdict
 from backends.precheck.past import Past
@@ -34,6 +34,7 @@ from backends.precheck.record import (
 )
 from backends.precheck.words import (
     NO_TWO_LEFT,
+    hosts_option,
     named_text,
     precheck_markdown,
     reasons_text,
@@ -165,6 +166,19 @@ class Prechecks:
         """Those that were kept, the newest first."""
         return tuple(prechecks(self._campaigns_dir, most))
 
+    def doubts(self) -> dict[str, Doubt]:
+        """What those of the last day hold against hosts, by name. Blocking."""
+        return doubts(prechecks(self._campaigns_dir), self._clock())
+
+    def doubted(self, hosts: Sequence[str]) -> tuple[Finding, ...]:
+        """The same for who starts a campaign on these ``hosts``. Blocking."""
+        now, known = self._clock(), self.doubts()
+        return tuple(
+            Finding(name, Level.WARN, known[name].text(now), REMEDY)
+            for name in hosts
+            if name in known
+        )
+
 
 def write(precheck: Precheck, directory: Path) -> None:
     """precheck.json and, for people, precheck.md. Raises OSError."""
@@ -179,7 +193,7 @@ def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
     """What a precheck has to say to who starts a campaign on these hosts: what is broken stops it,
     what is slow is said. Nothing is left out for it."""
     ranking = precheck.ranking
-    rest = f"leave it out: --hosts '{fold_nodeset(ranking.keep)}'" if ranking.keep else ""
+    rest = f"leave it out: {hosts_option(ranking.keep)}" if ranking.keep else ""
     found = []
     for ranked in ranking.hosts:
         if ranked.verdict in UNNAMED:
@@ -190,7 +204,7 @@ def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
         found.append(Finding(ranked.host, level, what, rest))
     apart = NO_TWO_LEFT
     if together := ranking.keep_together:
-        apart = f"--hosts '{fold_nodeset(together)}' for runs of several hosts"
+        apart = f"{hosts_option(together)} for runs of several hosts"
     found += [
         Finding(
             "",

@@ -6,6 +6,7 @@ pandas is imported until needed. In a script: docs/api.md.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -191,11 +192,18 @@ class Workspace:
             return selection, other
         return replace(selection, hosts=",".join(host.name for host in request.hosts)), other
 
-    async def preflight(self, plan: Plan, say: Say | None = None) -> tuple[Finding, ...]:
-        """Check the hosts, with remedies; ``say`` takes lines on images that are fetched first."""
+    async def preflight(
+        self, plan: Plan, say: Say | None = None, *, measured_next: bool = False
+    ) -> tuple[Finding, ...]:
+        """Check the hosts, with remedies; ``say`` takes lines on images that are fetched first.
+
+        ``measured_next``: a precheck follows, and what earlier ones hold against hosts is not said.
+        """
         from backends.plan_preflight import plan_preflight  # noqa: PLC0415 (loads when needed)
 
-        return await plan_preflight(self.cluster, plan, self.clock, say)
+        hosts = () if measured_next else [host.name for host in plan.hosts]
+        before = await asyncio.to_thread(self.prechecks.doubted, hosts) if hosts else ()
+        return await plan_preflight(self.cluster, plan, self.clock, say, before)
 
     def foreseen(self, plan: Plan) -> tuple[Finding, ...]:
         """What :meth:`preflight` will find by what the hosts told when they were asked last."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
     from backends.campaign.record.state import CampaignState
     from backends.keeper.request import Answer, Verb
+    from backends.precheck.doubts import Doubt
     from backends.precheck.measure import Progress
     from backends.precheck.plan_precheck import PrecheckPlan, Wishes
     from backends.precheck.record import Precheck
@@ -183,6 +184,7 @@ class Prechecks(Protocol):
         self, plan: PrecheckPlan, say: Callable[[Progress], None] = ...
     ) -> Precheck: ...
     def latest(self, most: int) -> Sequence[Precheck]: ...
+    def doubts(self) -> Mapping[str, Doubt]: ...
 
 
 class Workspace(Protocol):

@@ -195,14 +195,20 @@ def expected_on(plan: Plan, states: Mapping[str, str]) -> float | None:
     return replace(plan, capacities=used).expected_s
 
 
-def time_text(plan: Plan, states: Mapping[str, str]) -> str:
+def time_text(
+    plan: Plan, states: Mapping[str, str], foreseen: Mapping[str, str] | None = None
+) -> str:
     """ "59s", as :func:`expected_on`; "41s with node3 too" where the others cannot take every case,
     of those that the plan's time is by, "41s on node3" where there are no others; "" where nobody
-    knows. Those that preflight stops are counted only where the plan cannot do without them."""
+    knows. Those that preflight stops are counted only where the plan cannot do without them, and
+    first those that it was not ``foreseen`` to stop, by the states before it was made."""
     if (seconds := expected_on(plan, states)) is not None:
         return format_duration(seconds)
-    stopped = {name: state * (state in _STOPPED) for name, state in states.items()}
-    for left_out in (stopped, dict.fromkeys(states, "")):
+    stopped, foreseen_stops = (
+        {name: said.get(name, "") * (said.get(name) in _STOPPED) for name in states}
+        for said in (states, foreseen or {})
+    )
+    for left_out in (stopped, foreseen_stops, dict.fromkeys(states, "")):
         if (seconds := expected_on(plan, left_out)) is not None:
             counted_too = (name for name, state in states.items() if state and not left_out[name])
             return waiting_time(

@@ -115,12 +115,17 @@ def differences(
     return tuple(found)
 
 
-def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
-    """Hosts that are one machine: a run on any of them may share its devices with another."""
+def one_machine(facts: Mapping[str, HostFacts]) -> list[list[str]]:
+    """Names of one machine, of each that has several."""
     machines: dict[str, list[str]] = {}
     for name, own in facts.items():
         if own.boot_id:
             machines.setdefault(own.boot_id, []).append(name)
+    return [names for names in machines.values() if len(names) > 1]
+
+
+def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
+    """Hosts that are one machine: a run on any of them may share its devices with another."""
     return tuple(
         Finding(
             "",
@@ -129,8 +134,7 @@ def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
             "they share its devices: remove all but one from the inventory, unless you mean it",
             bearing=Bearing(hosts=(tuple(names),)),
         )
-        for names in machines.values()
-        if len(names) > 1
+        for names in one_machine(facts)
     )
 
 

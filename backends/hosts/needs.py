@@ -149,7 +149,10 @@ def _setting_needs(planned: Planned) -> Iterable[Need]:
             value = f"{container.runtime if container else 'docker'} {value}"
         elif name == "torchrun":  # the one setting that may be several words
             value = value.split()[0]
-        mend = f"give the setting {name} another value, the whole path where it is none"
+        what, value_of = "say where it is", "/its/path"
+        if setting.check == "image":
+            what, value_of = "name another", "IMAGE"
+        mend = f"{what}: s on Matrix, or --set {name}={value_of}"
         yield Need(setting.check, value, f"{profile.name}'s {name}", mend)
 
 

@@ -37,6 +37,7 @@ async def preflight(
     *,
     placement: Placement = Placement.FIRST,
     person: str = "",
+    before: Sequence[Finding] = (),
     clock: Callable[[], float] = time.time,
     token: str | None = None,
 ) -> tuple[Finding, ...]:
@@ -48,7 +49,8 @@ async def preflight(
     Parameters
     ----------
     snapshots: fresh probes; None: probe now. person: who asks, as the leases of his runs name him,
-    "alice@login01". token: for :func:`~backends.hosts.reach.reach`.
+    "alice@login01". before: what was found of them already, in another way.
+    token: for :func:`~backends.hosts.reach.reach`.
 
     Raises
     ------
@@ -70,6 +72,7 @@ async def preflight(
         *(_checked(transports.get(host), needs[host.name]) for host in known)
     )
     findings += [finding for found, _ in checks for finding in found]
+    findings += before
     # Whoever did not answer just now would only be waited for again.
     answering = [host for host, (_, answered) in zip(known, checks, strict=True) if answered]
     findings += foreseen(facts, cases, placement=placement, person=person)

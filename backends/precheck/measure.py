@@ -20,6 +20,7 @@ from backends.precheck.plan_precheck import (
     TCP_LIMIT_S,
     TORCH_LIMIT_S,
     PrecheckPlan,
+    shared_of,
 )
 from backends.precheck.programs import (
     GPU_PROGRAM,
@@ -108,6 +109,8 @@ class Measuring:
             tuple(self._troubles),
             dict(self._left_out),
             {name: load for name, load in loads.items() if load and name in hosts},
+            shared_of(self._plan.targets),
+            {t.name: t.gpu_model for t in self._plan.targets if t.gpu_model},
         )
 
     def _seen(self) -> Iterator[Figure]:

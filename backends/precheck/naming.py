@@ -81,6 +81,8 @@ class RankedHost:
     reasons: tuple[Named, ...] = ()
     left_out: str = ""  # why it was not measured
     busy: str = ""  # with what it was while it was measured
+    shared: str = ""  # with which hosts it is one machine
+    gpus: str = ""  # their model
 
 
 @dataclass(frozen=True, slots=True)

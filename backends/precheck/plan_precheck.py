@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from backends.hosts.foreseen import same_machines
-from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
+from backends.hosts.foreseen import one_machine, same_machines
+from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot, HostState
 from backends.hosts.probe import Transports
 from backends.inventory.host_entry import Host
+from backends.inventory.nodesets import ranked_nodeset
 from backends.precheck.figures import Stage
 from backends.precheck.programs import LOOK, Installed, Target, Way, parse_look, ways
 from backends.precheck.tournament import MOST_ROUNDS, Round, tournament
@@ -26,9 +27,6 @@ TCP_LIMIT_S = 45.0
 START_S = 2.0
 """What a run takes besides what it measures, over SSH."""
 STAGES = (Stage.HOST, Stage.GPUS, Stage.WITHIN, Stage.PAIRS, Stage.ALL)
-
-SHARED = ": they share what is measured"
-"""What is said of hosts that are one machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +88,20 @@ class PrecheckPlan:
 
     def step(self, stage: Stage) -> Step | None:
         return next((step for step in self.steps if step.stage is stage), None)
+
+
+def facts_of(targets: Iterable[Target]) -> dict[str, HostFacts]:
+    """By name, of those of which they are known."""
+    return {target.name: target.facts for target in targets if target.facts is not None}
+
+
+def shared_of(targets: Iterable[Target]) -> dict[str, str]:
+    """Of hosts that are one machine the others, by name."""
+    return {
+        name: ranked_nodeset([other for other in names if other != name])
+        for names in one_machine(facts_of(targets))
+        for name in names
+    }
 
 
 def usable(hosts: Sequence[tuple[Host, HostSnapshot]]) -> tuple[list[Target], dict[str, str]]:
@@ -160,8 +172,9 @@ def make_plan(
     with_torch = [target for target in gpus if target.installed.torch]
     rounds = tournament(names, wishes.rounds)
     every = len(names) - 1 + len(names) % 2 if len(names) > 1 else 0
-    facts = {target.name: target.facts for target in targets if target.facts is not None}
-    notes = [f"{found.what}{SHARED}" for found in same_machines(facts)]
+    notes = [
+        f"{found.what}: they share what is measured" for found in same_machines(facts_of(targets))
+    ]
     if gpus and not with_torch:
         notes.append(
             f"GPUs are not measured: {wishes.python} has no PyTorch on any host; name one that has"

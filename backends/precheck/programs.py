@@ -105,11 +105,14 @@ class Target:
         return f"{self.facts.cpu_model or self.facts.architecture}, {self.facts.cpus} CPUs"
 
     @property
+    def gpu_model(self) -> str:
+        """The name that all have; else all names."""
+        known = self.facts.gpus if self.facts is not None else ()
+        return ", ".join(dict.fromkeys(gpu.name for gpu in known))
+
+    @property
     def gpu_kind(self) -> str:
-        if self.facts is None or not self.gpus:
-            return ""
-        names = dict.fromkeys(gpu.name for gpu in self.facts.gpus)
-        return f"{len(self.gpus)} × {', '.join(names)}"
+        return f"{len(self.gpus)} × {self.gpu_model}" if self.gpus else ""
 
     def link(self, first: int, second: int) -> str:
         """How two of its GPUs are linked, as ``nvidia-smi topo -m`` has it; empty: not known."""

@@ -30,13 +30,16 @@ _VERDICTS = {
 @dataclass(frozen=True, slots=True)
 class Measured:
     """All that a precheck found. ``left_out``: why, by host; ``busy``: with what a host was when it
-    was measured, as "load 15.8 on 2 CPUs"."""
+    was measured, as "load 15.8 on 2 CPUs"; ``shared``: with which others it is one machine;
+    ``gpus``: their model."""
 
     hosts: tuple[str, ...]
     figures: tuple[Figure, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     busy: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[str, str] = field(default_factory=dict)
+    gpus: Mapping[str, str] = field(default_factory=dict)
 
 
 def rank(measured: Measured, past: Past | None = None) -> Ranking:
@@ -274,7 +277,8 @@ def _ranked(measured: Measured, named: Sequence[Named]) -> tuple[RankedHost, ...
         busy = measured.busy.get(host, "")
         if busy and verdict is Verdict.WELL:
             verdict = Verdict.NOT_JUDGED
-        found.append(RankedHost(host, verdict, reasons, left_out, busy))
+        shared, gpus = measured.shared.get(host, ""), measured.gpus.get(host, "")
+        found.append(RankedHost(host, verdict, reasons, left_out, busy, shared, gpus))
 
     def place(ranked: RankedHost) -> tuple[int, tuple[int, float]]:
         weight = ranked.reasons[0].weight if ranked.reasons else (len(Why), 0.0)

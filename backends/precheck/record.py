@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from backends.file_modes import Share, make_directory
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import ranked_nodeset
 from backends.precheck.figures import Figure, Trouble
 from backends.precheck.naming import Named, RankedHost, Ranking, Unequal
 from backends.precheck.ranking import Measured
@@ -67,6 +67,8 @@ def document(precheck: Precheck) -> dict[str, Any]:  # JSON
         "hosts": list(measured.hosts),
         "left_out": dict(measured.left_out),
         "busy": dict(measured.busy),
+        "shared": dict(measured.shared),
+        "gpus": dict(measured.gpus),
         "ways": list(precheck.ways),
         "left": list(precheck.left),
         "ranking": _json(tuple[RankedHost, ...], ranking.hosts),
@@ -76,8 +78,8 @@ def document(precheck: Precheck) -> dict[str, Any]:  # JSON
         "alone": [list(one) for one in ranking.alone],
         "exclude": list(ranking.exclude),
         "keep_apart": [list(pair) for pair in ranking.keep_apart],
-        "keep": fold_nodeset(ranking.keep),
-        "keep_together": fold_nodeset(ranking.keep_together),
+        "keep": ranked_nodeset(ranking.keep),
+        "keep_together": ranked_nodeset(ranking.keep_together),
         "figures": _json(tuple[Figure, ...], measured.figures),
         "troubles": _json(tuple[Trouble, ...], measured.troubles),
     }
@@ -134,6 +136,8 @@ def _of_document(told: Mapping[str, Any], directory: Path) -> Precheck:
         troubles=_value(tuple[Trouble, ...], told["troubles"]),
         left_out=_value(dict[str, str], told["left_out"]),
         busy=_value(dict[str, str], told.get("busy", {})),
+        shared=_value(dict[str, str], told.get("shared", {})),
+        gpus=_value(dict[str, str], told.get("gpus", {})),
     )
     ranking = Ranking(
         hosts=_value(tuple[RankedHost, ...], told["ranking"]),

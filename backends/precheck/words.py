@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.precheck.figures import METRICS, About, Figure, Stage
 from backends.precheck.naming import UNNAMED, Named, RankedHost, Ranking, Unequal, Verdict, Why
-from backends.precheck.plan_precheck import SHARED, PrecheckPlan, Step
+from backends.precheck.plan_precheck import PrecheckPlan, Step
 from backends.precheck.ranking import Measured
 from backends.precheck.record import Precheck
 from backends.results.escaping import md_text
@@ -39,7 +39,7 @@ def what_of(hosts: Sequence[str], devices: Sequence[int]) -> str:
 
 def who_is_named(ranking: Ranking) -> str:
     """Who is named, and who was not judged, in a few words: "node3; node[4-5] not judged: busy"."""
-    named = [" and ".join(one.hosts) for one in ranking.named]
+    named = [*dict.fromkeys(" and ".join(one.hosts) for one in ranking.named)]
     busy = _not_judged(ranking)
     if not named and len(busy) < len(ranking.hosts):
         named = ["nobody"]
@@ -89,7 +89,8 @@ def reasons_text(ranked: RankedHost) -> str:
     if ranked.left_out and not ranked.reasons:
         return ranked.left_out
     busy = [f"busy when it was measured: {ranked.busy}"] if ranked.busy else []
-    return "; ".join([*map(reason_text, ranked.reasons), *busy])
+    shared = [f"one machine with {ranked.shared}: they share what is measured"]
+    return "; ".join([*map(reason_text, ranked.reasons), *busy, *shared * bool(ranked.shared)])
 
 
 def unequal_text(unequal: Unequal) -> str:
@@ -126,11 +127,13 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
         rest = ": no host is left"
         if ranking.keep:
             judged = " that was judged" * bool(busy)
-            rest = f"{judged}: --hosts '{fold_nodeset(ranking.keep)}'"
+            rest = f"{judged}: {hosts_option(ranking.keep)}"
         elif busy:
             rest = f" is not judged: {fold_nodeset(busy)}"
         yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest{rest}"
     yield from _of_several_hosts(ranking)
+    if mixed := _mixed(ranking):
+        yield mixed
     for trouble in ranking.troubles:
         yield (
             f"{fold_nodeset(trouble.hosts)} together: {trouble.reason}; nobody can tell whose"
@@ -144,9 +147,34 @@ def _of_several_hosts(ranking: Ranking) -> Iterator[str]:
     for a, b in ranking.keep_apart:
         yield f"Not together in one run: {a} and {b}."
     if ranking.keep_apart and ranking.keep_together:
-        yield f"For runs of several hosts: --hosts '{fold_nodeset(ranking.keep_together)}'"
+        yield f"For runs of several hosts: {hosts_option(ranking.keep_together)}"
     elif ranking.keep_apart:
         yield f"{NO_TWO_LEFT.capitalize()}."
+
+
+def proposed(ranking: Ranking) -> tuple[str, ...]:
+    """The hosts to use, rank 0's first, those for runs of several hosts where there are such; empty
+    where nobody is to be left out."""
+    together = ranking.keep_together
+    named = ranking.exclude or (together and ranking.keep_apart)
+    return tuple(together or ranking.keep) if named else ()
+
+
+def hosts_option(hosts: Sequence[str]) -> str:
+    """ "--hosts 'node[1-2]'"."""
+    return f"--hosts '{ranked_nodeset(hosts)}'"
+
+
+def _mixed(ranking: Ranking) -> str:
+    """That what is proposed has GPUs of several models; else empty."""
+    hosts, models = proposed(ranking), dict[str, list[str]]()
+    for ranked in ranking.hosts:
+        if ranked.gpus and ranked.host in hosts:
+            models.setdefault(ranked.gpus, []).append(ranked.host)
+    if len(models) < 2:
+        return ""
+    each = ", ".join(f"{model} on {ranked_nodeset(names)}" for model, names in models.items())
+    return f"Their GPUs differ: {each}; a speedup between cases on different models is grade D."
 
 
 def _alone_text(ranking: Ranking) -> str:
@@ -199,11 +227,6 @@ def _ranges(figures: Sequence[Figure], names: Sequence[str]) -> str:
             ends = dict.fromkeys(_cell(end(values)) for end in (min, max))
             parts.append(f"{METRICS[name].title} {' to '.join(ends)} {METRICS[name].unit}")
     return " · ".join(parts)
-
-
-def shared(precheck: Precheck) -> tuple[str, ...]:
-    """That hosts are the same machine, of the notes that were made before it began."""
-    return tuple(way for way in precheck.ways if way.endswith(SHARED))
 
 
 def figure_tables(precheck: Precheck) -> tuple[Table, ...]:

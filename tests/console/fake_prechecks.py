@@ -9,6 +9,7 @@ from pathlib import Path
 
 from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import Host
+from backends.precheck.doubts import Doubt, doubts
 from backends.precheck.figures import METRICS, Figure, Stage, Trouble
 from backends.precheck.measure import Progress
 from backends.precheck.plan_precheck import PrecheckPlan, Wishes, make_plan, usable
@@ -61,6 +62,9 @@ class FakePrechecks:
 
     def latest(self, most: int) -> list[Precheck]:
         return self.kept[:most]
+
+    def doubts(self) -> dict[str, Doubt]:
+        return doubts(self.kept, STARTED_AT + 125.0)
 
 
 def of_four_hosts() -> Measured:

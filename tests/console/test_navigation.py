@@ -185,6 +185,10 @@ async def test_the_question_to_quit_says_nothing_of_runs_that_there_are_not(
     async with console(workspace) as (app, _):
         shown = begin(app, workspace).snapshot()
     question = quit_question(replace(shown, active=active, done=shown.total - active - left), {})
+    [detach] = [one.label for one in question._answers if one.value == "detach"]
+    assert "nobody" in detach
+    assert ("collects" in detach) == bool(active)
+    assert "until a console or 'resume' goes on with it" in question.text.plain
     told = " ".join([str(question.text), *(one.label for one in question._answers)])
     if active + left:
         assert ("at work" in told) == (active > 0)

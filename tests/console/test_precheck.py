@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.figures import Figure
 from backends.precheck.measure import Progress
-from backends.precheck.plan_precheck import SHARED, PrecheckPlan
+from backends.precheck.plan_precheck import PrecheckPlan
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
 from backends.results.numbers import significant
@@ -208,10 +207,16 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
         for way in ("write", "read")
     )
     figures += tuple(Figure("exchange", rate, "GB/s", (names[0], names[-1])) for rate in network)
-    what = Measured(names, figures, busy=dict.fromkeys(names[slow + well :], "load 9 on 2 CPUs"))
-    ways = ("how it was done", f"{fold_nodeset(names)} are the same machine{SHARED}")
+    what = Measured(
+        names,
+        figures,
+        busy=dict.fromkeys(names[slow + well :], "load 9 on 2 CPUs"),
+        shared=dict.fromkeys(names, "another"),
+    )
     ranking = rank(what)
-    shown = found_text(Precheck("p", Path("p"), 0.0, 1.0, what, ranking, ways)).plain
+    shown = found_text(
+        Precheck("p", Path("p"), 0.0, 1.0, what, ranking, ("how it was done",))
+    ).plain
     for of_host in rates.values():
         ends = dict.fromkeys(significant(end(of_host), 4) for end in (min, max))
         assert f"matrix products {' to '.join(ends)} TFLOP/s" in shown
@@ -220,8 +225,10 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     told = f"together: TCP between two hosts {' to '.join(between)} GB/s\n"
     assert (told in shown) == ("together: " in shown) == bool(network)
     assert shown.endswith("every figure: p/precheck.md")
-    assert ways[1] in shown
-    assert ways[0] not in shown
+    verdicts = [line for line in shown.splitlines() if line[:1] in ("✗", "▼", "?", "●")]
+    assert len(verdicts) == len(names)
+    assert all("one machine with another: they share" in line for line in verdicts)
+    assert "how it was done" not in shown
     assert bool(why_no_proposal(ranking)) != bool(proposal(ranking))
     assert (why_no_proposal(ranking) == "no host is well") == (not ranking.keep)
 
@@ -270,3 +277,25 @@ async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(
         await until(pilot, lambda: "⏎ Start: " in screen_text(app))
         await until(pilot, lambda: "left out" in screen_text(app))
         assert app.session.precheck is None
+
+
+async def test_hosts_says_of_a_host_what_the_latest_precheck_holds_against_it(
+    workspace: FakeWorkspace,
+) -> None:
+    """From when it was found on, and when the console starts later."""
+    workspace.prechecks.measured = of_four_hosts()
+    said = " ago: slow: GPU5: matrix products 78.2 TFLOP/s"
+    async with console(workspace, LARGE) as (app, pilot):
+        await begin(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, PrecheckDialog))
+        await pilot.press("down")
+        assert "▲ precheck" not in screen_text(app)
+        workspace.prechecks.go.set()
+        tick(app)
+        await until(pilot, lambda: said in screen_text(app))
+        await pilot.press("up")
+        await until(pilot, lambda: "▲ precheck" not in screen_text(app))
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("down")
+        await until(pilot, lambda: said in screen_text(app))

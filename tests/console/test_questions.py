@@ -11,7 +11,9 @@ from textual.widgets import Input
 from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_hostile import HOSTILE, unsafe
-from tui.screens.dialogs import Choice, Prompt
+from tests.console.test_keys import drawn
+from tui.screens.dialogs import Answer, Choice, Prompt
+from tui.screens.help import help_of
 from tui.screens.login_questions import ConsolePrompter
 
 PRINT = "SHA256:3q2+7w8f"
@@ -133,3 +135,20 @@ async def test_who_would_rather_use_this_machine_is_not_asked_again(
         await pilot.pause()
         assert not isinstance(app.screen, Choice)
         assert workspace.engines == []
+
+
+ANSWERS = (Answer("b", "leave it", "1"), Answer("q", "end it", "2"), Answer("C", "both", "3"))
+
+
+@pytest.mark.parametrize("count", range(len(ANSWERS) + 1))
+async def test_the_help_of_a_question_has_the_keys_of_its_answers_and_none_twice(
+    workspace: FakeWorkspace, count: int
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        app.push_screen(Choice("Quit", "What is to become of it?", ANSWERS[:count]))
+        await until(pilot, lambda: isinstance(app.screen, Choice) and app.screen.here)
+        words = [line.split() for line in drawn(help_of(app.screen), 120).splitlines()]
+        for answer in ANSWERS[:count]:
+            assert [answer.key, *answer.label.split()] in words
+        assert ["Esc", "q", "change", "nothing"] in words or count > 1
+        assert (["Esc", "change", "nothing"] in words) == (count > 1)

@@ -149,6 +149,19 @@ def test_the_time_above_is_that_without_the_stopped_hosts_as_their_key_has_it(
             assert keys.endswith(f", about {above}")
 
 
+@given(st.sets(st.sampled_from(NAMES), max_size=len(NAMES) - 1))
+def test_where_preflight_stops_every_host_the_time_is_that_of_the_page_below(
+    worn: set[str],
+) -> None:
+    plan = plan_on(NAMES)
+    foreseen = {name: "to be stopped by preflight" * (name in worn) for name in NAMES}
+    stopped = dict.fromkeys(NAMES, "stopped by preflight")
+    others = fold_nodeset([name for name in NAMES if name not in worn])
+    said = totals_text(plan, stopped, foreseen).plain
+    assert f"{time_text(plan, foreseen)} on {others}" in said
+    assert "on no host for now" in said
+
+
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:
     plan = plan_on(NAMES, ("1n1g", "4n1g"))
     states = {name: "busy" * (name == "node3") for name in NAMES}

@@ -48,6 +48,7 @@ def test_plan_foresees_what_run_stops_at_and_both_go_on_without_that_host(bench:
     assert code == 0
     assert f"v100b cannot be used now: {WORN}" in notes
     assert "run stops at v100b; --leave-out goes on with v100a,h200a alone, --force with" in notes
+    assert "run looks for programs and data there, too" in notes
     assert "GPU model differs" in notes
 
     code, out, error = said(bench, "run", *cases)

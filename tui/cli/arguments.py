@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 def _of_hosts(args: Sequence[str] | None, rest: Sequence[str]) -> str:
     """Where ``rest`` are more hosts behind ``--hosts HOST``, which takes one word."""
     words = sys.argv[1:] if args is None else list(args)
-    if "--hosts" not in words[:-2]:
+    if "--hosts" not in words[:-2] or any(word.startswith("-") for word in rest):
         return ""
     first = words.index("--hosts") + 1
     if words[first + 1 : first + 1 + len(rest)] != list(rest):
@@ -176,6 +176,8 @@ class CommandParser(Parser):
         return f", did you mean '{self.command} show {name}'?"
 
     def _of_others(self, word: str) -> str:
+        if word == "--dry-run" and "--profile" in self._option_string_actions:
+            return "; 'dlperf-tui plan' says what would run, and starts nothing"
         if word == "--json":
             if "--format" in self._option_string_actions:
                 return ", did you mean '--format json'?"

@@ -38,6 +38,8 @@ from tui.plan_words import (
 )
 from tui.timeline_text import timeline_lines
 
+AS_FAR = "as far as hosts told: run looks for programs and data there, too"
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
@@ -132,7 +134,8 @@ def _foreseen_lines(
     lines = unfit_lines(made, workspace.cluster.snapshots(), found)
     lines += [narrowed] * bool(narrowed)
     if (stop := stopping(found, force=False)) is not None:
-        lines.append(f"run stops at {stop.host or 'that'}; {ways_on(workspace, made, found)}")
+        ways = ways_on(workspace, made, found)
+        lines.append(f"run stops at {stop.host or 'that'}; {ways}, {AS_FAR}")
     return [*lines, *unlike_lines(found), *(f"left out: {line}" for line in made.left_out)]
 
 

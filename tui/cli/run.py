@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -63,9 +63,10 @@ async def _run(arguments: argparse.Namespace) -> int:
     async with workspace:
         say_left_out(made)
         refuse_unmeant(made, arguments)
-        findings = await _found(workspace, made)
+        found = partial(_found, workspace, measured_next=arguments.precheck)
+        findings = await found(made)
         if arguments.leave_out:
-            made, findings = await _without_stopped(workspace, made, findings)
+            made, findings = await _without_stopped(workspace, made, findings, found)
         ways = partial(ways_on, workspace, made, findings)
         _say_findings(findings, ways, force=arguments.force)
         if arguments.detach:
@@ -74,7 +75,7 @@ async def _run(arguments: argparse.Namespace) -> int:
         if precheck is not None:
             measured = findings_of(precheck)
             if arguments.leave_out:
-                made, _ = await _without_stopped(workspace, made, measured)
+                made, _ = await _without_stopped(workspace, made, measured, found)
                 there = {host.name for host in made.hosts} | {""}
                 measured = tuple(found for found in measured if found.host in there)
                 findings = tuple(found for found in findings if found.host in there)
@@ -109,7 +110,10 @@ async def _detach(workspace: Workspace, path: Path, arguments: argparse.Namespac
 
 
 async def _without_stopped(
-    workspace: Workspace, made: Plan, findings: tuple[Finding, ...]
+    workspace: Workspace,
+    made: Plan,
+    findings: tuple[Finding, ...],
+    found: Callable[[Plan], Awaitable[tuple[Finding, ...]]],
 ) -> tuple[Plan, tuple[Finding, ...]]:
     """The plan on the hosts that nothing stops, and what preflight says of those."""
     without = leave_out(workspace, made, findings)
@@ -117,12 +121,12 @@ async def _without_stopped(
         return made, findings
     for line in without.left_out[len(made.left_out) :]:
         say_folded(f"left out: {line}")
-    return without, await _found(workspace, without)
+    return without, await found(without)
 
 
-async def _found(workspace: Workspace, made: Plan) -> tuple[Finding, ...]:
+async def _found(workspace: Workspace, made: Plan, *, measured_next: bool) -> tuple[Finding, ...]:
     """What preflight finds, and first which hosts it could not ask."""
-    findings = await workspace.preflight(made, say)
+    findings = await workspace.preflight(made, say, measured_next=measured_next)
     return (*workspace.unreachable(made), *findings)
 
 

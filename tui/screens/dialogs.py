@@ -23,6 +23,7 @@ from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints, sign_of
+from tui.key_types import Key
 from tui.messages import Said
 from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
@@ -235,6 +236,11 @@ class Choice(Dialog[str]):
             Option(Text.assemble((f" {a.key} ", ACCENT), " ", plain(a.label)), id=a.value)
             for a in self._answers
         ]
+
+    @property
+    def answer_keys(self) -> tuple[Key, ...]:
+        """For help."""
+        return tuple(Key(one.key, "", "", plain(one.label)) for one in self._answers)
 
     def on_mount(self) -> None:
         self._point_at_harmless()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
@@ -49,9 +49,18 @@ def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:
     )  # moving about is known; it comes late
 
 
+@runtime_checkable
+class Asks(Protocol):
+    """Has keys that its panel does not name: the answers to what it asks."""
+
+    @property
+    def answer_keys(self) -> Sequence[Key]: ...
+
+
 def help_of(screen: Screen[Any]) -> Group | Beside:
     """What is in front, with the keys that it has at this moment."""
-    parts = _parts(focused_panels(screen), partial(never, screen), idle(screen))
+    answers = screen.answer_keys if isinstance(screen, Asks) else ()
+    parts = _parts(focused_panels(screen), partial(never, screen), idle(screen), answers)
     return Beside(*parts) if wide_enough(screen) else _below(*parts)
 
 
@@ -103,10 +112,13 @@ def _parts(
     panels: Sequence[str],
     never: Callable[[str], object],
     idle: Mapping[tuple[str, str], str],
+    answers: Sequence[Key] = (),
 ) -> tuple[Parts, Parts, Parts]:
-    """The keys of the first panel, what is said of them all, and the other keys."""
+    """The keys of the first panel, what is said of them all, and the other keys; the ``answers`` to
+    what is asked stand before them."""
     found = [(name, PANELS[name]) for name in panels]
-    titled = [(name, one.own_title, list(one.own)) for name, one in found]
+    titled = [("", "Answers", list(answers))]
+    titled += [(name, one.own_title, list(one.own)) for name, one in found]
     titled += [
         (name, one.title, [key for key in one.keys if key not in one.own]) for name, one in found
     ]

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.text import Text
-from textual import on, work
+from textual import events, on, work
 from textual.widget import Widget
 
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
@@ -38,6 +38,8 @@ from tui.widgets.keyed_table import Column, KeyedTable, Row
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.live_telemetry import LiveTelemetry
+    from backends.precheck.doubts import Doubt
+    from backends.precheck.record import Precheck
 
 COLUMNS = (
     Column("state", "State", 13, still=True),
@@ -215,6 +217,8 @@ class HostsPage(Page):
         self._meters: dict[str, LiveTelemetry] = {}
         self._came: dict[str, tuple[object, float | None, float]] = {}
         self._watched: str | None = None
+        self._found: Precheck | None = None  # by the precheck of this console
+        self._doubts: Mapping[str, Doubt] = {}
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
@@ -222,6 +226,16 @@ class HostsPage(Page):
 
     def main_panel(self) -> TablePanel:
         return self.query_one("#hosts-panel", TablePanel)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Textual calls the one of every page, too."""
+        self.read_doubts()
+
+    @work(exclusive=True, group="doubts", description="read what prechecks hold against hosts")
+    async def read_doubts(self) -> None:
+        if self.session.playing is None:
+            self._doubts = await asyncio.to_thread(self.session.workspace.prechecks.doubts)
+            self._show_detail()
 
     def on_screen_suspend(self) -> None:
         self._watched = None
@@ -231,6 +245,10 @@ class HostsPage(Page):
         now = self.session.workspace.cluster.now()
         hosts = self._hosts = self.hosts_now.of(self.viewed)
         self._own = self._known_runs()
+        measured = self.session.precheck
+        if measured is not None and measured.found is not self._found:
+            self._found = measured.found
+            self.read_doubts()
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed
         rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0))
@@ -268,12 +286,14 @@ class HostsPage(Page):
     def _show_detail(self) -> None:
         key = self.main_panel().table.current_key
         host = next((h for h in self._hosts if h.name == key), None)
+        now, doubt = self.session.workspace.cluster.now(), self._doubts.get(key or "")
         self.query_one(HostDetail).show(
             host,
-            now=self.session.workspace.cluster.now(),
+            now=now,
             own=self._own,
             live=self._meters.get(key or ""),
             of_now=key is not None and self._is_of_now(key),
+            doubt="" if doubt is None else doubt.text(now),
         )
         if key != self._watched and self.is_current and key is not None:
             self._watched = key

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.inventory.nodesets import ranked_nodeset
+from backends.precheck.words import proposed
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
@@ -21,7 +22,6 @@ from tui.screens.precheck_text import (
     found_text,
     precheck_plan_text,
     proposal,
-    proposed,
     why_no_proposal,
 )
 from tui.session import Session

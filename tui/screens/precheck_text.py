@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.naming import RankedHost, Ranking, Verdict
 from backends.precheck.words import (
     conclusions,
     figures_together,
+    hosts_option,
     main_figures,
     named_text,
     plan_lines,
+    proposed,
     reasons_text,
-    shared,
 )
 from backends.prechecking import REPORT
 from profiles.counted import counted
@@ -95,10 +95,10 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
         text.append(f"{plain(named_text(pair))}\n")
     rest = [ranked for ranked in ranking.hosts if not ranked.reasons]
     if len(rest) > _MOST_WELL:
-        for ranked in rest:
-            if ranked.verdict is Verdict.NOT_JUDGED:
-                text.append_text(_host_line(ranked))
-        rest = [ranked for ranked in rest if ranked.verdict is not Verdict.NOT_JUDGED]
+        told = [one for one in rest if one.verdict is Verdict.NOT_JUDGED or one.shared]
+        for ranked in told:
+            text.append_text(_host_line(ranked))
+        rest = [ranked for ranked in rest if ranked not in told]
         text.append(f"● {counted(len(rest), 'host')} besides\n", GOOD)
     else:
         for ranked in rest:
@@ -107,8 +107,6 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
     if together := figures_together(precheck.measured):
         text.append(f"together: {plain(together)}\n", MUTED)
     text.append("\n")
-    for line in shared(precheck):
-        text.append(f"{plain(line)}\n", WARN)
     for line in conclusions(ranking):
         text.append(f"{plain(line)}\n", ACCENT if "--hosts" in line else "")
     for line in precheck.left:
@@ -140,14 +138,6 @@ def why_no_proposal(ranking: Ranking) -> str:
 
 
 def proposal(ranking: Ranking) -> str:
-    """To copy: ``--hosts 'node[1-2]'``, those for runs of several hosts where there are such;
-    empty where nobody is to be left out."""
+    """To copy: ``--hosts 'node[1-2]'``; empty where nobody is to be left out."""
     hosts = proposed(ranking)
-    return f"--hosts '{fold_nodeset(hosts)}'" if hosts else ""
-
-
-def proposed(ranking: Ranking) -> tuple[str, ...]:
-    """The hosts of :func:`proposal`."""
-    together = ranking.keep_together
-    named = ranking.exclude or (together and ranking.keep_apart)
-    return tuple(together or ranking.keep) if named else ()
+    return hosts_option(hosts) if hosts else ""

@@ -38,7 +38,8 @@ def quit_question(
     goes_on = "Runs on the hosts go on without this console. " * bool(live.active)
     text = (
         f"{plain(live.called)} has {has}. {goes_on}A keeper, a process on this machine, {does}; "
-        "consoles and commands can ask it for changes."
+        "consoles and commands can ask it for changes. With d nobody does, until a console or "
+        "'resume' goes on with it."
     )
     if hosts := by_hand(let_in_by, tuple(let_in_by)):
         text += (
@@ -64,15 +65,13 @@ def _left_words(active: int, left: int) -> tuple[str, str, str]:
     them = "it" if one else "them"
     if active and left:
         does = "starts the others and collects all of them"
-        return (
-            f"{at_work} and {left} to come",
-            does,
-            "runs go on, the others wait for the next start",
-        )
+        alone = "runs go on; nobody starts the others or collects any"
+        return f"{at_work} and {left} to come", does, alone
     if active:
-        return at_work, f"collects {them}", "the run goes on" if one else "runs go on"
-    to_come, waits = f"{counted(left, 'run')} to come", "what is to come waits for the next start"
-    return to_come, f"starts and collects {them}", waits
+        goes_on = "the run goes on" if one else "runs go on"
+        return at_work, f"collects {them}", f"{goes_on}, and nobody collects {them}"
+    to_come, alone = f"{counted(left, 'run')} to come", "nobody starts what is to come"
+    return to_come, f"starts and collects {them}", alone
 
 
 def _of_finished(live: CampaignSnapshot, *, measuring: bool) -> Choice:

@@ -219,6 +219,7 @@ class StartDialog(Dialog[str]):
         text = totals_text(
             plan,
             states,
+            host_states(plan, self._hosts),
             reading=self._reading,
             as_of=self._hosts_now.as_of(name for name, why in states.items() if why),
         )

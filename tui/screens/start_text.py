@@ -39,10 +39,16 @@ _LEVELS = {
 
 
 def totals_text(
-    plan: Plan, states: Mapping[str, str], *, reading: bool = False, as_of: str = ""
+    plan: Plan,
+    states: Mapping[str, str],
+    foreseen: Mapping[str, str] | None = None,
+    *,
+    reading: bool = False,
+    as_of: str = "",
 ) -> Text:
-    """What the plan comes to, and where it can run; ``states``: of its hosts, ``as_of``: when that
-    was so, where that is long ago. ``reading``: past results, so that nobody knows how long."""
+    """What the plan comes to, and where it can run; ``states``: of its hosts, ``foreseen``: before
+    preflight, ``as_of``: when that was so, where that is long ago. ``reading``: past results, so
+    that nobody knows how long."""
     rule = plan.selection.auto
     text = Text(end="")
     text.append(f"{counted(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
@@ -51,7 +57,7 @@ def totals_text(
     if reading:
         text.append(f" · {READING_PAST}\n", MUTED)
     else:
-        if taken := time_text(plan, states):
+        if taken := time_text(plan, states, foreseen):
             text.append(f" · {about(plan)}{taken}")
         text.append(f" · {price_text(plan)}\n")
     there = [host.name for host in plan.hosts if not states.get(host.name)]

@@ -110,6 +110,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self._now: float | None = None
         self._live: LiveTelemetry | None = None
         self._of_now = False
+        self._doubt = ""
         self._said: object = None
         self._topology = 0  # the line that it begins in
 
@@ -125,15 +126,16 @@ class HostDetail(ScrollableContainer, can_focus=True):
         own: Mapping[str, str] | None = None,
         live: LiveTelemetry | None = None,
         of_now: bool = False,
+        doubt: str = "",
     ) -> None:
         """Show a host; the scroll stays when it is the same host as before.
 
-        ``of_now``: what was seen last is so now.
+        ``of_now``: what was seen last is so now. ``doubt``: what a precheck holds against it.
         """
         before = self._host
         moved = before is None or host is None or host.name != before.name
         self._host, self._now, self._own, self._live = host, now, own or {}, live
-        self._of_now = of_now
+        self._of_now, self._doubt = of_now, doubt
         self._draw()
         if moved:
             self.scroll_home(animate=False)
@@ -159,7 +161,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         old = age(self._host, self._now) if self._host is not None else ""
         newest = self._live.ends_at if self._live is not None else None
         height = self.size.height
-        said = (self._host, old, self._own, newest, self._of_now, width, height)
+        said = (self._host, old, self._own, newest, self._of_now, self._doubt, width, height)
         if said == self._said:
             return
         self._said = said
@@ -174,7 +176,12 @@ class HostDetail(ScrollableContainer, can_focus=True):
             told = self._live if self._of_now else None
             host = self._host if told is None else with_live(self._host, told)
             known = host_text(
-                host, width=width, now=self._now, own=self._own, metered=told is not None
+                host,
+                width=width,
+                now=self._now,
+                own=self._own,
+                metered=told is not None,
+                doubt=self._doubt,
             )
             taken = known.plain.rstrip("\n").count("\n") + 1
             live = live_text(self._host, self._live, width, height - taken)

@@ -35,6 +35,7 @@ def host_text(
     now: float | None = None,
     own: Mapping[str, str] | None = None,
     metered: bool = False,
+    doubt: str = "",
 ) -> Text:
     """The detail panel's content at ``width`` columns; wider where what it shows is.
 
@@ -43,10 +44,13 @@ def host_text(
     now: seconds since the epoch, for how old it all is.
     own: what to call runs of ours, by run id.
     metered: what its GPUs do was seen a moment ago, whenever it was asked for the rest.
+    doubt: what a precheck holds against it.
     """
     own = own or {}
     text = Text(no_wrap=True, end="")
     text.append_text(_headline(host, now, own, width, metered=metered)).append("\n")
+    if doubt:
+        text.append_text(_wrapped(f"▲ {plain(doubt)}", width, WARN))
     if host.facts is None:
         text.append_text(_without_facts(host, width))
         return text.append("\n").append_text(seen) if (seen := _seen(host, now, width)) else text

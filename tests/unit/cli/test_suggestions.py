@@ -42,6 +42,11 @@ from tui.cli.commands import COMMANDS, command_file
         (["run", "cpu-smoke"], "did you mean '-p cpu-smoke'?"),
         (["plan", "cpu-smok", "--repeats", "3"], "did you mean '-p cpu-smoke'?"),
         (["report", "x", "--json"], "did you mean '--format json'?"),
+        (
+            ["run", "-p", "cpu-smoke", "--hosts", "a,b", "--dry-run"],
+            "--dry-run; 'dlperf-tui plan' says what would run",
+        ),
+        (["run", "-p", "cpu-smoke", "--dry-run"], "'dlperf-tui plan' says what would run"),
         (["sweep", "--json"], "--json is of hosts, profiles, "),
         (["history", "nightly"], "nightly: is a tag, no campaign; say --tag nightly"),
         (["logs", "1", "2026-11-21-resnet50"], "dlperf-tui logs 2026-11-21-resnet50 1"),
@@ -108,6 +113,13 @@ def test_several_hosts_are_one_word(cli: Cli) -> None:
         meant = shlex.quote(",".join(["a", *more]))
         assert f"unrecognized arguments: {' '.join(more)}, did you mean '--hosts {meant}'?" in told
     assert "did you mean" not in cli.complaint("plan", "--hosts", "a", "-p", "cpu-smoke", "zzz")
+
+
+@pytest.mark.parametrize("option", ["--zzz", "-z", "--zzz=1"])
+def test_an_option_is_not_taken_for_a_host(cli: Cli, option: str) -> None:
+    for more in ([option], ["b", option], [option, "b"]):
+        line = cli.complaint("run", "-p", "cpu-smoke", "--hosts", "a", *more)
+        assert "did you mean '--hosts" not in line
 
 
 def test_what_is_near_nothing_suggests_nothing_and_lists_what_there_is(cli: Cli) -> None:

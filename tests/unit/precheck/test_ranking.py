@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.inventory.nodesets import fold_nodeset
+from backends.inventory.nodesets import expand_nodeset, fold_nodeset
 from backends.precheck.figures import METRICS, About, Figure, Stage, Trouble
 from backends.precheck.naming import Named, RankedHost, Ranking, Verdict, Why
 from backends.precheck.past import HostInRuns, Past
@@ -16,12 +16,15 @@ from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
 from backends.precheck.words import (
     conclusions,
+    hosts_option,
     named_text,
     precheck_markdown,
+    proposed,
     ranking_table,
     reasons_text,
     who_is_named,
 )
+from backends.prechecking import findings_of
 from tui.screens.precheck_text import proposal
 
 H200 = "NVIDIA H200"
@@ -268,7 +271,7 @@ def test_hosts_for_runs_of_several_are_two_or_more_and_none_of_them_are_to_be_ke
     every = {(a, b) for a in keep for b in keep if a < b}
     assert bool(together) == bool(every - {(min(pair), max(pair)) for pair in apart})
     said = list(conclusions(ranking))
-    several = f"For runs of several hosts: --hosts '{fold_nodeset(ranking.keep_together)}'"
+    several = f"For runs of several hosts: {hosts_option(ranking.keep_together)}"
     assert (several in said) == bool(apart and together)
     none = "No two hosts are left for runs of several hosts."
     assert (none in said) == bool(apart and not together)
@@ -318,9 +321,44 @@ def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float],
             if any(r.verdict is Verdict.NOT_JUDGED for r in ranking.hosts)
             else ""
         )
-        assert f"The rest{judged}: --hosts '{fold_nodeset(ranking.keep)}'" in said
+        assert f"The rest{judged}: {hosts_option(ranking.keep)}" in said
     said = who_is_named(ranking)
     unjudged = any(one.verdict is Verdict.NOT_JUDGED for one in ranking.hosts)
     assert ("not judged: busy" in said) == unjudged
     judged_well = any(one.verdict is not Verdict.NOT_JUDGED for one in ranking.hosts)
     assert ("nobody" in said) == (judged_well and not ranking.named)
+
+
+NAMES = ("v100-a", "h200-a", "node1", "node2", "node3")
+
+
+@given(
+    hosts=st.permutations(NAMES),
+    broken=st.sets(st.sampled_from(NAMES), max_size=4),
+    models=st.lists(st.sampled_from(["V100", "H200", ""]), min_size=5, max_size=5),
+)
+def test_whoever_proposes_hosts_keeps_their_order_and_says_where_their_gpus_differ(
+    hosts: list[str], broken: set[str], models: list[str]
+):
+    """The first of them is rank 0's."""
+    told = dict(zip(hosts, models, strict=True))
+    troubles = tuple(Trouble(Stage.HOST, (host,), "it fails", host) for host in broken)
+    ranking = rank(Measured(tuple(hosts), (), troubles, gpus=told))
+    kept = [host for host in hosts if host not in broken] if broken else []
+    assert [*proposed(ranking)] == kept
+    said = conclusions(ranking)
+    if kept:
+        option = proposal(ranking)
+        assert expand_nodeset(option.split("'")[1]) == tuple(kept)
+        assert [line for line in said if option in line]
+        precheck = Precheck("p", Path("p"), 0.0, 1.0, measured(), ranking)
+        assert any(option in found.remedy for found in findings_of(precheck))
+    of_kept = {told[host] for host in kept} - {""}
+    assert any("grade D" in line for line in said) == (len(of_kept) > 1)
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1))
+def test_a_host_is_named_once_however_many_reasons_there_are(names: list[str]):
+    troubles = tuple(Trouble(Stage.HOST, (host,), "it fails", host) for host in names)
+    ranking = rank(measured(troubles=troubles))
+    assert sorted(who_is_named(ranking).split("; ")) == sorted(set(names))

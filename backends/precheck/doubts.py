@@ -1,0 +1,43 @@
+"""What the latest prechecks hold against hosts, for who is about to use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import takewhile
+
+from backends.precheck.naming import UNNAMED, RankedHost, Verdict
+from backends.precheck.record import Precheck
+from backends.precheck.words import reasons_text
+from profiles.durations import format_duration
+
+OLD_S = 86_400.0
+"""What was measured so long ago is not held against a host any more."""
+REMEDY = (
+    "leave it out (o on Matrix, or --hosts), or measure it again (p on Hosts, or dlperf-tui"
+    " precheck)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What the latest precheck that judged a host names it for. ``at``: when that began, in seconds
+    since the epoch."""
+
+    ranked: RankedHost
+    at: float
+
+    def text(self, now: float) -> str:
+        """ "precheck 2m05s ago: faulty: GPU1: 3 wrong results"."""
+        age = format_duration(now - self.at)
+        return f"precheck {age} ago: {self.ranked.verdict}: {reasons_text(self.ranked)}"
+
+
+def doubts(newest_first: Iterable[Precheck], now: float) -> dict[str, Doubt]:
+    """By host; of those that came to their end, and of no host that a later one called well."""
+    judged: dict[str, Doubt] = {}
+    for precheck in takewhile(lambda one: now - one.started_at <= OLD_S, newest_first):
+        for ranked in precheck.ranking.hosts if precheck.finished else ():
+            if ranked.verdict not in (Verdict.NOT_JUDGED, Verdict.NOT_MEASURED):
+                judged.setdefault(ranked.host, Doubt(ranked, precheck.started_at))
+    return {host: one for host, one in judged.items() if one.ranked.verdict not in UNNAMED}
