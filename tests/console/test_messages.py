@@ -212,12 +212,12 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         assert "your note  on the old switch" in screen_text(app)
 
 
-async def test_a_key_of_what_lies_directly_below_a_dialog_is_told_to_be_behind_it(
+async def test_a_key_of_what_lies_directly_below_a_dialog_is_said_to_be_none_of_its_own(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O", "question_mark", "s")
-        said = "s Sort: what lies over Campaigns has the keys; Esc closes it"
+        said = "s Sort: Help has no such key; Esc closes it"
         await until(pilot, lambda: said in screen_text(app))
 
 
