@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,7 +49,7 @@ from tui.key_bindings import PANELS, hints
 from tui.screens import compare_screen
 from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
-from tui.screens.compare_panels import environments_text, figures_text
+from tui.screens.compare_panels import environments_text, figures_text, verdict_panel
 from tui.screens.compare_screen import Compare
 from tui.screens.compare_text import VERDICTS, title_words
 from tui.screens.dialogs import Choice, Prompt
@@ -1069,6 +1070,9 @@ async def test_where_there_is_room_each_campaign_says_how_sure_its_figures_are(
         screen = await open_compare(app, pilot, 2)
         found = screen._found
         assert found is not None
+        ((place, case), *_) = found.cases()
+        panel = verdict_panel(case, place, found, 100).plain
+        assert re.search(r"^median +1: [\d.,]+ +2: [\d.,]+$", panel, re.MULTILINE)
         told = figures_text(found).plain.strip().splitlines()
         assert told[0] == "Figures"
         assert [line[:6] for line in told[1::2]] == ["  1 n ", "  2 n "]

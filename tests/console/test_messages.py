@@ -187,10 +187,10 @@ async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stand
         assert "six marked" not in screen_text(app)
         shown = screen_text(app).splitlines()
         await pilot.press("O")
-        await until(pilot, lambda: "over the page has the keys" in screen_text(app))
+        await until(pilot, lambda: "Help has no such key" in screen_text(app))
         assert screen_text(app).splitlines()[:-2] == shown[:-2], "only the last lines"
         await pilot.press("escape")
-        await until(pilot, lambda: "over the page has the keys" not in screen_text(app))
+        await until(pilot, lambda: "Help has no such key" not in screen_text(app))
         assert screen_text(app).count("no answer") == 1
 
 
