@@ -215,8 +215,8 @@ async def test_curves_verdict_and_campaigns_are_in_sight_at_once_or_in_turn(
         if size != SMALL:  # all of it without scrolling
             for words in ("#release #h200", "what we promised", "#bad", "1 difference"):
                 assert words in seen, words
-            assert "1 v100, driver 450.80" in seen
-            assert "2 v100, driver 470.10" in seen
+            assert "1: v100, driver 450.80" in seen
+            assert "2: v100, driver 470.10" in seen
             assert "alike: ECC on" in seen
 
 
@@ -785,7 +785,7 @@ def test_environments_that_are_alike_over_all_runs_and_differ_by_case_are_told_b
     both = "H200, driver 2 + V100, driver 1"
     said = environments_text([both, both], [(0, 1, apart)]).plain
     assert said.splitlines()[0] == "Environments  differ by case"
-    assert "  in 1 of 2 cases: 1n2g\n    1 V100, driver 1\n    2 H200, driver 2\n" in said
+    assert "  in 1 of 2 cases: 1n2g\n    1: V100, driver 1\n    2: H200, driver 2\n" in said
     of_all = replace(apart, which="")
     assert "  in all cases\n" in environments_text([both, both], [(0, 1, of_all)]).plain
     known = environments_text(["V100, driver 1", "H200, driver 2"], [(0, 1, of_all)]).plain
