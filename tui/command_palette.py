@@ -139,7 +139,7 @@ class ActionsProvider(Provider):
                     seen.add(key.action)
                     if enabled(node, key):
                         act = partial(self.app.run_action, key.action, node)
-                        yield key, as_now(node, key).label, act
+                        yield key, key.named or as_now(node, key).label, act
         if not self.screen.is_modal:
             if COMPARE.action in seen:  # not in a replay
                 for key in (COMPARE, REPLAY):
@@ -157,7 +157,7 @@ class ActionsProvider(Provider):
                 for key in _keys(widget):
                     if enabled(widget, key):
                         act = partial(self._on_panel, widget, key)
-                        yield key, f"{PANELS[name].title}: {key.label}", act
+                        yield key, f"{PANELS[name].title}: {key.named or key.label}", act
 
     async def _on_panel(self, widget: Widget, key: Key) -> None:
         widget.focus()
@@ -176,7 +176,11 @@ class ActionsProvider(Provider):
                 if not key.palette or (opened is not None and not enabled(opened, key)):
                     continue
                 if unopened is None or not never(unopened, key.action.partition("(")[0]):
-                    yield key, f"{page.label}: {key.label}", partial(app.act_on, name, key)
+                    yield (
+                        key,
+                        f"{page.label}: {key.named or key.label}",
+                        partial(app.act_on, name, key),
+                    )
 
     async def discover(self) -> Hits:
         for key, label, act in self._actions():
@@ -210,7 +214,7 @@ class ActionsProvider(Provider):
             for key in _keys(node):
                 words = why.get((panel_of(node), key.action), "")
                 if words and not never(node, key.action.partition("(")[0]):
-                    label = as_now(node, key).label
+                    label = key.named or as_now(node, key).label
                     yield key, label, partial(self._say, f"{key_name(key)} {label}: {words}"), words
 
     async def _say(self, words: str) -> None:

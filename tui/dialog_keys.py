@@ -224,7 +224,7 @@ DIALOGS: Mapping[str, Panel] = {
         "Every campaign against one of them, the oldest at first, by the rules of "
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "improvement or regression where that excludes 1 and the change is beyond the threshold, "
-        "but slower or faster, not judged, where a figure is of grade D, of mixed environments or "
+        "but slower or faster, in doubt, where a figure is of grade D, of mixed environments or "
         "of other hosts; same "
         "where all of it is within; inconclusive between these, and of fewer than three repeats; "
         "insufficient where a side has no successful run of the case; only in 1 where no other has "

@@ -226,6 +226,7 @@ PANELS: Mapping[str, Panel] = {
                 "where theirs differ, the largest of them",
                 said="+",
                 footer=4,
+                named="One more repeat",
             ),
             Key(
                 "minus",
@@ -234,6 +235,7 @@ PANELS: Mapping[str, Panel] = {
                 "one repeat less; where profiles have different numbers, the smallest for all",
                 said="-",
                 footer=10,
+                named="One repeat fewer",
             ),
             Key(
                 "p",
@@ -288,7 +290,7 @@ PANELS: Mapping[str, Panel] = {
                 "what a run of the case is, its past results, and published figures",
                 footer=5,
             ),
-            Key("slash", "filter", "Find", "find a profile", said="/", footer=17),
+            Key("slash", "filter", "Find profile", "find a profile", said="/", footer=17),
             Key(
                 "escape",
                 "back",
@@ -369,7 +371,15 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
             Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 5),
-            Key("plus,equals_sign", "repeat", "More", "one more repeat of each case", 13, said="+"),
+            Key(
+                "plus,equals_sign",
+                "repeat",
+                "More",
+                "one more repeat of each case",
+                footer=13,
+                said="+",
+                named="One more repeat",
+            ),
             Key(
                 "f",
                 "follow",

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 class Key:
     """``keys``: as Textual names them, comma-separated. ``footer``: rank there, 0 for not shown.
 
-    ``said``: how help writes the keys where their names read badly.
+    ``said``: how help writes the keys where their names read badly. ``named``: what the palette
+    calls it, where the footer has no room for such words.
     """
 
     keys: str
@@ -20,6 +21,7 @@ class Key:
     footer: int = 0
     said: str = ""
     palette: bool = True
+    named: str = ""
 
     @property
     def written(self) -> bool:

@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from profiles.cleantext import clean_text
 from tui.messages import Said
+from tui.said_meanwhile import said_meanwhile
 from tui.typed_ahead import typed_ahead
 
 SSH_FAILED = 255
@@ -32,14 +33,20 @@ LFLAG = 3
 
 
 async def lend_terminal(
-    app: App[Any], command: Sequence[str], *, overhear: bool = True, leads_back: bool = False
+    app: App[Any],
+    command: Sequence[str],
+    *,
+    overhear: bool = True,
+    leads_back: bool = False,
+    meanwhile: str = "",
 ) -> tuple[int, str]:
     """Run a command in the console's place; its exit status, and what it last said on stderr,
     which the console covers when it is back. The event loop goes on, and nothing is drawn until it
     is the console's terminal again.
 
     ``overhear``: False leaves stderr the terminal, as a shell needs it that is to show its prompt.
-    ``leads_back``: it is a console, whose end is said to lead back to this one.
+    ``leads_back``: it is a console, whose end is said to lead back to this one. ``meanwhile``:
+    stands there until it has something to show.
 
     Raises
     ------
@@ -49,6 +56,7 @@ async def lend_terminal(
         app.batch_update(),
         app.suspend(),
         keys_unseen(sys.stdin.fileno()) if leads_back else contextlib.nullcontext(),
+        said_meanwhile(meanwhile) if meanwhile else contextlib.nullcontext(),
         _interrupts_are_theirs(),
         _Overheard() as overheard,
     ):
@@ -66,13 +74,14 @@ async def lend_from(
     *,
     overhear: bool = True,
     leads_back: bool = False,
+    meanwhile: str = "",
 ) -> tuple[int, str] | None:
     """As :func:`lend_terminal`, on behalf of a screen, which is told why where it was not done:
     None."""
     try:
         with typed_ahead(screen).lent():
             return await lend_terminal(
-                screen.app, command, overhear=overhear, leads_back=leads_back
+                screen.app, command, overhear=overhear, leads_back=leads_back, meanwhile=meanwhile
             )
     except SuspendNotSupported:
         screen.post_message(Said(f"this terminal cannot be lent; type: {shlex.join(command)}"))

@@ -56,7 +56,7 @@ def why_refused(screen: Screen[Any], pressed: str) -> str:
     under = screen.app.screen_stack[-2::-1] if screen.is_modal else ()
     for below in under:
         for _, key in _named((*around(below), *[screen.app] * (not below.is_modal)), pressed):
-            return f"{key_name(key)} {key.label}: {behind(below)}"
+            return f"{key_name(key)} {key.label}: {without_it(screen)}"
     return ""
 
 
@@ -77,10 +77,10 @@ def _why(node: DOMNode, key: Key) -> str:
     return words or (node.not_now(name) if isinstance(node, Explains) else "")
 
 
-def behind(below: Screen[Any]) -> str:
-    """Who has the keys of what is directly below."""
-    name = PANELS[panel_of(below)].title if below.is_modal else "the page"
-    return f"what lies over {name} has the keys; Esc closes it"
+def without_it(screen: Screen[Any]) -> str:
+    """Of a key that only what is below has."""
+    panel = PANELS.get(panel_of(screen))
+    return f"{panel.title if panel else 'what is in front'} has no such key; Esc closes it"
 
 
 def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:

@@ -51,7 +51,7 @@ from backends.results.verdict_doubts import (
     doubts_between,
     in_order,
     pairs_apart,
-    unjudged,
+    why_doubted,
 )
 from profiles.errors import SelectionError
 
@@ -78,9 +78,9 @@ _CHANGES = {Verdict.REGRESSION: SLOWER, Verdict.IMPROVEMENT: FASTER}
 
 
 def verdict_words(verdict: Verdict, doubts: Sequence[Doubt], *, brief: bool = False) -> str:
-    """The verdict as it is shown: ``slower, not judged: grade D`` is no regression yet."""
+    """The verdict as it is shown: ``slower, in doubt: grade D`` is no regression yet."""
     if verdict in (Verdict.SAME, Verdict.INCONCLUSIVE) and Doubt.MIXED in doubts:
-        return "not judged" if brief else f"not judged: {unjudged(doubts)}"
+        return "in doubt" if brief else f"in doubt: {why_doubted(doubts)}"
     if verdict not in _CHANGES or not doubts:
         return str(verdict)
     return doubted_words(_CHANGES[verdict], doubts, brief=brief)

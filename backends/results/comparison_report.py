@@ -31,7 +31,7 @@ from backends.results.repeats_needed import needed_words
 from backends.results.short_flags import fell_by
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
-from backends.results.verdict_doubts import unjudged
+from backends.results.verdict_doubts import why_doubted
 from profiles.counted import counted
 
 if TYPE_CHECKING:
@@ -317,8 +317,8 @@ def _exit_lines(comparison: Comparison, exits: _Exit) -> list[str]:
     labels = compared_labels(comparison.cases)
     among = f" among all {n} cases (Holm)" if n > 1 else ""
     lines = []
-    plain = [case for case in decisive if not unjudged(case.doubts)]
-    doubtful = [case for case in decisive if unjudged(case.doubts)]
+    plain = [case for case in decisive if not why_doubted(case.doubts)]
+    doubtful = [case for case in decisive if why_doubted(case.doubts)]
     if plain:
         lines.append(f"Slower{among}, so that {exits.with_1}: {_names(plain, labels)}.")
     if doubtful:
@@ -496,7 +496,7 @@ def median_of(case: CaseResult | None) -> float | None:
 def _names(cases: Iterable[ComparedCase], labels: CaseLabels) -> str:
     told = []
     for case in cases:
-        why = unjudged(case.doubts)
+        why = why_doubted(case.doubts)
         named = f"{case.profile} {compared_label(case, labels)}"
-        told.append(f"{named} (not judged: {why})" if why else named)
+        told.append(f"{named} (in doubt: {why})" if why else named)
     return ", ".join(told)

@@ -25,7 +25,7 @@ from backends.results.side_by_side import called_in
 from backends.results.sparkline import FAILED, MISSING, sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
-from backends.results.verdict_doubts import unjudged
+from backends.results.verdict_doubts import why_doubted
 from profiles.counted import counted, first_of
 
 FEW = 8
@@ -52,8 +52,8 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
         for a in history.assumed
     ]
     decisive = [case for case in history.cases if case.decisive]
-    plain = [case for case in decisive if not unjudged(case.doubts)]
-    doubtful = [case for case in decisive if unjudged(case.doubts)]
+    plain = [case for case in decisive if not why_doubted(case.doubts)]
+    doubtful = [case for case in decisive if why_doubted(case.doubts)]
     chance = [case for case in history.regressions if not case.decisive]
     failed = [case for case in history.cases if case.why is Why.FAILED]
     mixed = sum(case.is_mixed for case in history.cases)
@@ -403,8 +403,8 @@ def _changed(change: LevelChange | None) -> str:
 
 def _names(cases: Iterable[CaseHistory]) -> str:
     return ", ".join(
-        f"{case_name(case)} (not judged: {why})"
-        if (why := unjudged(case.doubts))
+        f"{case_name(case)} (in doubt: {why})"
+        if (why := why_doubted(case.doubts))
         else case_name(case)
         for case in cases
     )

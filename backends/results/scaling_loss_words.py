@@ -29,7 +29,10 @@ _CAUSES = {
 }
 _HOSTS = {
     NodeSet.SAME: ("on the base's hosts", "与基准相同的主机"),
-    NodeSet.SHARED_OTHERWISE: ("on other shares of the base's hosts", "基准的主机，但所占比例不同"),
+    NodeSet.SHARED_OTHERWISE: (
+        "on the base's hosts but not as often on each",
+        "基准的主机，但使用各主机的比例不同",
+    ),
     NodeSet.WIDER: ("on the base's hosts and more", "基准的主机及更多主机"),
     NodeSet.OTHER: ("on other hosts than the base", "与基准不同的主机"),
 }
@@ -100,6 +103,8 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
     if case.profiled is not None and case.efficiency_interval is None:
         few = f"fewer than {FEWEST} repeats do not tell whether anything is lost"
         told.append(pick(lang, few, f"重复少于 {FEWEST} 次，无法判断是否有损失"))
+    if case.efficiency is not None and case.efficiency < 1 and _reaches_1(case):
+        told.insert(0, pick(lang, "its interval reaches 100%", "其置信区间包含 100%"))
     rest = pick(lang, ", ", "，").join(told)
     efficiency = f" {efficiency_cell(case, group)}" if case.efficiency is not None else ""
     if explained is None:
@@ -109,6 +114,12 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
         f"{case.case}{efficiency}: {shares_text(explained, lang)}; {rest}",
         f"{case.case}{efficiency}：{shares_text(explained, lang)}；{rest}",
     )
+
+
+def _reaches_1(case: CaseResult) -> bool:
+    """Whether anything is lost its efficiency does not tell."""
+    interval = case.efficiency_interval
+    return interval is not None and interval.high >= 1
 
 
 def _hosts_words(case: CaseResult, base: CaseResult) -> tuple[str, str] | None:

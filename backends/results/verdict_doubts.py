@@ -24,7 +24,7 @@ class Doubt(StrEnum):
     MIXED = "mixed"  # repeats of one figure come from several environments
 
 
-_UNJUDGED = {
+_WHY = {
     Doubt.GRADE: "grade D",
     Doubt.HOSTS: "other hosts",
     Doubt.DEVICES: "other devices",
@@ -75,15 +75,15 @@ def in_order(doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:
     return tuple(doubt for doubt in Doubt if doubt in found)
 
 
-def unjudged(doubts: Iterable[Doubt]) -> str:
+def why_doubted(doubts: Iterable[Doubt]) -> str:
     """``grade D, other hosts``: why the figures do not judge the change; empty where they do."""
-    return ", ".join(_UNJUDGED[doubt] for doubt in doubts if doubt in _UNJUDGED)
+    return ", ".join(_WHY[doubt] for doubt in doubts if doubt in _WHY)
 
 
 def doubted_words(change: str, doubts: Iterable[Doubt], *, brief: bool = False) -> str:
-    """``faster, not judged: grade D``, or ``slower, in another environment``. ``brief``, where the
-    rest stands elsewhere: ``not judged``, ``slower``."""
-    why = unjudged(doubts)
+    """``faster, in doubt: grade D``, or ``slower, in another environment``. ``brief``, where the
+    rest stands elsewhere: ``in doubt``, ``slower``."""
+    why = why_doubted(doubts)
     if brief:
-        return "not judged" if why else change
-    return f"{change}, not judged: {why}" if why else f"{change}, in another environment"
+        return "in doubt" if why else change
+    return f"{change}, in doubt: {why}" if why else f"{change}, in another environment"

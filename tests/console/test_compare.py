@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,7 +49,7 @@ from tui.key_bindings import PANELS, hints
 from tui.screens import compare_screen
 from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
-from tui.screens.compare_panels import environments_text, figures_text
+from tui.screens.compare_panels import environments_text, figures_text, verdict_panel
 from tui.screens.compare_screen import Compare
 from tui.screens.compare_text import VERDICTS, title_words
 from tui.screens.dialogs import Choice, Prompt
@@ -214,8 +215,8 @@ async def test_curves_verdict_and_campaigns_are_in_sight_at_once_or_in_turn(
         if size != SMALL:  # all of it without scrolling
             for words in ("#release #h200", "what we promised", "#bad", "1 difference"):
                 assert words in seen, words
-            assert "1 v100, driver 450.80" in seen
-            assert "2 v100, driver 470.10" in seen
+            assert "1: v100, driver 450.80" in seen
+            assert "2: v100, driver 470.10" in seen
             assert "alike: ECC on" in seen
 
 
@@ -784,7 +785,7 @@ def test_environments_that_are_alike_over_all_runs_and_differ_by_case_are_told_b
     both = "H200, driver 2 + V100, driver 1"
     said = environments_text([both, both], [(0, 1, apart)]).plain
     assert said.splitlines()[0] == "Environments  differ by case"
-    assert "  in 1 of 2 cases: 1n2g\n    1 V100, driver 1\n    2 H200, driver 2\n" in said
+    assert "  in 1 of 2 cases: 1n2g\n    1: V100, driver 1\n    2: H200, driver 2\n" in said
     of_all = replace(apart, which="")
     assert "  in all cases\n" in environments_text([both, both], [(0, 1, of_all)]).plain
     known = environments_text(["V100, driver 1", "H200, driver 2"], [(0, 1, of_all)]).plain
@@ -1069,6 +1070,9 @@ async def test_where_there_is_room_each_campaign_says_how_sure_its_figures_are(
         screen = await open_compare(app, pilot, 2)
         found = screen._found
         assert found is not None
+        ((place, case), *_) = found.cases()
+        panel = verdict_panel(case, place, found, 100).plain
+        assert re.search(r"^median +1: [\d.,]+ +2: [\d.,]+$", panel, re.MULTILINE)
         told = figures_text(found).plain.strip().splitlines()
         assert told[0] == "Figures"
         assert [line[:6] for line in told[1::2]] == ["  1 n ", "  2 n "]

@@ -106,7 +106,7 @@ async def test_keys_of_the_console_and_of_pages_say_in_compare_why_they_do_nothi
             assert app.screen is screen
             assert len(app._notifications) == 1, typed
         await pilot.press("1")
-        said = "1 Hosts: what lies over the page has the keys; Esc closes it"
+        said = "1 Hosts: Compare has no such key; Esc closes it"
         assert said in screen_text(app)
 
 

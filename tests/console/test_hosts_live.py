@@ -407,6 +407,15 @@ async def test_the_console_works_on_while_its_terminal_is_lent() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+async def test_what_the_terminal_is_lent_for_stands_there_before_the_program_shows_anything(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lender: Any = Lender()
+    await lend_terminal(lender, ["echo", "its first picture"], meanwhile="opening the replay …")
+    shown = capfd.readouterr().out
+    assert 0 < shown.index("opening the replay …") < shown.index("its first picture")
+
+
 async def test_what_ssh_says_when_it_ends_is_not_lost_beneath_the_console(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -23,7 +23,7 @@ from tui.app import DlperfApp
 from tui.dialog_keys import DIALOGS
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.refused_keys import around, behind, enabled, idle, never
+from tui.refused_keys import around, enabled, idle, never, without_it
 from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
 from tui.screens.help import all_notes, help_text, notes_text
@@ -283,7 +283,7 @@ async def test_a_key_of_the_help_acts_or_says_in_one_line_why_not_and_no_other_i
                 assert len(app._notifications) == 1, "and not twice"
 
 
-async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
+async def test_a_key_of_the_page_behind_says_that_the_dialog_in_front_has_none(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
@@ -292,7 +292,7 @@ async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
             app.clear_notifications()
             await pilot.press(key)
             [said] = [one.message for one in app._notifications]
-            assert said.endswith(behind(app.screen_stack[0]))
+            assert said.endswith(f": {without_it(app.screen)}")
         app.clear_notifications()
         for key in ("5", "down", "left"):
             await pilot.press(key)

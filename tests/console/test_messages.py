@@ -187,10 +187,10 @@ async def test_words_go_with_the_dialog_that_comes_or_leaves_and_a_problem_stand
         assert "six marked" not in screen_text(app)
         shown = screen_text(app).splitlines()
         await pilot.press("O")
-        await until(pilot, lambda: "over the page has the keys" in screen_text(app))
+        await until(pilot, lambda: "Help has no such key" in screen_text(app))
         assert screen_text(app).splitlines()[:-2] == shown[:-2], "only the last lines"
         await pilot.press("escape")
-        await until(pilot, lambda: "over the page has the keys" not in screen_text(app))
+        await until(pilot, lambda: "Help has no such key" not in screen_text(app))
         assert screen_text(app).count("no answer") == 1
 
 
@@ -212,12 +212,12 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         assert "your note  on the old switch" in screen_text(app)
 
 
-async def test_a_key_of_what_lies_directly_below_a_dialog_is_told_to_be_behind_it(
+async def test_a_key_of_what_lies_directly_below_a_dialog_is_said_to_be_none_of_its_own(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O", "question_mark", "s")
-        said = "s Sort: what lies over Campaigns has the keys; Esc closes it"
+        said = "s Sort: Help has no such key; Esc closes it"
         await until(pilot, lambda: said in screen_text(app))
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    console,
+    screen_text,
+    shows,
+    until,
+)
 from tests.console.fakes import FakeWorkspace
 from tui.command_palette import Palette
 
@@ -30,3 +38,17 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
         assert lines[end].replace("─", "") == "╰╯"
         assert end > 1
         assert all(line[0] == line[-1] == "│" for line in lines[1:end])
+
+
+@pytest.mark.parametrize(("page", "named"), [("2", "One more repeat  (+)"), ("3", "Matrix: One m")])
+async def test_a_repeat_more_is_called_so_and_not_by_the_word_that_the_footer_has_room_for(
+    workspace: FakeWorkspace, page: str, named: str
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        await pilot.press("2")
+        await until(pilot, lambda: shows(app, "Matrix · "))
+        await pilot.press(page, "ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette))
+        await pilot.press(*"one more")
+        await until(pilot, lambda: shows(app, named))
+        assert not shows(app, "More  (+)")

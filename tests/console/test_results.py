@@ -653,6 +653,19 @@ async def test_a_filter_stands_in_the_frame_however_long_the_name_before_it_is(
             assert f"/1n · {found} of {of} " in screen_text(app)
 
 
+async def test_words_of_the_title_which_all_cases_share_match_every_one(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot)
+        table = page.main_panel().table
+        (_, case), *_ = page._cases.values()
+        for name in case.as_case.parameters:
+            table.filter_rows(case.as_case.value_label(name))
+            assert len(table.shown_keys) == table.row_total > 1
+
+
 async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width(
     workspace: FakeWorkspace,
 ) -> None:

@@ -23,6 +23,7 @@ from tests.console.conftest import (
     SMALL,
     begin,
     console,
+    hints_shown,
     screen_text,
     shows,
     tick,
@@ -36,6 +37,7 @@ from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS
 from tui.screens.dialogs import Choice, Prompt
+from tui.screens.results_page import ResultsPage
 from tui.screens.run_details import details_text
 from tui.screens.run_text import (
     BAR,
@@ -493,6 +495,7 @@ async def test_what_help_says_asks_first_does_so_of_a_campaign_that_has_ended_he
         assert ("past campaign" in screen_text(app)) is past
         (_, said) = PANELS["runs"].about_actions[0]
         assert "c, C and + ask, as does t of a past campaign" in said
+        assert ("repeat" in page.urgent_now) is page.check_action("repeat", ())
         for key, action in (("t", "retry"), ("plus", "repeat")):
             able = bool(page.check_action(action, ()))
             asks = able and (action == "repeat" or past)
@@ -503,6 +506,20 @@ async def test_what_help_says_asks_first_does_so_of_a_campaign_that_has_ended_he
                 await pilot.press("n")
                 await until(pilot, lambda: app.screen is page)
         assert bool(controller.retried) is not past
+        await pilot.press("4")
+        await until(pilot, lambda: isinstance(app.screen, ResultsPage) and app.screen.selected)
+        assert app.screen._retriable is able, "what it says of keys there is so"
+
+
+async def test_one_more_repeat_is_offered_at_80_columns_once_every_run_has_ended(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        assert "+ More" not in hints_shown(app)
+        await pass_time(workspace, app, pilot, 9000)
+        await until(pilot, lambda: "+ More" in hints_shown(app))
 
 
 async def test_a_past_campaign_is_read_only(workspace: FakeWorkspace) -> None:
@@ -916,6 +933,19 @@ async def test_the_list_has_its_keys_again_when_a_filter_matches_again(
         await pilot.press("escape" if kept else "j")
         await until(pilot, lambda: table.has_focus)
         assert line.value == ("" if kept else words)
+
+
+async def test_words_of_the_title_which_all_runs_share_match_every_one(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        case = controller.snapshot().runs[0].case
+        for name in case.parameters:
+            table.filter_rows(case.value_label(name))
+            assert len(table.shown_keys) == table.row_total == 8
 
 
 async def test_a_host_is_filtered_for_and_how_many_of_all_are_left_is_said(

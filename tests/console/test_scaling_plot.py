@@ -27,7 +27,9 @@ from tui.widgets.distribution import (
 )
 from tui.widgets.distribution import legend as distribution_legend
 from tui.widgets.scaling_plot import (
+    HOSTS,
     IDEAL,
+    ONE_HOST,
     Quantity,
     curve,
     curves_beside,
@@ -200,6 +202,17 @@ def test_what_nobody_measured_is_named_however_many_curves_and_however_little_ro
     said = "".join(text.plain for text in legend(plot, width, height))
     assert "◇ PROJECTED" in said
     assert f"{IDEAL} ideal" in said, "and is not counted among the curves that have no room"
+
+
+@given(st.sets(st.sampled_from(["1n1g", "1n2g", "1n8g", "2n1g", "2n8g"]), min_size=2))
+def test_every_sign_of_a_case_in_the_curve_is_in_its_legend(tags: set[str]) -> None:
+    group = group_of(**{tag: [100.0] for tag in sorted(tags)})
+    plot = scaling_plot(
+        [("fp32", curve(group, Quantity.PER_DEVICE))], width=100, quantity=Quantity.PER_DEVICE
+    )
+    drawn = {line.mark for line in plot.lines if line.marks}
+    said = " ".join(plot.legend)
+    assert {sign for sign in (ONE_HOST, HOSTS) if sign in said} == drawn
 
 
 @pytest.mark.parametrize(("n", "middle"), [(3, "mean"), (5, "mean"), (6, "median"), (9, "median")])

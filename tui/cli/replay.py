@@ -11,9 +11,9 @@ from profiles.errors import SelectionError
 from tui.cli.console import check_terminal
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_campaign, open_workspace
-from tui.cli.shared.output import said_meanwhile
 from tui.garbage import imports_left_out
 from tui.kept_theme import default_file
+from tui.said_meanwhile import said_meanwhile
 
 SLOWEST, FASTEST = 1.0, 100.0
 

@@ -325,7 +325,9 @@ class CampaignList(Dialog[str]):
 
         if (chosen := self._chosen()) is None:
             return
-        lent = await lend_from(self, self._session.replay_command(chosen.path), leads_back=True)
+        command = self._session.replay_command(chosen.path)
+        opening = f"opening the replay of {plain(chosen.path.name)} …"
+        lent = await lend_from(self, command, leads_back=True, meanwhile=opening)
         if lent is not None and lent[0]:
             self.post_message(Problem(DlperfError(lent[1] or f"the replay ended with {lent[0]}")))
 

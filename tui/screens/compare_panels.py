@@ -106,7 +106,7 @@ def _figures(own: Sequence[tuple[int, CaseResult]], width: int) -> Text:
     if WATCHED in told:  # of all its repeats no side says it by itself
         told[WATCHED] = {place: watched_words(case.measured_runs) for place, case in own}
     names = max([12, *map(len, told)])
-    room = (width - names - 1) // max(1, len(own)) - 4
+    room = (width - names - 1) // max(1, len(own)) - 5
     widths = {
         place: max(
             (len(v[place]) for v in told.values() if place in v and _fit(v, room)), default=0
@@ -119,7 +119,7 @@ def _figures(own: Sequence[tuple[int, CaseResult]], width: int) -> Text:
         for nth, (place, _) in enumerate(own):
             if nth and not _fit(values, room):
                 text.append("\n" + " " * (names + 1))
-            text.append(f"{place + 1} ", series_colour(place))
+            text.append(f"{place + 1}: ", series_colour(place))
             value = values.get(place, "–")
             text.append(f"{value:<{widths[place]}}  " if _fit(values, room) else value)
         text.rstrip()
@@ -250,14 +250,14 @@ def environments_text(
     for part in differing:
         text.append(f"  {_called(part)}\n", MUTED)
         for place, value in enumerate(part.values):
-            text.append(f"    {place + 1} ", series_colour(place))
+            text.append(f"    {place + 1}: ", series_colour(place))
             text.append(f"{_told(part, value)}\n")
     for baseline, candidate, apart in cases:
         if differing and not apart.which:
             continue
         text.append(f"  in {plain(apart.which or 'all cases')}\n", MUTED)
         for place, value in ((baseline, apart.baseline), (candidate, apart.candidate)):
-            text.append(f"    {place + 1} ", series_colour(place)).append(f"{plain(value)}\n")
+            text.append(f"    {place + 1}: ", series_colour(place)).append(f"{plain(value)}\n")
     if alike:
         said = "; ".join(f"{_called(part)} {_told(part, part.values[0])}" for part in alike)
         text.append(f"  alike: {said}\n", MUTED)

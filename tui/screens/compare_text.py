@@ -21,7 +21,7 @@ from backends.results.comparison_report import (
 )
 from backends.results.layouts.cells import count_cell
 from backends.results.paired_cases import NoCommonCaseError
-from backends.results.verdict_doubts import unjudged
+from backends.results.verdict_doubts import why_doubted
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from profiles.format.case import Case
@@ -119,7 +119,7 @@ def compared_rows(
     found: SideBySide, labels: CaseLabels, *, reasons: bool = False, wide: bool = False
 ) -> list[Row]:
     """``reasons``: there is room for them behind the verdicts; ``wide``: for which way one that is
-    not judged points, and why it is not."""
+    in doubt points, and why it is not."""
     pairs = found.cases()
     several = len({case.profile for _, case in pairs}) > 1
     return [
@@ -147,7 +147,7 @@ def _row(
         if reasons
         else _row_verdict(case, place, found, wide=wide)
     ]
-    why = row_reason(case, found) if reasons else unjudged(case.doubts) if wide else ""
+    why = row_reason(case, found) if reasons else why_doubted(case.doubts) if wide else ""
     interval = interval_cell(case).replace(" … ", "…")
     return Row(
         row_key(place, case),
@@ -186,9 +186,9 @@ def verdict_text(case: ComparedCase, place: int, found: SideBySide, *, brief: bo
 
 
 def _row_verdict(case: ComparedCase, place: int, found: SideBySide, *, wide: bool) -> Text:
-    """``faster, not judged`` where there is room for that."""
+    """``faster, in doubt`` where there is room for that."""
     text = verdict_text(case, place, found, brief=True)
-    if wide and unjudged(case.doubts) and case.ground not in ONLY_IN:
+    if wide and why_doubted(case.doubts) and case.ground not in ONLY_IN:
         symbol, colour = _sign(case)
         text = cell(f"{symbol} {case.words.partition(': ')[0]}", colour)
     return _marked(text, case)
@@ -200,7 +200,7 @@ def _marked(verdict: Text, case: ComparedCase) -> Text:
 
 
 def _sign(case: ComparedCase) -> tuple[str, str]:
-    return VERDICTS[Verdict.INCONCLUSIVE if unjudged(case.doubts) else case.verdict]
+    return VERDICTS[Verdict.INCONCLUSIVE if why_doubted(case.doubts) else case.verdict]
 
 
 def _only_in(case: ComparedCase, place: int, found: SideBySide) -> str:

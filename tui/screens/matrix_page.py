@@ -183,7 +183,7 @@ class MatrixPage(Page):
         panel = self.query_one("#grid-panel")
         grid = self.query_one(MatrixGrid)
         if part is None:
-            set_frame(panel, "Matrix")
+            set_frame(panel, "Matrix · no profile matches")
             grid.show("", (), ())
             self.query_one("#below", ShownText).show(Text())
             self.query_one("#cell", ShownText).show(Text(NO_PROFILE, MUTED))

@@ -21,6 +21,7 @@ from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
 from backends.results.telemetry_words import watched_brief
 from profiles.counted import counted
+from profiles.format.case_labels import case_labels
 from profiles.gpu_models import short_model
 from profiles.throughput.steady import Disturbance
 from tui.key_bindings import bindings
@@ -302,4 +303,6 @@ class Repeats(Dialog[str]):
 
 def _title(case: CaseResult) -> str:
     done = f"{case.succeeded} of {counted(case.wanted, 'repeat')} succeeded"
-    return f"{plain(case.as_case.label)} · {done}"
+    labels = case_labels([case.as_case])
+    called = f"{labels.label(case.as_case)} {labels.shared}".rstrip()
+    return f"{plain(called)} · {done}"

@@ -195,7 +195,7 @@ def _row(
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
             flags(case, but),
         ),
-        find=case.profile,
+        find=f"{case.profile} {case.as_case.label}",
     )
 
 

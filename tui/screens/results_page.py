@@ -22,6 +22,7 @@ from tui.ended_so_far import ended_so_far
 from tui.key_bindings import bindings
 from tui.screens.campaign_text import none_shown
 from tui.screens.page import Page
+from tui.screens.possible_changes import possible_changes
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
     BY_CASE,
@@ -318,8 +319,8 @@ class ResultsPage(Page):
 
     @property
     def _retriable(self) -> bool:
-        """What failed can be tried again here."""
-        return not (self.session.readonly or self.viewed is None or self.viewed.read_only)
+        """What failed can be tried again on Runs, and one more repeat of each case be made."""
+        return not self.session.readonly and "repeat" in possible_changes(self.viewed, None, ())
 
     @property
     def run_to_see(self) -> str:

@@ -230,7 +230,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
             _rate(run, rate, units=units),
             _duration(None if run.state.ended else run.eta_s),
         ),
-        find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
+        find=f"{run.profile} {run.case.label} {' '.join(run.hosts)} {run.reason}",
         spread=PROGRESS if said else None,
         insists=troubled,
         replaced=replaced,

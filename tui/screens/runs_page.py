@@ -271,7 +271,9 @@ class RunsPage(RunChanges):
     @property
     def urgent_now(self) -> Collection[str]:
         away = ("back",) * (not self._in_list)  # at the front: no other key leads to the list
-        return ("diagnose",) * self._able.silent + ("zoom",) * bool(self._able.zoomed) + away
+        over = "repeat" in self._able.changes and "cancel_all" not in self._able.changes
+        told = {"diagnose": self._able.silent, "repeat": over, "zoom": bool(self._able.zoomed)}
+        return (*(action for action, urgent in told.items() if urgent), *away)
 
     def never(self, action: str) -> str:
         if action not in CHANGES or not self.session.readonly:

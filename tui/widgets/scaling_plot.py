@@ -278,12 +278,16 @@ def scaling_plot(
         level = 100.0 if quantity is Quantity.EFFICIENCY else min(m.point for m in lead)[1]
         lines.append(_dotted("ideal", lambda _at: level, start, end, max(2, width // 3)))
     bottom, top = _limits(lines, quantity)
-    several = {m.nodes > 1 for _, _, found in shown for m in found} == {True, False}
+    on_several = {m.nodes > 1 for _, _, found in shown for m in found}
+    signs = (
+        f"{ONE_HOST} one host" * (False in on_several),
+        f"{HOSTS} several" * (True in on_several),
+    )
     unit = "%" * (quantity is Quantity.EFFICIENCY)
     said = (
         AXIS_ABOVE_0 * bool(bottom),
         _said(cursor, unit, named=width >= NAMED) if cursor else "",
-        f"{ONE_HOST} one host  {HOSTS} several" * several,
+        "  ".join(filter(None, signs)),
         _bars_text([m for _, _, found in shown for m in found], quantity),
     )
     return Plot(

@@ -49,6 +49,14 @@ def test_what_all_share_is_in_no_label_but_the_short_ones_where_nothing_else_dif
 PARAMETERS_NAMES = ("batch_size", "compile", "graphs", "precision")
 
 
+@given(CASES)
+def test_what_is_off_comes_last_of_what_all_share_and_shorter_words_first(
+    cases: list[Case],
+) -> None:
+    words = [word for word in case_labels(cases).shared.split() if "=" in word]
+    assert words == sorted(words, key=lambda word: (word.endswith("=off"), len(word)))
+
+
 @given(st.sets(st.from_regex(r"[a-c](-[a-c]){0,3}", fullmatch=True), min_size=1))
 def test_profiles_told_apart_stay_apart_and_have_a_name(names: set[str]) -> None:
     short, alike = apart(names)

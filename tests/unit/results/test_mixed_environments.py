@@ -64,7 +64,7 @@ def test_other_shares_of_the_same_models_are_no_noise_but_are_counted(runs_of: R
     (told,) = comparison_document(found)["cases"]
     assert (told["verdict"], told["doubts"]) == ("inconclusive", ["mixed"])
     assert (told["reason"], told["repeats_needed"]) == (counted, None)
-    assert case.words == "not judged: mixed environments"
+    assert case.words == "in doubt: mixed environments"
     (line,) = (line for line in comparison_words(found)[0] if "several environments" in line)
     assert f"cpu-smoke 1n8g b64 fp32 ({counted})" in line
     assert what_differs(found) == ("shares of environments",)
@@ -138,7 +138,7 @@ def test_a_history_says_it_too(runs_of: Runs):
         ]
     )
     (case,) = past.cases
-    assert case.words == "not judged: mixed environments"
+    assert case.words == "in doubt: mixed environments"
     assert "a drop of" not in rests_on(case)
     no_verdict = "No verdict on 1 case with repeats of several environments."
     assert no_verdict in history_words(past)[1]
@@ -165,7 +165,7 @@ def test_what_is_mixed_is_in_no_level_of_a_history(runs_of: Runs):
     (last,) = history(
         [campaign(n, mixed(runs_of, "1n1g", p)) for n, p in enumerate([quiet, quiet, noisy])]
     ).cases
-    assert last.words == "not judged: mixed environments"
+    assert last.words == "in doubt: mixed environments"
 
 
 @pytest.mark.parametrize("prints", [[BOTH] * 4, [V100] * 4])

@@ -451,7 +451,7 @@ def test_comparison_prints_what_its_verdict_rests_on(runs_of):
     assert "| 1n1g b64 fp32 | 100.00 | 5 | 90.00 | 5 | 0.900 | 0.898 … 0.902 w | " in text
     assert "the geometric means differ by -10.0%, 95% -10.2% to -9.8%" in text
     assert "w: Welch's interval, of the ratio of the geometric means, which need not lie" in text
-    assert "'why'" not in text, "which tells no change of what is not judged"
+    assert "'why'" not in text, "which tells no change of what is in doubt"
 
 
 def test_document_has_what_other_programs_rely_on(runs_of):
@@ -666,5 +666,5 @@ def test_what_is_not_judged_is_said_to_decide_the_exit_code_whatever_it_is_from(
     """As a history says it."""
     found = compare(*(runs_of("1n1g", times(f, STEADY)) for f in (1.0, 0.9))).on(V100, theirs)
     (line,) = [one for one in comparison_words(found)[1] if "so that the exit code is 1" in one]
-    assert ("is 1, whatever it is from: " in line) == ("not judged" in line) == (theirs is H200)
+    assert ("is 1, whatever it is from: " in line) == ("in doubt" in line) == (theirs is H200)
     assert found.fails()

@@ -337,7 +337,9 @@ def test_what_may_be_no_loss_at_all_is_not_divided() -> None:
             runs += [run("1n1g", one, repeat=number), run("1n2g", two, repeat=number)]
         group, case = only(runs, times=1)
         told.append(explain(case, group.base_case))
-        assert ("exposed" in explained_lines(group)[1]) is (told[-1] is not None)
+        line = explained_lines(group)[1]
+        assert ("exposed" in line) is (told[-1] is not None)
+        assert ("%: its interval reaches 100%, " in line) is (told[-1] is None)
     assert told[0] is not None
     assert told[1] is None
 
@@ -402,7 +404,7 @@ def test_the_bases_hosts_are_those_in_the_same_shares(
     same_names = {*shares(ours)} == {*shares(theirs)}
     alike = shares(ours) == pytest.approx(shares(theirs)) if same_names else False
     assert (said == "on the base's hosts") is alike
-    assert (said == "on other shares of the base's hosts") is (same_names and not alike)
+    assert (said == "on the base's hosts but not as often on each") is (same_names and not alike)
     assert ("比例不同" in chinese) is (same_names and not alike)
 
 

@@ -77,7 +77,7 @@ def test_a_change_that_the_figures_do_not_judge_is_called_none_anywhere(
     elif doubts == ["environment"]:
         assert case.words == f"{change}, in another environment"
     else:
-        assert case.words.startswith(f"{change}, not judged: ")
+        assert case.words.startswith(f"{change}, in doubt: ")
     for table in (comparison_table(compared), history_tables(seen)[0]):
         at = [column.heading for column in table.columns].index("verdict")
         assert table.rows[0][at] == case.words
@@ -88,9 +88,9 @@ def test_a_change_that_the_figures_do_not_judge_is_called_none_anywhere(
     assert f"{case.words}: " in "".join(ET.fromstring(junit).itertext())
     assert ";".join(doubts) in comparisons_csv([compared])
     for words in (comparison_words(compared)[1], history_words(seen)[1]):
-        unjudged = {*doubts} & {"grade", "hosts", "devices"}
-        named = any("not judged: " in line for line in words)
-        assert named == bool(unjudged and factor < 1), words
+        why_doubted = {*doubts} & {"grade", "hosts", "devices"}
+        named = any("in doubt: " in line for line in words)
+        assert named == bool(why_doubted and factor < 1), words
     assert bool(compared.fails()) == bool(seen.fails) == (factor < 1)
     json.dumps([told, past])
 
@@ -104,7 +104,7 @@ def test_one_repeat_a_night_is_judged_for_the_nights_tell_how_they_scatter(runs_
     assert case.words == "regression"
 
 
-@pytest.mark.parametrize(("doubtful", "words"), [(1, "regression"), (3, "slower, not judged: ")])
+@pytest.mark.parametrize(("doubtful", "words"), [(1, "regression"), (3, "slower, in doubt: ")])
 def test_a_level_is_in_doubt_where_all_of_its_figures_are(runs_of: Runs, doubtful, words):
     levels = [1.0] * 4 + [0.9] * 3
     nights = []
@@ -125,7 +125,7 @@ def test_a_trend_over_other_hosts_is_none_of_what_was_changed(runs_of: Runs):
         return history(nights, 0.02).cases[0].words
 
     assert seen([HERE] * 10) == "regression"
-    assert seen([HERE] * 5 + [THERE] * 5) == "slower, not judged: other hosts"
+    assert seen([HERE] * 5 + [THERE] * 5) == "slower, in doubt: other hosts"
 
 
 def test_names_of_one_machine_are_named(runs_of: Runs):

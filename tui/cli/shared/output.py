@@ -7,8 +7,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from tui.cli.shared.exit_codes import OK
@@ -20,9 +19,6 @@ _UNBROKEN = re.compile(
 
 _PART = re.compile(r"[^/,=_-]*[/,=_-]+|[^/,=_-]+")
 """Of a path or a list without spaces."""
-
-_CUT, _WRAP, _ERASE_LINE = "\x1b[?7l", "\x1b[?7h", "\x1b[K"
-"""A line that is too long is cut by the terminal, goes on in the next one; DEC's private modes."""
 
 
 def print_json(document: object) -> None:
@@ -38,18 +34,6 @@ def print_campaign(path: Path, **more: object) -> None:
 def say(text: str) -> None:
     """A line for the person at the terminal; never on stdout, which may be a document."""
     print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def said_meanwhile(text: str) -> Iterator[None]:
-    """A line on a terminal while something is done, of which nothing stays. On stdout, which is the
-    terminal for who calls this: what a console hears of stderr, where it lends its terminal, is
-    what went wrong."""
-    print(f"{_CUT}{text}{_WRAP}\r", end="", flush=True)
-    try:
-        yield
-    finally:
-        print(_ERASE_LINE, end="", flush=True)
 
 
 def say_folded(text: str) -> None:
