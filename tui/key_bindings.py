@@ -333,8 +333,8 @@ PANELS: Mapping[str, Panel] = {
         "Runs",
         "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
         "The panels below follow the run under the cursor; the chart of one that has not ended has "
-        "those that are at work, too. Progress and ETA are estimates by the "
-        "clock: of the time that runs of its case took, or its profile lets expect, and as much "
+        "those that are at work, too. Progress and ETA are one estimate by the clock, elapsed of "
+        "elapsed and ETA: by the time that runs of its case took, or its profile lets expect, and as much "
         "longer as other cases of it took than that; how far its log is they do not tell. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
         "p95: in 95% of its readings, each the mean of its steps, a step took no longer. CV: the "
