@@ -374,7 +374,8 @@ PANELS: Mapping[str, Panel] = {
                 "f",
                 "follow",
                 "Follow",
-                "follow the run's log, which comes into sight for that, or hold it still",
+                "follow the run's log, which comes into sight for that, or hold it still; to the end "
+                "of one that is over",
                 footer=6,
             ),
             Key(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
 import time
@@ -336,6 +337,21 @@ async def test_that_topology_is_below_what_is_seen_is_in_the_foot_of_the_details
         await pilot.press(*["j"] * 12)
         await until(pilot, lambda: "Topology among them" not in screen_text(app))
         assert shows(app, "more lines: ↓")
+
+
+async def test_a_host_that_is_asked_first_of_all_is_not_said_to_wait_for_a_key(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first paint on, before anything of the probe is loaded."""
+
+    async def never(names: Sequence[str] | None = None) -> None:
+        workspace.probed.append(None)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(workspace, "probe", never)
+    async with console(workspace) as (app, pilot):
+        await until(pilot, partial(shows, app, "asking it now …"))
+        assert not shows(app, "r asks it")
 
 
 def test_no_two_empty_lines_stand_together_at_any_width() -> None:

@@ -70,10 +70,15 @@ def _lies_elsewhere(viewed: CampaignSnapshot) -> str:
 
 
 def why_not(
-    action: str, viewed: CampaignSnapshot | None, run: RunView | None, *, opening: bool = False
+    action: str,
+    viewed: CampaignSnapshot | None,
+    run: RunView | None,
+    *,
+    opening: bool = False,
+    told: bool = False,
 ) -> str:
     """Why a key of Runs does nothing now; empty where there are no better words. ``opening``: the
-    campaign of a replay is being read."""
+    campaign of a replay is being read. ``told``: the run's details are in sight."""
     if viewed is None:
         return "the replay is being opened" if opening else "there is no campaign here"
     if run is None:
@@ -82,13 +87,14 @@ def why_not(
         return _nobody_to_ask(action, viewed, run)
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"
+    details = "its details have" if told else "v: its details have"
     waits = run.state.waits
     other = "other " * (action == "trouble" and run.run_id in troubled_runs(viewed))
     no_log = "it has no log before it starts" if waits else f"{is_so}: there is no log"
     return {
         "retry": again or f"nothing to retry: {is_so}",
         "cancel_run": is_so,
-        "diagnose": _no_diagnosis(viewed, run, is_so),
+        "diagnose": _no_diagnosis(viewed, run, is_so, details),
         "pause": is_so,
         "cancel_all": "every run has ended",
         "to_work": "every run has ended",
@@ -102,11 +108,11 @@ def why_not(
     }.get(action, "")
 
 
-def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str) -> str:
+def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str, details: str) -> str:
     if run.state is RunState.RUNNING:
         return ONLY_AT_WORK
     told = viewed.state.run(run.run_id).diagnosis is not None
-    return f"{is_so}; v: its details have what its hosts said" if told else is_so
+    return f"{is_so}; {details} what its hosts said" if told else is_so
 
 
 def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) -> str:
