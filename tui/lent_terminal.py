@@ -32,14 +32,20 @@ LFLAG = 3
 
 
 async def lend_terminal(
-    app: App[Any], command: Sequence[str], *, overhear: bool = True, leads_back: bool = False
+    app: App[Any],
+    command: Sequence[str],
+    *,
+    overhear: bool = True,
+    leads_back: bool = False,
+    says: str = "",
 ) -> tuple[int, str]:
     """Run a command in the console's place; its exit status, and what it last said on stderr,
     which the console covers when it is back. The event loop goes on, and nothing is drawn until it
     is the console's terminal again.
 
     ``overhear``: False leaves stderr the terminal, as a shell needs it that is to show its prompt.
-    ``leads_back``: it is a console, whose end is said to lead back to this one.
+    ``leads_back``: it is a console, whose end is said to lead back to this one. ``says``: a line
+    above what the command writes.
 
     Raises
     ------
@@ -52,6 +58,8 @@ async def lend_terminal(
         _interrupts_are_theirs(),
         _Overheard() as overheard,
     ):
+        if says:
+            os.write(_STDOUT, f"{says}\n".encode())
         stderr = overheard.stderr if overhear else None
         env = os.environ | {LEADS_BACK: "1"} if leads_back else None
         process = await asyncio.create_subprocess_exec(*command, stderr=stderr, env=env)
@@ -66,13 +74,14 @@ async def lend_from(
     *,
     overhear: bool = True,
     leads_back: bool = False,
+    says: str = "",
 ) -> tuple[int, str] | None:
     """As :func:`lend_terminal`, on behalf of a screen, which is told why where it was not done:
     None."""
     try:
         with typed_ahead(screen).lent():
             return await lend_terminal(
-                screen.app, command, overhear=overhear, leads_back=leads_back
+                screen.app, command, overhear=overhear, leads_back=leads_back, says=says
             )
     except SuspendNotSupported:
         screen.post_message(Said(f"this terminal cannot be lent; type: {shlex.join(command)}"))

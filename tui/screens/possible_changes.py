@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
-from backends.campaign.record.run_estimates import case_key, durations
+from backends.campaign.record.run_estimates import case_key, durations, expected_slots
 from backends.campaign.record.run_view import RunView
-from backends.campaign.record.state import RunState
+from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.hosts.fingerprint import has_gpus
 from backends.inventory.nodesets import ranked_nodeset
 from backends.keeper.request import Verb
 from backends.results.gpu_time import device_time
 from profiles.counted import counted
+from profiles.durations import format_duration
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
@@ -280,11 +282,29 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
             if run.fingerprint:
                 told[run.profile] = told.get(run.profile, True) and has_gpus(run.fingerprint)
         device = "GPU" if all(told.get(run.profile) for run in more) else "device"
-        time = f"about {device_time(hours, device)}"
-    answers = (Answer("y", "plan them", "yes"), Answer("n", "no more", "no"))
+        time = f"{_alone_s(viewed, more)}about {device_time(hours, device)}"
+    answers = (
+        Answer("y", "start them when their turn comes", "yes"),
+        Answer("n", "leave it as it is", "no"),
+    )
     said = f"One more repeat of each case? {counted(len(more), 'run')}, {time}."
     said = f"{said} {GOES_ON}" if may_go_on(viewed) else said
     return Choice("More repeats", said, answers)
+
+
+def _alone_s(viewed: CampaignSnapshot, more: Sequence[RunRecord]) -> str:
+    """ "≈ 1m20s, ", which they take on hosts that nothing else is on; "" where nobody knows, or
+    they share hosts."""
+    state = viewed.state
+    if state.pack:
+        return ""
+    anew = [
+        replace(run, run_id=str(number), state=RunState.PLANNED, hosts=(), not_before=0.0)
+        for number, run in enumerate(more)
+    ]
+    slots = expected_slots(anew, durations(state.runs.values()), 0.0, state.hosts)
+    end = max((slot.end for slot in slots.values()), default=0.0)
+    return f"≈ {format_duration(end)}, " if len(slots) == len(anew) and end < inf else ""
 
 
 def past_asking(asked: RunView | None, now: CampaignSnapshot) -> str:
