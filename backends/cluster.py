@@ -236,16 +236,23 @@ class Cluster:
         What the operator would not answer at an earlier
         login is asked again.
         """
+        hosts = self.will_probe(names)
         self.pool.ask_again()
         if self.queue_hosts is not None:
             await self._probe_queue()
             return
+        await self._probe(hosts, self._and_before(hosts, sought))
+
+    def will_probe(self, names: Sequence[str] | None = None) -> Sequence[Host]:
+        """Those that :meth:`probe` looks at are told to be asked from now on; a queue's are not."""
+        if self.inventory.login is not None:
+            return ()
         hosts: Sequence[Host] = self.inventory.hosts
         if names is not None:
             hosts = [host for host in self._all_hosts() if host.name in names]
         for host in hosts:
             self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
-        await self._probe(hosts, self._and_before(hosts, sought))
+        return hosts
 
     async def _probe_queue(self) -> None:
         before = self._known

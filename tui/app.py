@@ -117,6 +117,7 @@ class DlperfApp(App[str]):
     def on_mount(self) -> None:
         self.screen_change_signal.subscribe(self, self._in_front, immediate=True)
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw(), immediate=True)
+        self.session.workspace.cluster.will_probe()  # before the page is painted
         self._in_front(self.screen)
         with contextlib.suppress(ValueError):  # not the process' main thread
             signal.signal(signal.SIGHUP, self._hung_up)

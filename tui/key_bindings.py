@@ -335,12 +335,15 @@ PANELS: Mapping[str, Panel] = {
         "Runs",
         "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
         "The panels below follow the run under the cursor; the chart of one that has not ended has "
-        "those that are at work, too. Progress and ETA are estimates by the "
-        "clock: of the time that runs of its case took, or its profile lets expect, and as much "
+        "those that are at work, too. Progress and ETA are one estimate by the clock, elapsed of "
+        "elapsed and ETA: by the time that runs of its case took, or its profile lets expect, and "
+        "as much "
         "longer as other cases of it took than that; how far its log is they do not tell. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
         "p95: in 95% of its readings, each the mean of its steps, a step took no longer. CV: the "
         "standard deviation of these over their mean; that of repeats is on page 4. "
+        "behind 4n8g #2: that run is to start first, though hosts stand idle: they are kept for "
+        "it, as others that overtook it would keep it waiting. "
         "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall. "
         "rank 5 14% slow: its own time of a step is so much above the others', who wait for it.",
         (
@@ -384,7 +387,8 @@ PANELS: Mapping[str, Panel] = {
                 "f",
                 "follow",
                 "Follow",
-                "follow the run's log, which comes into sight for that, or hold it still",
+                "follow the run's log, which comes into sight for that, or hold it still; to the "
+                "end of one that is over",
                 footer=6,
             ),
             Key(
@@ -431,7 +435,8 @@ PANELS: Mapping[str, Panel] = {
                 "m",
                 "meters",
                 "Meters",
-                "utilisation, power, clock, memory, temperature: the mean, or one of each GPU",
+                "utilisation, power, clock, memory: the mean; temperature: the hottest; or one of "
+                "each GPU",
                 footer=10,
             ),
             Key(

@@ -38,15 +38,15 @@ async def lend_terminal(
     *,
     overhear: bool = True,
     leads_back: bool = False,
-    meanwhile: str = "",
+    says: str = "",
 ) -> tuple[int, str]:
     """Run a command in the console's place; its exit status, and what it last said on stderr,
     which the console covers when it is back. The event loop goes on, and nothing is drawn until it
     is the console's terminal again.
 
     ``overhear``: False leaves stderr the terminal, as a shell needs it that is to show its prompt.
-    ``leads_back``: it is a console, whose end is said to lead back to this one. ``meanwhile``:
-    stands there until it has something to show.
+    ``leads_back``: it is a console, whose end is said to lead back to this one. ``says``: a line
+    above what the command writes, or until a console has something to show.
 
     Raises
     ------
@@ -56,10 +56,12 @@ async def lend_terminal(
         app.batch_update(),
         app.suspend(),
         keys_unseen(sys.stdin.fileno()) if leads_back else contextlib.nullcontext(),
-        said_meanwhile(meanwhile) if meanwhile else contextlib.nullcontext(),
+        said_meanwhile(says) if leads_back and says else contextlib.nullcontext(),
         _interrupts_are_theirs(),
         _Overheard() as overheard,
     ):
+        if says and not leads_back:
+            os.write(_STDOUT, f"{says}\n".encode())
         stderr = overheard.stderr if overhear else None
         env = os.environ | {LEADS_BACK: "1"} if leads_back else None
         process = await asyncio.create_subprocess_exec(*command, stderr=stderr, env=env)
@@ -74,14 +76,14 @@ async def lend_from(
     *,
     overhear: bool = True,
     leads_back: bool = False,
-    meanwhile: str = "",
+    says: str = "",
 ) -> tuple[int, str] | None:
     """As :func:`lend_terminal`, on behalf of a screen, which is told why where it was not done:
     None."""
     try:
         with typed_ahead(screen).lent():
             return await lend_terminal(
-                screen.app, command, overhear=overhear, leads_back=leads_back, meanwhile=meanwhile
+                screen.app, command, overhear=overhear, leads_back=leads_back, says=says
             )
     except SuspendNotSupported:
         screen.post_message(Said(f"this terminal cannot be lent; type: {shlex.join(command)}"))

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
 
 
+LATELY_S = 120.0
+"""So long before a host was asked a run of ours may have made the load that it tells."""
+
+
 class OwnLeases:
     """A probe is up to a minute old: by then the run that it met may have ended, and another one
     have the host. A snapshot is the same object as before while it says the same."""
@@ -43,7 +47,7 @@ class OwnLeases:
         oldest = min((host.probed_at or 0.0 for host in hosts), default=0.0)
         there: dict[str, list[str]] = {}
         for run in runs.values():
-            if run.state.active or (run.ended_at is not None and run.ended_at >= oldest):
+            if run.state.active or (run.ended_at is not None and run.ended_at >= oldest - LATELY_S):
                 for name in run.hosts:
                     there.setdefault(name, []).append(run.run_id)
         return tuple(self._of(host, there.get(host.name, ()), runs, now) for host in hosts)
@@ -164,6 +168,7 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     judged = facts.without_load(warm=True) if outdated else facts
     facts = facts.without_load() if outdated else facts
     ours = [run.run_id for run in there]
+    lately = any(run.state.ended and 0 <= asked - (run.ended_at or 0) < LATELY_S for run in known)
     our_gpus = {gpu for run in there for gpu in run.devices_on(host.name)}
     state, reason = host.state, host.reason
     if state is not HostState.PROBING:
@@ -174,6 +179,8 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
         reason=reason,
         facts=facts,
         # Of one that was recorded more is known than its facts tell.
-        concerns=host.concerns if host.recorded else concerns(judged, ours=ours, our_gpus=our_gpus),
+        concerns=host.concerns
+        if host.recorded
+        else concerns(judged, ours=ours, our_gpus=our_gpus, lately=lately),
         outdated=outdated,
     )

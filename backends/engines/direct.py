@@ -137,7 +137,8 @@ class DirectEngine:
 
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
         offers = [self._offer(use) for use in self._hosts.values()]
-        return schedule_on(offers, wanted, self._monotonic())
+        now = self._monotonic()
+        return _dated(schedule_on(offers, wanted, now), self._clock() - now)
 
     def _offer(self, use: _HostUse) -> Offer:
         snapshot = use.snapshot
@@ -325,3 +326,13 @@ class DirectEngine:
         except (HostUnreachableError, RemoteError, TimeoutError):
             return ""  # the next start will tell
         return "" if lease is None else lease.told_to(self._lease, self._group)
+
+
+def _dated(schedule: Schedule, ahead_s: float) -> Schedule:
+    """What runs wait for in seconds since the epoch, which are so many more than the loop's."""
+    dated = {
+        run_id: replace(why, expected_at=why.expected_at + ahead_s)
+        for run_id, why in schedule.waiting.items()
+        if why.expected_at is not None
+    }
+    return replace(schedule, waiting={**schedule.waiting, **dated})

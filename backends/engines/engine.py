@@ -82,7 +82,8 @@ class WaitKind(StrEnum):
 class Waiting:
     """Why a run waits and for which hosts: ``nodes`` of them, where fewer than all do (0: all).
     ``away``: others that are out of reach. ``known``: how many hosts could take it at all;
-    ``expected_at``: when a queue expects to give them, seconds since the epoch. ``ending``: it is
+    ``expected_at``: when a queue expects to give them, or they have settled, seconds since the
+    epoch. ``ending``: it is
     to be cancelled, and that waits for the same. ``behind``: the id of a run for which hosts are
     kept that would do for this one; ``hosts`` are those that it waits for. ``unusable``: hosts that
     would do and cannot be used, each with the reason; those in ``away`` are among them. ``busy``:

@@ -130,15 +130,28 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
         lacks = want.nodes - sum(not o.busy for o in usable)
         if lacks <= 0:  # they are kept for another one, or rest
             free = sum(not (o.busy or any(use.until > now for use in o.uses)) for o in usable)
-            return Waiting(WaitKind.BEHIND if free >= want.nodes else WaitKind.SETTLING)
+            return Waiting(WaitKind.BEHIND) if free >= want.nodes else _settling(want, usable, now)
         away = tuple(o.name for o in blocked if o.away_s is not None)
         will_do = tuple(o.name for o in fitting if o.name in busy or o in blocked)
         awaited = tuple(name for name in will_do if name not in away)
         nodes = lacks if lacks < len(awaited) else 0
         return Waiting(WaitKind.BUSY, awaited, nodes=nodes, away=away)
     if any(use.until > now for o in full for use in o.uses):
-        return Waiting(WaitKind.SETTLING)
+        return _settling(want, usable, now)
     return Waiting(WaitKind.BEHIND)
+
+
+def _settling(want: Wanted, usable: Iterable[Offer], now: float) -> Waiting:
+    """Until as many hosts as it needs have rested."""
+    times = sorted(_rested_at(offer, want, now) for offer in usable if not offer.busy)
+    return Waiting(WaitKind.SETTLING, expected_at=times[want.nodes - 1])
+
+
+def _rested_at(offer: Offer, want: Wanted, now: float) -> float:
+    """When what rests of the host leaves room for the run."""
+    times = sorted({now, *(use.until for use in offer.uses if use.until > now)})
+    room = (at for at in times if want.pack and offer.room(at) >= want.gpus_per_node)
+    return next(room, times[-1])
 
 
 def _reasons(blocked: Iterable[Offer]) -> str:

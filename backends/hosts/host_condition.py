@@ -36,16 +36,21 @@ def state_of(facts: HostFacts, *, ours: Collection[str] = ()) -> tuple[HostState
 
 
 def concerns(
-    facts: HostFacts, *, ours: Collection[str] = (), our_gpus: Collection[int] = ()
+    facts: HostFacts,
+    *,
+    ours: Collection[str] = (),
+    our_gpus: Collection[int] = (),
+    lately: bool = False,
 ) -> tuple[Concern, ...]:
     """What an operator should know before measuring there, the gravest first.
 
     ``ours``: the runs there that whoever looks knows of, by run id; ``our_gpus``: what they have.
+    ``lately``: one has ended there a moment before.
     """
     light = [
         (what, remedy) for _, what, remedy in (*_lease_findings(facts), *_set_otherwise(facts))
     ]
-    light += _load(facts, a_run=bool(ours))
+    light += _load(facts, a_run=bool(ours), lately=lately)
     grave = _degrading("", facts, Bearing(), gpus_needed=False)
     return (
         *(Concern(it.what, it.remedy, degrades=True) for it in grave),
@@ -225,13 +230,17 @@ def high_load(facts: HostFacts) -> str:
     return f"load {facts.load1:.1f} on {facts.cpus} CPUs"
 
 
-def _load(facts: HostFacts, *, a_run: bool = False) -> Iterable[tuple[str, str]]:
-    """``a_run``: one is known to be there."""
+def _load(
+    facts: HostFacts, *, a_run: bool = False, lately: bool = False
+) -> Iterable[tuple[str, str]]:
+    """``a_run``: one of ours is known to be there; ``lately``: to have ended there."""
     if not (words := high_load(facts)):
         return
     leased = facts.lease is not None and facts.lease.by_a_run
     marked = any(process.run_id for process in facts.gpu_processes)
     remedy = "something computes there, or did a minute ago: look with top"
+    if lately:
+        remedy = "our run that has just ended there may have made it; top shows what still computes"
     if a_run or leased or marked:
         remedy = "a run has the host; top shows whether anything else computes there"
     yield words, remedy

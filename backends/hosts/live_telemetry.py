@@ -112,8 +112,15 @@ class Curve:
 
     def mean(self, start: float, end: float) -> float | None:
         """Of what was seen from one time to another, both included; None where nothing was."""
-        seen = [value for time, value in self._points if start <= time <= end]
+        seen = self._seen(start, end)
         return fmean(seen) if seen else None
+
+    def most(self, start: float, end: float) -> float | None:
+        """As :meth:`mean`, of all that was seen the largest."""
+        return max(self._seen(start, end), default=None)
+
+    def _seen(self, start: float, end: float) -> list[float]:
+        return [value for time, value in self._points if start <= time <= end]
 
 
 class LiveTelemetry:
@@ -207,6 +214,13 @@ class LiveTelemetry:
             curve = self._curve(figure, gpu)
             later = curve.mean(start + POWER_IS_OF_S, end) if figure is Figure.POWER else None
             return curve.mean(start, end) if later is None else later
+
+    def most(
+        self, figure: Figure, start: float, end: float, gpu: int | None = None
+    ) -> float | None:
+        """Of one GPU, or of the host: see :meth:`Curve.most`."""
+        with self._lock:
+            return self._curve(figure, gpu).most(start, end)
 
     def _curve(self, figure: Figure, gpu: int | None) -> Curve:
         """An empty one of what was not seen."""

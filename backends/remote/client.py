@@ -108,7 +108,7 @@ class RemoteHost:
                 timeout_s=timeout_s,
                 ok=(0, _FAILED_LEASE, _FAILED_STAGE, _TICKET),
             )
-            at(StartStep.ANSWERING)
+            at(StartStep.LAUNCHING)
             if done.exit_status == _TICKET:
                 ticket = checked_name(rest_of_line(done.stdout, "@ticket "), "ticket")
                 continue
@@ -122,7 +122,7 @@ class RemoteHost:
                 break
             at(StartStep.COPYING)
             await self.stage(staged[missing])
-            at(StartStep.ANSWERING)
+            at(StartStep.LAUNCHING)
         raise RemoteError("staged files vanish as soon as they are stored", where=self._name)
 
     async def follow(

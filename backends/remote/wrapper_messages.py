@@ -58,7 +58,7 @@ class StartStep(StrEnum):
 
     CONNECTING = "connecting to"
     COPYING = "copying files to"
-    ANSWERING = "waiting for"
+    LAUNCHING = "launching it on"
 
 
 @dataclass(frozen=True, slots=True)

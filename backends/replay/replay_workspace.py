@@ -71,6 +71,10 @@ class RecordedCluster(Cluster):
     async def probe(self, names: Sequence[str] | None = None, **_: object) -> None:
         """Nothing: they are what they were."""
 
+    def will_probe(self, names: Sequence[str] | None = None) -> Sequence[Host]:
+        """None, as :meth:`probe`."""
+        return ()
+
     async def refresh(self, older_than_s: float, among: Sequence[Host] | None = None) -> None:
         """As :meth:`probe`."""
 

@@ -22,13 +22,13 @@ def disturbance_text(found: Disturbance, lang: Lang = "en") -> str:
 
 
 def disturbance_brief(found: Disturbance) -> str:
-    """``-15.0% at step 420``: beside the mark in a chart."""
+    """``level -15.0% at step 420``: beside the mark in a chart."""
     where, size = _where(found)[0], signed_percent(found.size)
     match found.shape:
         case Shape.WARM_UP:
             return f"not level before {where}"
         case Shape.STEP:
-            return f"{size} at {where}"
+            return f"level {size} at {where}"
         case Shape.TREND:
             return f"drift {size}"
         case Shape.STALLS if found.count > 1:

@@ -593,6 +593,15 @@ class FakeWorkspace:
             for old, new in zip(self._hosts, self._answers, strict=True)
         )
 
+    def will_probe(self, names: Sequence[str] | None = None) -> Sequence[Host]:
+        asked = [host for host in self.inventory.hosts if names is None or host.name in names]
+        unknown = {h.name for h in self._hosts if h.state is HostState.UNKNOWN}
+        coming = unknown & {host.name for host in asked}
+        self._hosts = tuple(
+            replace(h, state=HostState.PROBING) if h.name in coming else h for h in self._hosts
+        )
+        return asked
+
     async def refresh(self, older_than_s: float, among: Sequence[Host] | None = None) -> None:
         self.refreshed.append(older_than_s)
         self.refreshed_among.append(None if among is None else [host.name for host in among])

@@ -229,7 +229,7 @@ def test_the_window_its_warm_up_and_what_was_not_steady_are_marked_and_named() -
     assert plot.legend == (
         "· warm-up, 20 readings",
         "┊ 70 readings that count",
-        "◆ -10.0% at step 500",
+        "◆ level -10.0% at step 500",
         "× 3 stalls, first at reading 71",
         "drift +3.0%",
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
 import time
@@ -180,6 +181,25 @@ def test_what_is_wrong_with_a_host_is_not_forgotten_with_the_load(
     assert "GPU0 is hot: 88 °C" in note(host).plain
 
 
+@given(after_s=st.floats(0.0, 600.0))
+@settings(deadline=None)
+def test_a_load_that_our_run_may_have_left_there_is_no_strangers(after_s: float) -> None:
+    """The load of a minute, two minutes after its end at most."""
+    with tempfile.TemporaryDirectory() as directory:
+        workspace = FakeWorkspace(Path(directory))
+        plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
+        controller = workspace.controller(plan)
+        workspace.clock.tick(3600.0)
+        live = controller.snapshot()
+        (end,) = {run.ended_at for run in live.state.runs.values() if "node1" in run.hosts}
+        assert end is not None
+        found = known_host("node1", "", replace(facts(), load1=90.0))
+        (host,) = OwnLeases().of([replace(found, probed_at=end + 1e-3 + after_s)], [live])
+        assert "load 90.0 on 48 CPUs" in said(host)
+        assert ("our run that has just ended there" in said(host)) == (after_s < 119.9)
+        assert ("something computes there" in said(host)) == (after_s >= 119.9)
+
+
 def _on(live: CampaignSnapshot, host: str) -> list[RunRecord]:
     return [run for run in live.state.runs.values() if run.state.active and host in run.hosts]
 
@@ -336,6 +356,21 @@ async def test_that_topology_is_below_what_is_seen_is_in_the_foot_of_the_details
         await pilot.press(*["j"] * 12)
         await until(pilot, lambda: "Topology among them" not in screen_text(app))
         assert shows(app, "more lines: ↓")
+
+
+async def test_a_host_that_is_asked_first_of_all_is_not_said_to_wait_for_a_key(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first paint on, before anything of the probe is loaded."""
+
+    async def never(names: Sequence[str] | None = None) -> None:
+        workspace.probed.append(None)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(workspace, "probe", never)
+    async with console(workspace) as (app, pilot):
+        await until(pilot, partial(shows, app, "asking it now …"))
+        assert not shows(app, "r asks it")
 
 
 def test_no_two_empty_lines_stand_together_at_any_width() -> None:

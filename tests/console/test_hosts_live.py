@@ -411,7 +411,9 @@ async def test_what_the_terminal_is_lent_for_stands_there_before_the_program_sho
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     lender: Any = Lender()
-    await lend_terminal(lender, ["echo", "its first picture"], meanwhile="opening the replay …")
+    await lend_terminal(
+        lender, ["echo", "its first picture"], leads_back=True, says="opening the replay …"
+    )
     shown = capfd.readouterr().out
     assert 0 < shown.index("opening the replay …") < shown.index("its first picture")
 
@@ -421,9 +423,13 @@ async def test_what_ssh_says_when_it_ends_is_not_lost_beneath_the_console(
 ) -> None:
     lender: Any = Lender()
     says = "echo 'ssh: connect to host node7 port 22: Connection refused' >&2; sleep 30 & exit 255"
-    status, said = await lend_terminal(lender, ["sh", "-c", says])  # who holds stderr is left alone
+    line = "a shell on node7; exit comes back"
+    command = ["sh", "-c", says]  # who holds stderr is left alone
+    status, said = await lend_terminal(lender, command, says=line)
     assert (status, said) == (255, "ssh: connect to host node7 port 22: Connection refused")
-    assert "Connection refused" in capfd.readouterr().out, "it is seen when it is said as well"
+    shown = capfd.readouterr().out
+    assert shown.startswith(f"{line}\n")
+    assert "Connection refused" in shown, "it is seen when it is said as well"
 
 
 async def test_a_shell_on_this_machine_keeps_the_terminal_for_stderr_and_shows_its_prompt() -> None:

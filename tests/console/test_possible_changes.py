@@ -10,6 +10,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import Place, fold
 from backends.campaign.record.status_view import take
+from backends.hangs.diagnosis import Diagnosis
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.screens.possible_changes import (
@@ -17,6 +18,7 @@ from tui.screens.possible_changes import (
     cancel_question,
     change_labels,
     possible_changes,
+    repeat_question,
     retry_question,
     way_on,
     why_not,
@@ -47,6 +49,25 @@ def test_what_a_campaign_refuses_that_nobody_is_at_work_on_comes_with_the_way_on
     assert expected in why_not("retry", viewed, run)
     for action in CHANGES:
         assert expected in why_not(action, viewed, run), action
+
+
+def test_further_repeats_are_said_to_start_in_their_turn_and_how_long_they_take() -> None:
+    """20 s of work on 2 hosts, of which there are two."""
+    begun = ev.CampaignCreated(t=0.0, campaign="c", hosts=2)
+    state = fold([begun, replace(planned(RUN), expected_s=20.0)])
+    asked = repeat_question(take(state, Path("c"), now=9.0))
+    assert "1 run, ≈ 20s, about 40 device-seconds" in asked.text
+    packed = repeat_question(take(replace(state, pack=True), Path("c"), now=9.0))
+    assert "1 run, about 40 device-seconds" in packed.text
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_the_key_to_the_details_is_named_where_they_are_not_in_sight(told: bool) -> None:
+    found = ev.RunDiagnosed(t=3.0, run_id=RUN, diagnosis=Diagnosis())
+    viewed = take(fold([planned(RUN), assigned(RUN), found, FAILED]), Path("c"), now=9.0)
+    words = why_not("diagnose", viewed, viewed.runs[0], told=told)
+    assert words.endswith("its details have what its hosts said")
+    assert ("v: " in words) is not told
 
 
 @pytest.mark.parametrize("filtered", [False, True])

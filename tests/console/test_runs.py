@@ -788,7 +788,7 @@ async def test_a_page_that_is_not_composed_yet_has_labels(workspace: FakeWorkspa
         begin(app, workspace)
         tick(app)
         page = RunsPage(app.session)
-        assert page.labels_now["follow"] in ("Follow", "Hold")
+        assert page.labels_now["follow"] in ("Follow", "Follow log", "Hold")
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
@@ -812,9 +812,31 @@ async def test_f_is_about_the_log_whatever_has_the_keys(
             seen.add(does)
             assert table.current_key == at
             assert log.display
-            assert log.following is (does == "Follow")
+            assert log.following is (does != "Hold")
             assert before is (does == "Hold") or not shown
-        assert seen == {"Follow", "Hold"}
+            assert shown is (does != "Follow log")
+        assert "Hold" in seen
+        assert seen <= {"Follow", "Follow log", "Hold", "To the end"}
+
+
+async def test_f_leads_to_the_end_of_the_log_of_a_run_that_is_over_and_is_not_offered_there(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 600)
+        over = next(run for run in controller.snapshot().runs if run.state.ended and run.hosts)
+        page.query_one(KeyedTable).select(over.run_id)
+        await pass_time(workspace, app, pilot, 1)
+        log = page.query_one(LogPanel)
+        assert "follow" not in {one.action for one in offered(page)}
+        await pilot.press("enter", "home")
+        await until(pilot, lambda: tick(app) or "held · f to the end" in str(log.border_subtitle))
+        assert page.labels_now["follow"] == "To the end"
+        await pilot.press("f")
+        await until(pilot, lambda: tick(app) or "ended · " in str(log.border_subtitle))
+        assert "follow" not in {one.action for one in offered(page)}
 
 
 async def test_a_log_that_was_held_follows_when_f_brings_it_back(workspace: FakeWorkspace) -> None:

@@ -172,7 +172,7 @@ async def test_figures_stand_under_the_chart_on_its_axis(
             ["power", "294/300W"],
             ["clock", "1530/1530MHz"],
             ["mem", "12.0/15.8GiB"],
-            ["temp", "61/100°C"],
+            ["hottest", "61/100°C"],
         ]
         chart = app.screen.query_one(Chart)
         left, (_, end) = chart.axis
@@ -356,6 +356,24 @@ async def test_a_run_that_has_ended_shows_what_its_gpus_did_while_it_trained(
         await until(
             pilot, partial(shows, app, "figures: while it trained · lines: the chart's time")
         )
+
+
+@given(st.lists(st.integers(20, 99), min_size=2, max_size=32))
+def test_of_the_temperatures_of_several_gpus_the_hottest_is_said(degrees: list[int]) -> None:
+    stamps = [time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(START + s)) for s in range(3)]
+    lines = [
+        f"{stamp}, {gpu}, 11, 0, 41, 135, {now}\n"
+        for stamp in stamps
+        for gpu, now in enumerate(degrees)
+    ]
+    telemetry = LiveTelemetry()
+    telemetry.feed(
+        "".join([HEADER, *lines, f"host, {START + 2:.0f}, 48, 3.5, 90, 4800, 0\n"]).encode()
+    )
+    sources = [Source("node1", telemetry, tuple(range(len(degrees))))]
+    for counted in (None, (START - 1, START + 3)):
+        said = means(sources, (START, START + 10), 20, counted=counted)[-1].plain
+        assert said.split()[:2] == ["hottest", f"{max(degrees)}/100°C"]
 
 
 def test_what_is_not_known_is_a_dash_and_a_gap() -> None:

@@ -44,7 +44,7 @@ def gated(
     return gate
 
 
-async def test_a_start_says_what_it_waits_for_and_a_run_without_figures_that_it_has_none(
+async def test_a_start_says_what_it_is_at_and_a_run_without_figures_that_it_has_none(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asks = gated(monkeypatch, RemoteHost, "_run", lambda verb, *_: verb == "start")
@@ -67,7 +67,7 @@ async def test_a_start_says_what_it_waits_for_and_a_run_without_figures_that_it_
     await says(f"starting, copying files to {name}")
     asks.clear()
     copies.set()
-    await says(f"starting, waiting for {name}")
+    await says(f"starting, launching it on {name}")
     asks.set()
     await says("running, no reading yet")
     follows.set()

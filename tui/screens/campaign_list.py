@@ -327,7 +327,7 @@ class CampaignList(Dialog[str]):
             return
         command = self._session.replay_command(chosen.path)
         opening = f"opening the replay of {plain(chosen.path.name)} …"
-        lent = await lend_from(self, command, leads_back=True, meanwhile=opening)
+        lent = await lend_from(self, command, leads_back=True, says=opening)
         if lent is not None and lent[0]:
             self.post_message(Problem(DlperfError(lent[1] or f"the replay ended with {lent[0]}")))
 

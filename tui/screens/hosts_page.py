@@ -26,6 +26,7 @@ from tui.hosts_now import AGAIN_EVERY_S, HostsNow
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
+from tui.program_name import NAME
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
 from tui.text import age, all_of, cell, gib, host_state, join, plain, ranges
@@ -442,12 +443,14 @@ class HostsPage(Page):
         inventory = self.session.workspace.cluster.inventory
         host = inventory.get(key) if key is not None else None
         if host is not None:
-            self.log_in(login_command(host, inventory), by_ssh=host.transport != "local")
+            by_ssh = host.transport != "local"
+            self.log_in(host.name, login_command(host, inventory), by_ssh=by_ssh)
 
     @work(exclusive=True, group="login", description="lend the terminal to ssh")
-    async def log_in(self, command: Sequence[str], *, by_ssh: bool) -> None:
+    async def log_in(self, name: str, command: Sequence[str], *, by_ssh: bool) -> None:
         """Runs go on meanwhile: nothing but the drawing waits."""
-        lent = await lend_from(self, command, overhear=by_ssh)
+        says = f"a shell on {plain(name)}; exit comes back to {NAME}"
+        lent = await lend_from(self, command, overhear=by_ssh, says=says)
         if by_ssh and lent is not None and lent[0] == SSH_FAILED:
             told = lent[1] or f"ssh failed (exit status {lent[0]})"
             remedy = f"try it by hand: {shlex.join(command)}"

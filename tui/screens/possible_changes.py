@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
-from backends.campaign.record.run_estimates import case_key, durations
+from backends.campaign.record.run_estimates import case_key, durations, expected_slots
 from backends.campaign.record.run_view import RunView
-from backends.campaign.record.state import RunState
+from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.hosts.fingerprint import has_gpus
 from backends.inventory.nodesets import ranked_nodeset
 from backends.keeper.request import Verb
 from backends.results.gpu_time import device_time
 from profiles.counted import counted
+from profiles.durations import format_duration
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
@@ -70,10 +72,15 @@ def _lies_elsewhere(viewed: CampaignSnapshot) -> str:
 
 
 def why_not(
-    action: str, viewed: CampaignSnapshot | None, run: RunView | None, *, opening: bool = False
+    action: str,
+    viewed: CampaignSnapshot | None,
+    run: RunView | None,
+    *,
+    opening: bool = False,
+    told: bool = False,
 ) -> str:
     """Why a key of Runs does nothing now; empty where there are no better words. ``opening``: the
-    campaign of a replay is being read."""
+    campaign of a replay is being read. ``told``: the run's details are in sight."""
     if viewed is None:
         return "the replay is being opened" if opening else "there is no campaign here"
     if run is None:
@@ -82,13 +89,14 @@ def why_not(
         return _nobody_to_ask(action, viewed, run)
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"
+    details = "its details have" if told else "v: its details have"
     waits = run.state.waits
     other = "other " * (action == "trouble" and run.run_id in troubled_runs(viewed))
     no_log = "it has no log before it starts" if waits else f"{is_so}: there is no log"
     return {
         "retry": again or f"nothing to retry: {is_so}",
         "cancel_run": is_so,
-        "diagnose": _no_diagnosis(viewed, run, is_so),
+        "diagnose": _no_diagnosis(viewed, run, is_so, details),
         "pause": is_so,
         "cancel_all": "every run has ended",
         "to_work": "every run has ended",
@@ -102,11 +110,11 @@ def why_not(
     }.get(action, "")
 
 
-def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str) -> str:
+def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str, details: str) -> str:
     if run.state is RunState.RUNNING:
         return ONLY_AT_WORK
     told = viewed.state.run(run.run_id).diagnosis is not None
-    return f"{is_so}; v: its details have what its hosts said" if told else is_so
+    return f"{is_so}; {details} what its hosts said" if told else is_so
 
 
 def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) -> str:
@@ -274,11 +282,29 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
             if run.fingerprint:
                 told[run.profile] = told.get(run.profile, True) and has_gpus(run.fingerprint)
         device = "GPU" if all(told.get(run.profile) for run in more) else "device"
-        time = f"about {device_time(hours, device)}"
-    answers = (Answer("y", "plan them", "yes"), Answer("n", "no more", "no"))
+        time = f"{_alone_s(viewed, more)}about {device_time(hours, device)}"
+    answers = (
+        Answer("y", "start them when their turn comes", "yes"),
+        Answer("n", "leave it as it is", "no"),
+    )
     said = f"One more repeat of each case? {counted(len(more), 'run')}, {time}."
     said = f"{said} {GOES_ON}" if may_go_on(viewed) else said
     return Choice("More repeats", said, answers)
+
+
+def _alone_s(viewed: CampaignSnapshot, more: Sequence[RunRecord]) -> str:
+    """ "≈ 1m20s, ", which they take on hosts that nothing else is on; "" where nobody knows, or
+    they share hosts."""
+    state = viewed.state
+    if state.pack:
+        return ""
+    anew = [
+        replace(run, run_id=str(number), state=RunState.PLANNED, hosts=(), not_before=0.0)
+        for number, run in enumerate(more)
+    ]
+    slots = expected_slots(anew, durations(state.runs.values()), 0.0, state.hosts)
+    end = max((slot.end for slot in slots.values()), default=0.0)
+    return f"≈ {format_duration(end)}, " if len(slots) == len(anew) and end < inf else ""
 
 
 def past_asking(asked: RunView | None, now: CampaignSnapshot) -> str:

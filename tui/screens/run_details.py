@@ -32,6 +32,8 @@ from tui.text import clock_time, named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.throughput_plot import jitter_text, no_jitter_yet
 
+SIMULATED_TIME = ", in simulated time"
+"""Behind a time of day of a demo, whose clock is not that of who reads."""
 _COPY = "y copies all this"
 _LOG = f"Enter reads the log · {_COPY}"
 _NEXT_STEPS = {
@@ -108,14 +110,14 @@ def details_text(
         )
     )
     text.append(f"  {plain(run.profile)}\n", MUTED)
-    _why(text, run, record)
+    _why(text, run, record, simulated=state.simulated)
     later = _later(record, state)
     asked = record.diagnosis is not None
     step = _next_step(run, later, read_only=read_only, way_on=way_on, asks=asks, asked=asked)
     steps = (_remedy(run, record), step)
     for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
-    _evidence(text, run, record, folder)
+    _evidence(text, run, record, folder, simulated=state.simulated)
     result = run_result(record, state)
     if result.log_differs:  # before the figure that it is of
         text.append("▲ ", WARN).append(f"{plain(logs_differ(result))}\n")
@@ -149,7 +151,7 @@ def details_text(
     return text
 
 
-def _why(text: Text, run: RunView, record: RunRecord) -> None:
+def _why(text: Text, run: RunView, record: RunRecord, *, simulated: bool) -> None:
     """Why it is as it is."""
     if run.reason:
         colour = BAD if run.state is RunState.FAILED else WARN
@@ -163,7 +165,8 @@ def _why(text: Text, run: RunView, record: RunRecord) -> None:
     elif run.over == COLLECTING and not run.out_of_reach:
         text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
     elif run.state_text != str(run.state):
-        text.append(f"{plain(run.state_text)}\n", MUTED if run.doing else WARN)
+        flies = SIMULATED_TIME * (simulated and run.paused)
+        text.append(f"{plain(run.state_text)}{flies}\n", MUTED if run.doing else WARN)
 
 
 def _remedy(run: RunView, record: RunRecord) -> str:
@@ -175,23 +178,26 @@ def _remedy(run: RunView, record: RunRecord) -> str:
     return remedy_line(record.diagnosis) if stuck else ""
 
 
-def _evidence(text: Text, run: RunView, record: RunRecord, folder: str) -> None:
+def _evidence(text: Text, run: RunView, record: RunRecord, folder: str, *, simulated: bool) -> None:
     """What shows why it is as it is."""
     silent = run.silent_s is not None or run.state is RunState.FAILED
     nobody = record.diagnosis is not None and not record.diagnosis.suspects
     if not (nobody and run.state is RunState.SUCCEEDED):
-        _diagnosed(text, record, folder, silent=silent)
+        _diagnosed(text, record, folder, silent=silent, simulated=simulated)
     for line in run.evidence:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
 
 
-def _diagnosed(text: Text, record: RunRecord, folder: str, *, silent: bool) -> None:
+def _diagnosed(
+    text: Text, record: RunRecord, folder: str, *, silent: bool, simulated: bool
+) -> None:
     """Why it did not move, when its hosts were asked for that, and what shows it."""
     found = record.diagnosis
     if found is None:
         return
     text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found, silent=silent))}", f"bold {TEXT}")
-    text.append(f"  asked at {clock_time(record.diagnosed_at or 0.0)}\n", MUTED)
+    flies = SIMULATED_TIME * simulated
+    text.append(f"  asked at {clock_time(record.diagnosed_at or 0.0)}{flies}\n", MUTED)
     for line in evidence_lines(found):
         text.append("  · ", MUTED).append(f"{plain(line)}\n")
     if found.files:

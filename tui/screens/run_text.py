@@ -362,7 +362,7 @@ def _log_doubt(width: int, what: str) -> Text:
 def _progress(
     state: RunState, progress: float | None, outlived: bool, silent: bool, width: int
 ) -> Text:
-    """Of one that is ``silent``: where its readings ended."""
+    """Of one that is ``silent``: as it was when it fell silent."""
     if state is RunState.SUCCEEDED:
         return bar(1.0, width, GOOD).append(" done", MUTED)
     if state in (RunState.FAILED, RunState.CANCELLED):

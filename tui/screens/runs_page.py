@@ -54,6 +54,7 @@ class _Able(NamedTuple):
 
     changes: frozenset[str] = frozenset()
     hosts: int | None = None
+    ended: bool = False
     zoomed: str = ""
     held: bool = False
     metered: bool = False
@@ -230,6 +231,7 @@ class RunsPage(RunChanges):
         return _Able(
             changes=changes,
             hosts=hosts,
+            ended=run is not None and run.state.ended,
             zoomed=zoomed,
             held=self._held,
             metered=meters.may_tell,
@@ -266,7 +268,16 @@ class RunsPage(RunChanges):
     @property
     def _follows(self) -> str:
         log = self.panels.log_panel
-        return "Hold" if log.display and log.following else "Follow"
+        if not log.display:
+            return "Follow log"
+        return "Hold" if log.following else "To the end" if self._able.ended else "Follow"
+
+    @property
+    def _may_follow(self) -> bool:
+        """Or hold its log, which a run that has ended does not write any more."""
+        log = self.panels.log_panel
+        back = log.display and not log.following
+        return bool(self._able.hosts) and (back or not self._able.ended)
 
     @property
     def urgent_now(self) -> Collection[str]:
@@ -288,7 +299,8 @@ class RunsPage(RunChanges):
         if action == "window" and self._able.zoomed not in ("", "chart"):
             return "z or Esc leads back to where the chart is"
         opening = self.session.playing is not None
-        return why_not(action, self.viewed, self.selected, opening=opening)
+        told = self.panels.told_in_sight
+        return why_not(action, self.viewed, self.selected, opening=opening, told=told)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts
@@ -298,7 +310,7 @@ class RunsPage(RunChanges):
             return action in changes
         there = {  # of a run that waits there is nothing to follow
             "next_log": hosts is not None and hosts > 1,
-            "follow": bool(hosts),
+            "follow": self._may_follow,
             "to_work": self._held and self._able.left,
             "trouble": bool(self._able.troubled),
             "window": self._able.window,

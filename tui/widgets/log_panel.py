@@ -239,14 +239,14 @@ class LogPanel(ScrollView, can_focus=True):
         if self._opening is None:
             self._title, self._empty = self._named
         state: tuple[str, str]
+        on = "f to the end" if self._ended else "f follows"
         if self._search is not None and not self._said:
             state = (f"looking for {plain(self._search.sought.words)} …", ACCENT)
         elif self._said:
-            on = f" · f {'to the end' if self._ended else 'follows'}" * (not self.following)
-            state = (f"{plain(self._said)}{on}", MUTED)
+            state = (f"{plain(self._said)}{f' · {on}' * (not self.following)}", MUTED)
         elif not self.following:
             new = f"{counted(self._unseen, 'new line')} · " if self._unseen else ""
-            state = (f"held · {new}f follows", WARN if self._unseen else MUTED)
+            state = (f"held · {new}{on}", WARN if self._unseen else MUTED)
         elif self._ended:
             state = (f"ended · {counted(len(self._lines), 'line')}", MUTED)
         else:

@@ -136,14 +136,22 @@ def means(
     label: int = LABEL_WIDTH,
     counted: Span | None = None,
 ) -> list[Text]:
-    """A line per figure: the mean over all GPUs. ``span``: seconds since the epoch, our clock.
+    """A line per figure: the mean over all GPUs, of temperatures the hottest.
 
+    ``span``: seconds since the epoch, our clock.
     ``counted``: of a run that has ended, the time whose mean is said, and not the newest value.
     """
+    each = _each(sources)
     return [
-        _line(WORDS[figure].name, figure, _each(sources), span, columns, label, counted=counted)
+        _line(name_of(figure, sources), figure, each, span, columns, label, counted=counted)
         for figure in figures_of(sources)
     ]
+
+
+def name_of(figure: Figure, sources: Sequence[Source]) -> str:
+    """Of what is said of all of them: "util"; of several GPUs' temperatures "hottest"."""
+    several = len(_each(sources)) > 1
+    return "hottest" if figure is Figure.TEMPERATURE and several else WORDS[figure].name
 
 
 def each_gpu(
@@ -237,7 +245,7 @@ def _line(
     counted: Span | None = None,
 ) -> Text:
     values = _columns(figure, curves, span, columns)
-    counts = _mean_of(figure, curves, counted) if counted else _mean_now(figure, curves)
+    counts = _of_time(figure, curves, counted) if counted else _now(figure, curves)
     full = _top(figure, curves, mean=True) if top is None else top
     scaled = top is None and not _differ(figure, curves)
     said = scaled_text(figure, counts, full) if scaled else value_text(figure, counts)
@@ -249,37 +257,47 @@ def _line(
 
 
 def _columns(figure: Figure, curves: _Curves, span: Span, number: int) -> list[float | None]:
-    """The mean of all in each of ``number`` equal parts of the time; None: nothing was seen."""
+    """Of all in each of ``number`` equal parts of the time; None: nothing was seen."""
     parts = [
         source.telemetry.columns(
             figure, span[0] + source.ahead_s, span[1] + source.ahead_s, number, gpu
         )
         for source, gpu in curves
     ]
-    return [
-        fmean(known) if (known := [v for v in column if v is not None]) else None
-        for column in zip(*parts, strict=True)
-    ]
+    return [_of_all(figure, column) for column in zip(*parts, strict=True)]
 
 
-def _mean_of(figure: Figure, curves: _Curves, span: Span) -> float | None:
+def _of_all(figure: Figure, values: Iterable[float | None]) -> float | None:
+    """The mean; of temperatures the hottest, which slows all of them down."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return max(known) if figure is Figure.TEMPERATURE else fmean(known)
+
+
+def _of_time(figure: Figure, curves: _Curves, span: Span) -> float | None:
     """Of all over the time, both ends included."""
-    means = [
-        source.telemetry.mean(figure, span[0] + source.ahead_s, span[1] + source.ahead_s, gpu)
+    over = (
+        (source.telemetry, span[0] + source.ahead_s, span[1] + source.ahead_s, gpu)
         for source, gpu in curves
-    ]
-    return fmean(known) if (known := [mean for mean in means if mean is not None]) else None
+    )
+    hottest = figure is Figure.TEMPERATURE
+    return _of_all(
+        figure,
+        [
+            told.most(figure, start, end, gpu) if hottest else told.mean(figure, start, end, gpu)
+            for told, start, end, gpu in over
+        ],
+    )
 
 
 def newest(figure: Figure, sources: Sequence[Source]) -> float | None:
-    """The mean of the newest samples of all."""
-    return _mean_now(figure, _each(sources))
+    """The mean of the newest samples of all; of temperatures the hottest."""
+    return _now(figure, _each(sources))
 
 
-def _mean_now(figure: Figure, curves: _Curves) -> float | None:
-    last = [source.telemetry.last(figure, gpu) for source, gpu in curves]
-    known = [value for value in last if value is not None]
-    return fmean(known) if known else None
+def _now(figure: Figure, curves: _Curves) -> float | None:
+    return _of_all(figure, [source.telemetry.last(figure, gpu) for source, gpu in curves])
 
 
 def side_by_side(

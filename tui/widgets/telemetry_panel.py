@@ -32,6 +32,7 @@ from tui.widgets.meters import (
     figures_of,
     in_columns,
     means,
+    name_of,
     newest,
     scale,
     source_of,
@@ -60,8 +61,8 @@ class Counted:
 class TelemetryPanel(Widget, can_focus=False):
     """Follows the telemetry files of one run, once a second and only while somebody sees it.
 
-    A line per figure, the mean of the run's GPUs; or, after :meth:`next_figure` or where there is
-    room for :meth:`show_every`, a line per GPU.
+    A line per figure, the mean of the run's GPUs, of temperatures the hottest; or, after
+    :meth:`next_figure` or where there is room for :meth:`show_every`, a line per GPU.
     """
 
     def __init__(self, *, id: str = "telemetry") -> None:
@@ -210,11 +211,11 @@ class TelemetryPanel(Widget, can_focus=False):
         return source
 
     def newest(self) -> str:
-        """What its GPUs, or hosts, do at this moment, the mean of all: ``util 97%, power 251W``."""
+        """What its GPUs, or hosts, do at this moment, as of all: ``util 97%, hottest 88°C``."""
         if not (sources := self._sources()):
             return ""
         return ", ".join(
-            f"{WORDS[figure].name} {value_text(figure, newest(figure, sources))}"
+            f"{name_of(figure, sources)} {value_text(figure, newest(figure, sources))}"
             for figure in figures_of(sources)
         )
 

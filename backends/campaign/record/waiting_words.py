@@ -22,7 +22,9 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
             away = f" ({fold_nodeset(waiting.away)} out of reach)" if waiting.away else ""
             return f"waiting for {hosts}{'' if brief else away + _held(waiting)}"
         case WaitKind.SETTLING:
-            return f"settling{'' if brief else _held(waiting)}"
+            left_s = (waiting.expected_at or now) - now
+            more = f", {format_duration(left_s)} more" if left_s > 0 else ""
+            return f"settling{more}{'' if brief else _held(waiting)}"
         case WaitKind.BEHIND:
             return f"{_behind(waiting, hosts, brief=brief)}{'' if brief else _held(waiting)}"
         case WaitKind.QUEUED:

@@ -11,7 +11,7 @@ import pytest
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.engines import direct
 from backends.engines.direct import DirectEngine
-from backends.engines.engine import Journaled, Trouble, WaitKind, Wanted
+from backends.engines.engine import Journaled, Trouble, Waiting, WaitKind, Wanted
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
@@ -174,6 +174,17 @@ async def test_settling_is_counted_from_the_end_of_the_run() -> None:
     engine.release("r", 20.0)
     engine.release("r", 99.0)  # twice is once
     assert engine.schedule([Wanted("s", 1, 1)]).next_at == 50.0
+
+
+async def test_until_when_hosts_settle_is_told_in_seconds_since_the_epoch() -> None:
+    calendar, clock = Clock(), Clock()
+    calendar.now = 1_000_000.0
+    known = [(Host("a", transport="local"), snapshot("a"))]
+    engine = DirectEngine(known, Pool(), clock=calendar, monotonic=clock)
+    engine.request(Wanted("r", 1, 1), ["a"])
+    engine.release("r", 20.0)
+    why = engine.schedule([Wanted("s", 1, 1)]).waiting["s"]
+    assert why == Waiting(WaitKind.SETTLING, expected_at=1_000_020.0)
 
 
 async def test_a_clock_that_is_set_holds_up_nobody() -> None:

@@ -203,7 +203,8 @@ def test_a_host_settles_before_its_next_run() -> None:
     offers = [Offer(HostCapacity("node1", 2, 0), (Use(20.0, resting=True),))]
     early = schedule_on(offers, [Wanted("a", 1, 1)], 5.0)
     assert not early.starts
-    assert early.waiting == {"a": Waiting(WaitKind.SETTLING)}
+    assert early.waiting == {"a": Waiting(WaitKind.SETTLING, expected_at=20.0)}
+    assert waiting_text(early.waiting["a"], 5.0) == "settling, 15s more"
     assert early.next_at == 20.0
     assert schedule_on(offers, [Wanted("a", 1, 1)], 20.0).starts == {"a": ("node1",)}
 

@@ -149,7 +149,7 @@ def test_devices_that_rest_are_not_given_and_others_are() -> None:
     assert (found.starts, found.next_at) == ({"small": ("node1",)}, 20.0)
     assert found.waiting == {"large": Waiting(WaitKind.BUSY, ("node1",))}
     assert schedule_on(offers(1, resting), wanted[:1], 5.0).waiting == {
-        "large": Waiting(WaitKind.SETTLING)
+        "large": Waiting(WaitKind.SETTLING, expected_at=20.0)
     }
     assert schedule_on(offers(1, resting), wanted, 20.0).starts.keys() == {"large", "small"}
 
