@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -408,12 +410,14 @@ async def test_the_console_works_on_while_its_terminal_is_lent() -> None:
 
 
 async def test_what_the_terminal_is_lent_for_stands_there_before_the_program_shows_anything(
-    capfd: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lender: Any = Lender()
-    await lend_terminal(
-        lender, ["echo", "its first picture"], leads_back=True, says="opening the replay …"
-    )
+    with Path(os.devnull).open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        await lend_terminal(
+            lender, ["echo", "its first picture"], leads_back=True, says="opening the replay …"
+        )
     shown = capfd.readouterr().out
     assert 0 < shown.index("opening the replay …") < shown.index("its first picture")
 
