@@ -143,7 +143,8 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
 
 def _settling(want: Wanted, usable: Iterable[Offer], now: float) -> Waiting:
     """Until as many hosts as it needs have rested."""
-    times = sorted(_rested_at(offer, want, now) for offer in usable if not offer.busy)
+    free = (o for o in usable if not o.busy or (want.pack and o.room(now) >= want.gpus_per_node))
+    times = sorted(_rested_at(offer, want, now) for offer in free)
     return Waiting(WaitKind.SETTLING, expected_at=times[want.nodes - 1])
 
 
