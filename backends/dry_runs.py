@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from backends.campaign.folder.create import planned_run
-from backends.campaign.plan.plan import RUN, DryRun, Plan, PlannedCase, want_of, wants_of
+from backends.campaign.plan.plan import (
+    RUN,
+    STAND_IN_PORT,
+    DryRun,
+    Plan,
+    PlannedCase,
+    want_of,
+    wants_of,
+)
 from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.cluster import Cluster
@@ -50,7 +58,7 @@ class DryRuns:
         """Every run of the plan in the order of starting, with its hosts and exact commands.
 
         Hosts, and devices of those that are shared, are those that an idle cluster would give;
-        ports are chosen when a run starts, so 29500 stands for them.
+        ports are chosen when a run starts, and :data:`STAND_IN_PORT` stands for them.
         """
         plan = self._plan
         factory = self._factory(plan)
@@ -199,5 +207,5 @@ def _texts(
     if not sites:
         return ()
     record = replace(record_of(planned_run(planned, repeat, RUN, 0.0)), profiled=profiled)
-    commands = factory.commands(record, sites, 29500)
+    commands = factory.commands(record, sites, STAND_IN_PORT)
     return tuple(command.text for command in commands)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
-from backends.campaign.plan.plan import RUN, Plan
+from backends.campaign.plan.plan import RUN, STAND_IN_PORT, Plan
 from backends.engines.engine import HELD_BY
 from backends.hosts.host_condition import busy_reason, host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
@@ -22,7 +22,6 @@ from tui.backend_protocols import DryRun
 from tui.text import number, plain
 
 UNKNOWN_TIME = "nobody knows how long they take"
-_OF_RUN = re.compile(rf"\b{RUN}\b")
 READING_PAST = "reading past results …"
 SHORT_S = 60.0
 """A plan that takes no longer than this starts without a question when preflight finds nothing."""
@@ -110,9 +109,16 @@ def unjudged_gpus(plan: Plan) -> str:
 
 def stand_ins(runs: Iterable[DryRun]) -> dict[str, str]:
     """What stands in their commands for what is known only when they start, and for what."""
-    commands = (command for run in runs for command in run.commands)
-    of_run = {RUN: "the run's id, which it gets with its campaign"}
-    return of_run if any(_OF_RUN.search(command) for command in commands) else {}
+    named = {
+        RUN: "the run's id, which it gets with its campaign",
+        str(STAND_IN_PORT): "a free port, which is chosen when the run starts",
+    }
+    commands = [command for run in runs for command in run.commands]
+    return {
+        name: words
+        for name, words in named.items()
+        if any(re.search(rf"\b{name}\b", command) for command in commands)
+    }
 
 
 def stand_in_lines(runs: Iterable[DryRun]) -> list[str]:

@@ -119,6 +119,10 @@ class Curve:
         """As :meth:`mean`, of all that was seen the largest."""
         return max(self._seen(start, end), default=None)
 
+    def first(self, start: float, end: float) -> float | None:
+        """When something was seen for the first time from one time to another."""
+        return next((time for time, _ in self._points if start <= time <= end), None)
+
     def _seen(self, start: float, end: float) -> list[float]:
         return [value for time, value in self._points if start <= time <= end]
 
@@ -209,9 +213,13 @@ class LiveTelemetry:
         self, figure: Figure, start: float, end: float, gpu: int | None = None
     ) -> float | None:
         """Of one GPU, or of the host, as :func:`backends.hosts.telemetry_summary.summarise` has it:
-        power without what its first samples tell of before, where there are others."""
+        power without what its first samples tell of before, where there are others, and how busy
+        the CPUs were only between two looks at them."""
         with self._lock:
             curve = self._curve(figure, gpu)
+            if figure is Figure.CPU_BUSY:
+                looked = self._curve(Figure.LOAD, gpu).first(start, end)
+                return None if looked is None else curve.mean(math.nextafter(looked, end), end)
             later = curve.mean(start + POWER_IS_OF_S, end) if figure is Figure.POWER else None
             return curve.mean(start, end) if later is None else later
 

@@ -181,7 +181,7 @@ def _of_the_machines(case: CaseResult) -> Iterator[Finding]:
         yield _usual(Concern.IDLE_GPUS)
     if disturbed(case.measured_runs):
         yield _usual(Concern.DISTURBED)
-    if any(run.beside for run in case.measured_runs):
+    if any(run.beside or run.one_machine for run in case.measured_runs):
         yield _usual(Concern.SHARED_MACHINE)
     if any(run.shared_with for run in case.measured_runs):
         yield _usual(Concern.PACKED)

@@ -208,7 +208,28 @@ def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
 
 
 def _shared_machine(case: CaseResult, lang: Lang) -> list[str]:
-    """Which repeats, on which host, and under which names of it others ran."""
+    """Which repeats, on which host, and under which names of it others ran; and of which the nodes
+    were one machine themselves."""
+    return [*_beside(case, lang), *_no_network(case, lang)]
+
+
+def _no_network(case: CaseResult, lang: Lang) -> Iterator[str]:
+    places: dict[str, list[int]] = {}
+    for run in case.measured_runs:
+        for hosts in run.one_machine:
+            places.setdefault(ranked_nodeset(hosts), []).append(run.repeat)
+    for names, repeats in places.items():
+        every = len(repeats) == len(case.measured_runs)
+        english = "" if every else f" in repeat {_numbers(repeats)}"
+        chinese = "" if every else f"（重复 {_numbers(repeats)}）"
+        yield pick(
+            lang,
+            f"{names} are one machine of several names{english}: nothing went over a network",
+            f"{names} 是同一台机器的多个名称{chinese}：没有经过网络",
+        )
+
+
+def _beside(case: CaseResult, lang: Lang) -> Iterator[str]:
     places: dict[tuple[str, str], list[int]] = {}
     for run in case.measured_runs:
         if run.beside:
@@ -220,13 +241,12 @@ def _shared_machine(case: CaseResult, lang: Lang) -> list[str]:
     which_zh = "；".join(
         f"{host} 上的 {own}，同时 {others} 上有运行" for own, host, others in listed
     )
-    return [
-        pick(
+    if told:
+        yield pick(
             lang,
             f"repeats that ran beside others on one machine of several names: {which}",
             f"与其他运行同时使用同一台机器（有多个名称）的重复：{which_zh}",
         )
-    ]
 
 
 def _packed(case: CaseResult, lang: Lang) -> list[str]:

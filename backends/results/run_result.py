@@ -168,6 +168,16 @@ class RunResult:
         return self.nodes * self.gpus_per_node
 
     @property
+    def one_machine(self) -> tuple[tuple[str, ...], ...]:
+        """Those of its hosts that are one machine under several names, as far as that is known: a
+        machine each."""
+        named: dict[str, dict[str, None]] = {}
+        for host, boot_id in zip(self.hosts, self.boot_ids, strict=False):
+            if boot_id:
+                named.setdefault(boot_id, {})[host] = None
+        return tuple(tuple(hosts) for hosts in named.values() if len(hosts) > 1)
+
+    @property
     def came_at_once(self) -> bool:
         """All readings that count came at one moment, at which they cannot all have been printed:
         when they were is not known."""

@@ -706,9 +706,9 @@ async def test_a_campaign_is_replayed_in_the_consoles_place_and_the_list_comes_b
     lent: list[list[str]] = []
 
     async def lend(
-        _app: object, command: list[str], *, overhear: bool, leads_back: bool, meanwhile: str
+        _app: object, command: list[str], *, overhear: bool, leads_back: bool, says: str
     ) -> tuple[int, str]:
-        assert meanwhile == f"opening the replay of {summary.path.name} …"
+        assert says == f"opening the replay of {summary.path.name} …"
         assert overhear, "what it says of a problem is not covered by the console"
         assert leads_back, "and says so"
         lent.append(command)

@@ -432,10 +432,10 @@ def test_as_many_devices_on_one_host_and_on_several_are_two_lines() -> None:
     assert "● one host  ◆ several" in plot.legend
 
 
-def test_points_are_marked_and_one_kind_of_hosts_is_not_explained() -> None:
+def test_points_are_marked_and_their_mark_is_explained() -> None:
     plot = scaling_plot([("b128", [of("1n1g", 1.0), of("1n2g", 1.9)])], width=60)
     assert picture(plot).count("●") == 2
-    assert plot.legend == ()
+    assert plot.legend == ("● one host",)
 
 
 @pytest.mark.parametrize(("width", "said"), [(60, "◉ 2n8g 15.00"), (90, "◉ cursor: 2n8g 15.00")])

@@ -157,13 +157,27 @@ async def test_a_file_system_that_does_not_answer_does_not_hold_up_the_console(
     async with app.run_test(size=(40, 10)) as pilot:
         panel = app.query_one(LogPanel)
         for _ in range(20):
-            panel.show(path, "Log", empty="", ended=False)
+            panel.show(path, "Log", empty="its log is missing", ended=False)
             await pilot.pause()
         assert len(reads) == 1, "it is not asked again before it has answered"
-        assert "line" not in words(panel)
+        assert words(panel).strip() == "", "nobody knows yet that it is missing"
         answers.set()
         await read(pilot)
         assert "line" in words(panel)
+
+
+async def test_of_a_run_that_has_ended_the_log_is_told_as_it_is_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("line\nno line end", encoding="utf-8")
+    app = Bench()
+    async with app.run_test(size=(40, 10)) as pilot:
+        panel = app.query_one(LogPanel)
+        panel.show(tmp_path / "a.log", "Log", empty="its log is missing", ended=True)
+        await read(pilot)
+        assert "no line end" in words(panel)
+        assert "ended · 2 lines" in str(panel.border_subtitle), "nobody follows it"
+        panel.show(tmp_path / "b.log", "Log", empty="its log is missing", ended=True)
+        await read(pilot)
+        assert "its log is missing" in words(panel)
 
 
 # Searching ---------------------------------------------------------------------------------------

@@ -258,7 +258,10 @@ def test_plan_shows_weak_and_strong_scaling_and_the_profiled_runs(dlperf: Comman
         "cpu-smoke 1n1g b32 profiled",
         "cpu-smoke 1n1g b128 global_batch=128 profiled",
     ]
-    assert plan["stand_ins"] == {"RUN": "the run's id, which it gets with its campaign"}
+    assert plan["stand_ins"] == {
+        "RUN": "the run's id, which it gets with its campaign",
+        "29500": "a free port, which is chosen when the run starts",
+    }
     assert plan["totals"] == {
         "runs": 4,
         "profiled": 2,

@@ -136,6 +136,8 @@ def _foreseen_lines(
     if (stop := stopping(found, force=False)) is not None:
         ways = ways_on(workspace, made, found)
         lines.append(f"run stops at {stop.host or 'that'}; {ways}, {AS_FAR}")
+    elif made.left_out:
+        lines.append(f"run goes on with the others {AS_FAR}")
     return [*lines, *unlike_lines(found), *(f"left out: {line}" for line in made.left_out)]
 
 

@@ -154,11 +154,14 @@ class LogPanel(ScrollView, can_focus=True):
 
     async def _read(self, tail: LogTail, *, ended: bool) -> None:
         """In a thread: a file system that does not answer must not hold up the console."""
+        unread = not tail.looked
         try:
             lines = await asyncio.to_thread(tail.read)
         finally:
             if self._read_by is tail:
                 self._read_by = None
+        if unread:  # now it is known whether there is none
+            self.refresh()
         first = tail is self._opening or not self._lines
         self._open(tail, lines)
         if tail is self._tail:
@@ -168,9 +171,9 @@ class LogPanel(ScrollView, can_focus=True):
             paint_soon(self.screen)
 
     def _take(self, tail: LogTail, lines: list[LogLine], *, ended: bool) -> None:
-        if ended and not self._ended and not lines:
+        if ended and not self._ended and (tail.at_end or not lines):
             self._ended = True
-            lines = tail.finish()
+            lines = [*lines, *tail.finish()]
         if lines and not self._lines and tail.skipped_bytes:
             lines.insert(0, bytes_before(lines[0].start, tail.path))
         if not lines:
@@ -540,7 +543,8 @@ class LogPanel(ScrollView, can_focus=True):
         base = self._base or self.rich_style
         if not self._rows:
             none = f"nothing of rank {self._ranks.chosen} here; r shows all"
-            words = plain(none if self._lines else self._empty)
+            unread = self._tail is not None and not self._tail.looked
+            words = plain(none if self._lines else "" if unread else self._empty)
             text = wrapped_line(words, y, max(1, width - 2), self.size.height)
             strip = Strip(text.render(self.app.console), text.cell_len)
             return strip.crop_extend(0, width, base).apply_style(base)

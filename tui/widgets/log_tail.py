@@ -12,11 +12,15 @@ CHUNK_BYTES = 256 * 1024
 
 
 class LogTail:
-    """``read`` returns display-safe lines; nothing is held but an unfinished line."""
+    """``read`` returns display-safe lines; nothing is held but an unfinished line.
+
+    ``looked``: whether there is such a file is known. ``at_end``: all of it was read then.
+    """
 
     def __init__(self, path: Path, *, tail_bytes: int = TAIL_BYTES) -> None:
         self.path = path
         self.skipped_bytes = 0
+        self.looked = self.at_end = False
         self._tail_bytes = tail_bytes
         self._offset = 0
         self._reader = LineReader()
@@ -25,6 +29,11 @@ class LogTail:
 
     def read(self) -> list[LogLine]:
         """Lines that were completed since the last call; none while there is no such file."""
+        lines = self._read()
+        self.looked = True
+        return lines
+
+    def _read(self) -> list[LogLine]:
         try:
             if not self.path.is_file():  # a pipe would be waited for
                 return []
@@ -37,6 +46,7 @@ class LogTail:
         except OSError:
             return []
         self._offset += len(data)
+        self.at_end = self._offset == size
         lines = self._reader.feed(data)
         if self._drop_first and lines:
             self._drop_first = False

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RUN = "RUN"
 """Stands for the id of a run."""
+STAND_IN_PORT = 29500
+"""Of runs that have not started, where processes meet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,23 @@ def test_what_it_says_of_a_time_is_what_is_summed_up_of_it(
     ):
         said = live.mean(figure, span.start, span.end, 0)
         assert said == (mean if mean is None else pytest.approx(mean)), figure
+
+
+@given(
+    busy=st.lists(st.integers(0, 1000), min_size=1, max_size=6),
+    first=st.floats(0, 20),
+    lasts=st.floats(0, 30),
+)
+def test_cpus_are_as_busy_in_a_time_as_is_summed_up_of_it(
+    busy: list[int], first: float, lasts: float
+) -> None:
+    looks = enumerate(accumulate(busy, initial=0))
+    lines = [host(5 * n, 1.0, ticks, 1000 * n) for n, ticks in looks]
+    data = HEADER + gpu(0, 0) + "".join(lines)
+    span = Span(NOON + first, NOON + first + lasts)
+    [use] = summarise(read_telemetry(io.BytesIO(data.encode())), "n", (0,), span, {}).hosts
+    said = fed(data).mean(Figure.CPU_BUSY, span.start, span.end)
+    assert said == (None if use.cpu_busy is None else pytest.approx(100 * use.cpu_busy))
 
 
 def test_a_run_is_read_as_its_files_grow_and_anew_when_they_are_begun_anew(tmp_path: Path) -> None:

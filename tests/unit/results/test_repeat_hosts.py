@@ -17,6 +17,7 @@ from backends.results.campaign_report import ReportContext, render_report
 from backends.results.comparison import compare
 from backends.results.comparison_report import cautions
 from backends.results.findings import Concern, Finding, Grade
+from backends.results.grade_words import finding_lines
 from backends.results.result_files import write_results
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
@@ -123,6 +124,25 @@ def test_repeats_beside_others_on_one_machine_are_a_finding_with_a_grade_everywh
     assert f"note: 1n1g, grade C: {said}" in " ".join(capsys.readouterr().err.split())
     alone = [replace(run, beside=()) for run in every]
     assert "shared_machine" not in [*summarise(alone)[0].cases[0].concerns]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(boots=st.lists(st.sampled_from(["", "b1", "b2"]), min_size=2, max_size=5))
+def test_nodes_that_are_one_machine_are_no_case_of_several_nodes(runs_of, boots):
+    hosts = tuple(f"n{number}" for number in range(len(boots)))
+    same = [
+        {host for host, boot in zip(hosts, boots, strict=True) if boot == one}
+        for one in ("b1", "b2")
+    ]
+    same = [names for names in same if len(names) > 1]
+    runs = runs_of("2n1g", [200.0, 201.0, 199.0], hosts=hosts)
+    runs[1] = replace(runs[1], boot_ids=tuple(boots))
+    (group,) = summarise(runs)
+    (case,) = group.cases
+    assert (Finding(Concern.SHARED_MACHINE, Grade.C) in case.findings) is bool(same)
+    end = " are one machine of several names in repeat 2: nothing went over a network"
+    said = [line.removesuffix(end) for line in finding_lines(case, group) if line.endswith(end)]
+    assert sorted(sorted(expand_nodeset(names)) for names in said) == sorted(map(sorted, same))
 
 
 def test_in_chinese_it_is_told_in_chinese(runs_of, capsys):
