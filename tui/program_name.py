@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 NAME = "dlperf-tui"
+_PATHS = frozenset({"--inventory", "--campaigns", "--profile-dir"})
 COMMAND = "  "
 """Before one that stands in a line of its own."""
 
@@ -18,9 +20,20 @@ def called_as() -> str:
     return shlex.quote(called) if Path(called).name == NAME and not shutil.which(NAME) else NAME
 
 
+def _from_anywhere(words: Sequence[str]) -> list[str]:
+    """The files and directories among them are found from another directory, too."""
+    found = []
+    for before, word in zip(("", *words), words, strict=False):
+        option, equals, value = word.partition("=")
+        path = value if equals and option in _PATHS else word if before in _PATHS else ""
+        there = bool(path) and Path(path).exists()
+        found.append(word.removesuffix(path) + str(Path(path).absolute()) if there else word)
+    return found
+
+
 def called_again(*, simulated: bool = False) -> str:
     """With the options that it was called with, which say where its hosts and campaigns are."""
-    words = sys.argv[1:] if Path(sys.argv[0]).name == NAME else []
+    words = _from_anywhere(sys.argv[1:]) if Path(sys.argv[0]).name == NAME else []
     if simulated and "demo" not in words:
         words = [*words, "demo"]
     return shlex.join([NAME, *words]).replace(NAME, called_as(), 1)

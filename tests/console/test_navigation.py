@@ -160,6 +160,20 @@ def test_how_to_come_back_has_the_options_of_now(
         assert called_again(simulated=True) == f"{told} demo --speed 20"
 
 
+@pytest.mark.parametrize("joined", [False, True])
+def test_how_to_come_back_is_so_from_any_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, joined: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("h.toml", "demo"):
+        (tmp_path / name).touch()
+    words = ["--inventory=h.toml"] if joined else ["--inventory", "h.toml"]
+    monkeypatch.setattr("sys.argv", ["/bin/dlperf-tui", *words, "--campaigns", "none", "demo"])
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    given = f"--inventory{'=' if joined else ' '}{tmp_path}/h.toml"
+    assert called_again() == f"dlperf-tui {given} --campaigns none demo"
+
+
 async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, _):
         shown = begin(app, workspace).snapshot()
