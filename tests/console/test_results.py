@@ -42,10 +42,11 @@ from tui.screens.repeats import Repeats, repeat_rows, repeats_text
 from tui.screens.result_text import SORTS, flags_below
 from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage
+from tui.text import cell
 from tui.widgets.chart import Chart, draw
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.keyed_table import KeyedTable, Row
 from tui.widgets.scaling_plot import Quantity
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -684,6 +685,26 @@ async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width
                 _, case = page._cases[key]
                 told = flags_below(case, page._groups)
                 assert not told or shows(app, told), (width, told, screen_text(app))
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_the_columns_hang_on_the_rows_and_the_width_and_not_on_what_was_shown_before(
+    workspace: FakeWorkspace, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def longer(*given: Any) -> list[Row]:
+        end = cell(" and more")
+        return [replace(row, cells=tuple(one + end for one in row.cells)) for row in rows(*given)]
+
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page, rows = await open_results(workspace, app, pilot, 3000), results_page.result_rows
+        before = screen_text(app)
+        assert " n  Gr  Flags" in before
+        for shown in (longer, rows):
+            monkeypatch.setattr(results_page, "result_rows", shown)
+            page.pull()
+            await pilot.pause()
+        assert screen_text(app) == before
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)

@@ -54,16 +54,16 @@ WIDE = 150
 
 _COLUMNS = (
     Column("case", "Case", 11, most=60, enough=28, ends=True, apart=True, first=True),
-    Column("gpus", "GPUs", 4, right=True, gives_way=3),
+    Column("gpus", "GPUs", 4, right=True, gives_way=2),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("unit", "Unit", 4, if_any=True, gives_way=1),
     Column("speedup", "Speedup", 7, right=True, most=12, first=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=24),
     Column("efficiency", "Effic.", 8, right=True, most=10),
-    Column("cv", "CV", 6, right=True, gives_way=2),
+    Column("cv", "CV", 6, right=True, gives_way=3),
     Column("n", "n", 3, right=True, gives_way=4),
     Column("grade", "Gr", 2),
-    Column("flags", "Flags", None, parts=True),
+    Column("flags", "Flags", None, least=len("▲ few repeats +3"), parts=True),
 )
 
 _GRADE_COLOURS: Mapping[Grade | None, str] = {

@@ -136,6 +136,7 @@ class ResultsPage(Page):
         self._summarise(viewed)
         panel = self.main_panel()
         rows = result_rows(self._groups, self._labels, self._order)
+        panel.table.forget()  # a run ends seldom: what is shown hangs on the rows and the width alone
         panel.table.refill(rows, result_columns(self._groups, self._labels))
         panel.retitle(self._title(viewed), self._footer(viewed))
         panel.say_when_empty(

@@ -312,8 +312,9 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return firm
 
     def _least(self, column: Column) -> int:
-        """Of the other column: where it is of parts, what shows the first of every row."""
-        return max(column.least, self._bearable[column.key] if column.parts else 0)
+        """Of the other column: where it is of parts, no more than the first of every row needs."""
+        first = max(self._bearable[column.key], cell_len(column.label))
+        return min(column.least, first) if column.parts else column.least
 
     def _note_needed(self) -> dict[str, int]:
         """By column, the longest that it has held; and in which there has been anything."""
