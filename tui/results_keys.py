@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backends.results.statistics import OUTLIER_LIMIT
 from tui.campaign_words import GRADES, MARKS
 from tui.key_types import Key, Panel
 
@@ -22,7 +23,15 @@ RESULTS = Panel(
     "six on.\n"
     "Flags: what to distrust, what sets the grade first; +2: two more, which the panel of the case "
     "has; D↓: what all share sets it, which the "
-    "line below the list says; warned in a run: of its log, or that its hosts differ.\n\n"
+    "line below the list says; warned in a run: of its log, or that its hosts differ.\n"
+    "✗: before the flags, a repeat failed; ▲: none did. Red where a repeat failed or was cancelled, CV is above 5% "
+    "or more devices are slower.\n"
+    f"outlier: a repeat farther from the median than {OUTLIER_LIMIT:g} times 1.4826 times the "
+    "median distance of all repeats from it (Iglewicz and Hoaglin); it counts all the same. Off by "
+    "at most 1% it is too near to matter: no flag, and no worse a grade.\n"
+    "On a narrow terminal GPUs drops out of the list first (Unit before it, where there are "
+    "several), then CV, then n, and 95% of speedup is there on a wide one alone: the panel of the case has these figures, and the name of a case "
+    "its GPUs, 2n8g: 2 nodes with 8 on each.\n\n"
     "Of a case:\n"
     "rule, which readings of a run make its figure, and how: elapsed, all samples over all the "
     "time between readings; mean, median, harmonic mean, last, of what the readings say; trimmed "

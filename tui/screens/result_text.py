@@ -345,7 +345,7 @@ def case_text(
             *([("measured", bandwidth_words(group))] if is_collective(group) else []),
             ("median", f"{number(spread.median)} {case.unit}"),
             ("mean", number(spread.mean)),
-            *_range_row(spread),
+            *_range_rows(spread),
             *_interval_rows(spread),
             *_window_rows(case),
             *_repeats_rows(case, rule),
@@ -403,11 +403,12 @@ def _per_device_row(case: CaseResult, one: str) -> list[tuple[str, str]]:
     return [] if share is None else [(f"per {one}", number(share))]
 
 
-def _range_row(spread: Spread) -> list[tuple[str, str]]:
-    """Of one repeat there is none."""
+def _range_rows(spread: Spread) -> list[tuple[str, str]]:
+    """Of one repeat there are none."""
     if spread.n < 2:
         return []
-    return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}")]
+    scatters = f"{scatter(spread.cv, beyond=CV_LIMITS)} over {spread.n} repeats"
+    return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}"), ("CV", scatters)]
 
 
 def _interval_rows(spread: Spread) -> list[tuple[str, str]]:

@@ -188,6 +188,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def shown_keys(self) -> tuple[str, ...]:
         return tuple(self._keys)
 
+    @property
+    def shown_columns(self) -> frozenset[str]:
+        """By their keys."""
+        return frozenset(column.key for column, _ in self._shown)
+
     def select(self, key: str) -> None:
         """Put the cursor on a row, if it is shown."""
         if key in self._keys:
@@ -218,6 +223,17 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._rows, self._read = tuple(rows), self.current_key
         self._all_columns = tuple(columns or self._all_columns)
         self._draw()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("scroll_left", "scroll_right"):
+            return self.max_scroll_x > 0
+        return super().check_action(action, parameters)
+
+    def never(self, action: str) -> str:
+        return ""
+
+    def not_now(self, action: str) -> str:
+        return "all of its width is in sight" if action.startswith("scroll_") else ""
 
     def on_resize(self, event: events.Resize) -> None:
         if self.size.width != self._width:  # else it is longer, or has a scrollbar
