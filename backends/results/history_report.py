@@ -111,7 +111,8 @@ def _cases_table(history: History) -> Table:
         notes=(
             "history: │ between blocks is a change of level, whether it counts or not, × a "
             "campaign in which all failed, · one without a figure, D behind a block its grade, "
-            "where not all have that; change: the last that counts, after over before, with the interval of the levels' means; "
+            "where not all have that; change: the last that counts, after over before, "
+            "with the interval of the levels' means; "
             "(+1.5%): the last, and none counts; none: none was found; –: too few figures to look "
             "for one",
             "last, n: of the last campaign with a figure, and how many of its repeats succeeded; "
