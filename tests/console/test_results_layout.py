@@ -208,7 +208,7 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
     "words",
     [
         *("without data loading", "not level before", "below a curve", "†: ", "‡: "),
-        *("✗: ", "▲: ", "outlier: ", "too near to matter", "drops out of the list"),
+        *("✗: ", "▲: ", "outlier: ", "too near to matter", "gpus drops out"),
     ],
 )
 def test_the_help_of_results_explains_words_that_stand_there(words: str) -> None:
