@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backends.results.statistics import OUTLIER_LIMIT
 from tui.campaign_words import GRADES, MARKS
 from tui.key_types import Key, Panel
 
@@ -22,7 +23,11 @@ RESULTS = Panel(
     "six on.\n"
     "Flags: what to distrust, what sets the grade first; +2: two more, which the panel of the case "
     "has; D↓: what all share sets it, which the "
-    "line below the list says; warned in a run: of its log, or that its hosts differ.\n\n"
+    "line below the list says; warned in a run: of its log, or that its hosts differ.\n"
+    "✗: before flags, a repeat failed; ▲: none did.\n"
+    f"outlier: off the median by over {OUTLIER_LIMIT:g} × 1.4826 × the median distance from it; it "
+    "counts. 1% off is too near to matter: no flag.\n"
+    "Without room GPUs drops out, then CV, then n, which the panel of the case has.\n\n"
     "Of a case:\n"
     "rule, which readings of a run make its figure, and how: elapsed, all samples over all the "
     "time between readings; mean, median, harmonic mean, last, of what the readings say; trimmed "

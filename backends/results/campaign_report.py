@@ -165,10 +165,12 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
         return [f"> **{w.grade_a}**"]
     graded = [one for own in groups for one in own.cases if one.grade is not None]
     alike = sum(one.grade is case.grade for one in graded)
+    name = case_name(case, groups)
     said = w.worst_grade.format(grade=case.grade, counts=grade_counts(graded))
-    whose = w.held_against[alike > 1].format(
-        case=case_name(case, groups), grade=case.grade, n=alike
-    )
+    whose = w.held_against[alike > 1].format(case=name, grade=case.grade, n=alike)
+    if alike == len(graded):
+        said = w.one_grade[min(alike, 3) - 1].format(grade=case.grade, n=alike)
+        whose = w.reasons_of.format(case=name)
     told = found_lines(case, group, lang)
     costly = [lettered(found, line) for found, line in told if found.ceiling > Grade.A]
     lines = [f"**{said}** {whose}", "", *(f"- {md_text(line)}" for line in costly)]

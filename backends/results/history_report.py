@@ -100,7 +100,7 @@ def _cases_table(history: History) -> Table:
             Column("change"),
             Column("95% of it", rank=2),
             Column("since", "left", rank=4, below=True),
-            Column("verdict", "left"),
+            Column("verdict", "left", least=len("slower, in doubt:")),
             Column("rests on", "left", below=True),
         ),
         rows=tuple(
@@ -109,9 +109,10 @@ def _cases_table(history: History) -> Table:
         caption=f"Last: the median{of_all}; a change counts beyond {counts}, and is of geometric "
         "means, as levels are.",
         notes=(
-            "history: │ between blocks is a change of level, × a campaign in which all failed, "
-            "· one without a figure, D behind a block its grade, where not all have that; change: "
-            "the last that counts, after over before, with the interval of the levels' means; "
+            "history: │ between blocks is a change of level, whether it counts or not, × a "
+            "campaign in which all failed, · one without a figure, D behind a block its grade, "
+            "where not all have that; change: the last that counts, after over before, "
+            "with the interval of the levels' means; "
             "(+1.5%): the last, and none counts; none: none was found; –: too few figures to look "
             "for one",
             "last, n: of the last campaign with a figure, and how many of its repeats succeeded; "

@@ -24,13 +24,14 @@ class Column:
     """``rank``: on a terminal without room for all, the highest is left out first; 0: it stays.
     ``whole``: its cells are not folded there, such as a figure with its unit. ``below``: without
     room for all it goes below its rows there, with its heading; one that has a rank, where it would
-    be left out."""
+    be left out. ``least``: columns within which its words are not folded there."""
 
     heading: str
     align: Align = "right"
     rank: int = 0
     whole: bool = False
     below: bool = False
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)

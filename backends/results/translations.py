@@ -238,6 +238,15 @@ class Words:
     worst_grade = Both(
         "Grade {grade}, the worst of {counts}.", "评级 {grade}，为 {counts} 中最差。"
     )
+    one_grade = Both(  # of one case, of two, of more
+        (
+            "Grade {grade}.",
+            "Both cases have grade {grade}.",
+            "All {n} cases have grade {grade}.",
+        ),
+        ("评级 {grade}。", "两个用例的评级均为 {grade}。", "全部 {n} 个用例的评级均为 {grade}。"),
+    )
+    reasons_of = Both("What is held against {case}:", "{case} 的可疑之处：")
     held_against = Both(  # the only one of that grade, one of several
         (
             "What is held against {case}, the only {grade}:",

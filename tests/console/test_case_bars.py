@@ -185,3 +185,13 @@ async def test_a_curve_has_no_more_lines_than_help_to_read_it(
         if page.query_one("#repeats").region.y > chart.region.y:
             filled += page.query_one("#repeats").outer_size.height
         assert filled == lower.size.height, "no line below the table is left empty"
+
+
+@given(st.lists(st.integers(1, 999), min_size=2, max_size=6, unique=True), st.integers(60, 200))
+def test_no_two_names_of_bars_look_alike(numbers: list[int], width: int) -> None:
+    cases = cases_of([[float(number)] for number in numbers])
+    names = [f"2026-11-29-SIMULATED-ngc-pytorch-resnet50-{number:03}" for number in numbers]
+    held = [(name, case, None) for name, case in zip(names, cases, strict=True)]
+    drawn = case_bars(held, cases[0], width=width, rows=9).names
+    assert len({name.split()[-2] for name in drawn}) == len(numbers), drawn
+    assert all(len(name) <= width // 2 + 1 for name in drawn)

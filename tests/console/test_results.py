@@ -35,6 +35,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
+from tui.refused_keys import idle
 from tui.screens import results_page
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.export_sheet import ExportSheet
@@ -42,10 +43,11 @@ from tui.screens.repeats import Repeats, repeat_rows, repeats_text
 from tui.screens.result_text import SORTS, flags_below
 from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage
+from tui.text import cell
 from tui.widgets.chart import Chart, draw
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.keyed_table import KeyedTable, Row
 from tui.widgets.scaling_plot import Quantity
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -87,6 +89,7 @@ async def test_one_repeat_has_no_range(workspace: FakeWorkspace, repeats: int) -
         await open_results(workspace, app, pilot)
         await until(pilot, partial(shows, app, "│ median"))
         assert shows(app, "│ range") == (repeats > 1)
+        assert shows(app, f"% over {repeats} repeats") == (repeats > 1)
 
 
 async def test_devices_of_hosts_without_gpus_are_not_called_gpus(
@@ -414,6 +417,29 @@ async def test_rows_are_sorted_by_key_and_the_cursor_stays_on_its_case(
         assert table.shown_keys == as_they_are
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+async def test_only_columns_in_sight_are_sorted_by(workspace: FakeWorkspace, width: int) -> None:
+    async with console(workspace, (width, 24)) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot, 3000)
+        shown = {column.key for column, _ in page.main_panel().table._shown}
+        sorted_by = set()
+        for _ in SORTS:
+            await pilot.press("s")
+            sorted_by.add(page._order.by.casefold())
+        assert sorted_by == shown & {name.casefold() for name in SORTS}
+
+
+async def test_nothing_is_scrolled_sideways_where_all_is_in_sight(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        told = idle(app.screen)
+        assert {told["table", f"scroll_{to}"] for to in ("left", "right")} == {
+            "all of its width is in sight"
+        }
+
+
 async def test_the_case_under_the_cursor_stays_in_sight_when_rows_are_sorted(
     workspace: FakeWorkspace,
 ) -> None:
@@ -684,6 +710,26 @@ async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width
                 _, case = page._cases[key]
                 told = flags_below(case, page._groups)
                 assert not told or shows(app, told), (width, told, screen_text(app))
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_the_columns_hang_on_the_rows_and_the_width_and_not_on_what_was_shown_before(
+    workspace: FakeWorkspace, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def longer(*given: Any) -> list[Row]:
+        end = cell(" and more")
+        return [replace(row, cells=tuple(one + end for one in row.cells)) for row in rows(*given)]
+
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page, rows = await open_results(workspace, app, pilot, 3000), results_page.result_rows
+        before = screen_text(app)
+        assert " n  Gr  Flags" in before
+        for shown in (longer, rows):
+            monkeypatch.setattr(results_page, "result_rows", shown)
+            page.pull()
+            await pilot.pause()
+        assert screen_text(app) == before
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)

@@ -205,7 +205,11 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
 
 
 @pytest.mark.parametrize(
-    "words", ["without data loading", "not level before", "below a curve", "†: ", "‡: "]
+    "words",
+    [
+        *("without data loading", "not level before", "below a curve", "†: ", "‡: "),
+        *("✗: ", "▲: ", "outlier: ", "too near to matter", "gpus drops out"),
+    ],
 )
 def test_the_help_of_results_explains_words_that_stand_there(words: str) -> None:
     assert words in PANELS["results"].about.lower()

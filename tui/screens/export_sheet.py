@@ -226,7 +226,9 @@ class ExportSheet(Dialog[None]):
             self._file_line(),
         ]
         if self._last is not None:
-            lines.append(named_line("      ", "Written").append(plain(str(self._last)), GOOD))
+            lines.append(
+                named_line("      ", "Written").append(plain(self._told_path(self._last)), GOOD)
+            )
         self.query_one("#choices", Static).update(Text("\n").join(lines))
         self.query_one("#laid-out", TextLines).entitle(self._about())
 
@@ -253,6 +255,11 @@ class ExportSheet(Dialog[None]):
             return Text.assemble(line, path, "\n", " " * line.cell_len, below)
         return line.append_text(said)
 
+    def _told_path(self, path: Path) -> str:
+        """Below the directory of the campaigns, where it is there."""
+        campaigns = self._viewed.path.parent
+        return str(path.relative_to(campaigns) if path.is_relative_to(campaigns) else path)
+
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""
         if self._gone:
@@ -260,7 +267,7 @@ class ExportSheet(Dialog[None]):
         if self._written is None and not self._at_work:
             return Text("–", MUTED)
         path = self._viewed.path / self._wanted.file_name
-        text = Text(plain(str(path)))
+        text = Text(plain(self._told_path(path)))
         if self._at_work:
             return text.append("  …", MUTED)
         if not self._exists:

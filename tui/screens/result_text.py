@@ -54,16 +54,16 @@ WIDE = 150
 
 _COLUMNS = (
     Column("case", "Case", 11, most=60, enough=28, ends=True, apart=True, first=True),
-    Column("gpus", "GPUs", 4, right=True, gives_way=3),
+    Column("gpus", "GPUs", 4, right=True, gives_way=2),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("unit", "Unit", 4, if_any=True, gives_way=1),
     Column("speedup", "Speedup", 7, right=True, most=12, first=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=24),
     Column("efficiency", "Effic.", 8, right=True, most=10),
-    Column("cv", "CV", 6, right=True, gives_way=2),
+    Column("cv", "CV", 6, right=True, gives_way=3),
     Column("n", "n", 3, right=True, gives_way=4),
     Column("grade", "Gr", 2),
-    Column("flags", "Flags", None, parts=True),
+    Column("flags", "Flags", None, least=len("▲ few repeats +3"), parts=True),
 )
 
 _GRADE_COLOURS: Mapping[Grade | None, str] = {
@@ -345,7 +345,7 @@ def case_text(
             *([("measured", bandwidth_words(group))] if is_collective(group) else []),
             ("median", f"{number(spread.median)} {case.unit}"),
             ("mean", number(spread.mean)),
-            *_range_row(spread),
+            *_range_rows(spread),
             *_interval_rows(spread),
             *_window_rows(case),
             *_repeats_rows(case, rule),
@@ -403,11 +403,12 @@ def _per_device_row(case: CaseResult, one: str) -> list[tuple[str, str]]:
     return [] if share is None else [(f"per {one}", number(share))]
 
 
-def _range_row(spread: Spread) -> list[tuple[str, str]]:
-    """Of one repeat there is none."""
+def _range_rows(spread: Spread) -> list[tuple[str, str]]:
+    """Of one repeat there are none."""
     if spread.n < 2:
         return []
-    return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}")]
+    scatters = f"{scatter(spread.cv, beyond=CV_LIMITS)} over {spread.n} repeats"
+    return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}"), ("CV", scatters)]
 
 
 def _interval_rows(spread: Spread) -> list[tuple[str, str]]:

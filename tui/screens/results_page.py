@@ -136,6 +136,7 @@ class ResultsPage(Page):
         self._summarise(viewed)
         panel = self.main_panel()
         rows = result_rows(self._groups, self._labels, self._order)
+        panel.table.forget()  # what is shown hangs on these rows and the width alone
         panel.table.refill(rows, result_columns(self._groups, self._labels))
         panel.retitle(self._title(viewed), self._footer(viewed))
         panel.say_when_empty(
@@ -447,7 +448,11 @@ class ResultsPage(Page):
         self._show_selected()
 
     def action_sort(self) -> None:
+        """By the next column in sight."""
+        shown = self.main_panel().table.shown_columns
         self._order = self._order.next
+        while self._order.by.casefold() not in shown:
+            self._order = self._order.next
         self.refresh_bindings()
         self.pull()
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 from backends.results.case_result import CaseResult
 from backends.results.summary import Group
-from tui.text import number, plain, shorten
+from tui.text import number, plain, shorten, told_apart
 from tui.theme import TEXT
 from tui.widgets.chart import CURSOR, Line, Plot, series_colour
 from tui.widgets.chart_scale import SMALLEST_TOP, value_ticks
@@ -37,10 +37,7 @@ def case_bars(
     room = max(1, rows)
     first = max(0, min((places or [0])[0] - room // 2, len(cases) - room))
     shown = list(enumerate(cases))[first : first + room]
-    called = [
-        (f"{CURSOR if case is selected else ' '} {name}", case) for _, (name, case, _) in shown
-    ]
-    names = _names(called, width // 2)
+    names = _names([(name, case) for _, (name, case, _) in shown], selected, width // 2)
     lines: list[Line] = []
     for row, (place, (_, case, theirs)) in enumerate(reversed(shown)):
         level = float(row)
@@ -73,11 +70,14 @@ def case_bars(
     )
 
 
-def _names(cases: Sequence[tuple[str, CaseResult]], most: int) -> tuple[str, ...]:
+def _names(
+    cases: Sequence[tuple[str, CaseResult]], selected: CaseResult, most: int
+) -> tuple[str, ...]:
     """Each with its figure, below one another."""
     figures = [shorten(number(case.throughput), most // 2) for _, case in cases]
-    room = most - max(map(len, figures)) - 1
-    names = [shorten(plain(name), room) for name, _ in cases]
+    room = most - max(map(len, figures)) - len(f"{CURSOR}  ")
+    told = told_apart({plain(name) for name, _ in cases}, room)
+    names = [f"{CURSOR if case is selected else ' '} {told[plain(name)]}" for name, case in cases]
     wide = max(map(len, names))
     figured = max(map(len, figures))
     return tuple(

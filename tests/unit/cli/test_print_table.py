@@ -294,3 +294,16 @@ def test_every_layout_of_a_report_has_whole_words_in_80_columns(
         layout if lang == "en" else "", ()
     ):
         assert kept in text.partition("no room for")[0]
+
+
+@given(width=st.integers(60, 200))
+def test_words_of_a_column_are_not_folded_within_its_least(width: int) -> None:
+    columns = (
+        Column("case", "left"),
+        Column("verdict", "left", least=17),
+        Column("remark", "left"),
+    )
+    rows = Rows(columns, [("a case of five words", "slower, in doubt: other hosts", "so " * 60)])
+    out = StringIO()
+    print_on(Console(file=out, width=width), rows)
+    assert "slower, in doubt:" in out.getvalue()

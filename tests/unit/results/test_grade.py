@@ -385,15 +385,16 @@ def test_report_names_the_other_reasons_for_the_same_grade_and_their_cases(runs_
     forced = runs_of("1n2g", [198.0], fingerprint="a", forced=True)
     wide = runs_of("1n4g", [390.0, 300.0, 420.0], fingerprint="a")
     first, *_, last = headline([*few, *forced, *wide])
-    assert first == (
-        "**Grade D, the worst of 3 × D.** What is held against 1n1g, the first of 3 × D:"
-    )
+    assert first == ("**All 3 cases have grade D.** What is held against 1n1g:")
     assert last == (
         "What is held against the others of grade D stands under “Flags and warnings” below. "
         "More reasons for D in other cases: wide interval (1n4g)."
     )
     alike = few + runs_of("1n2g", [198.0], fingerprint="a")
     assert headline(alike)[-1].endswith("below.")
+    assert headline(alike)[0].startswith("**Both cases have grade D.**")
+    assert headline(few)[0] == "**Grade D.** What is held against 1n1g:"
+    assert "两个用例的评级均为 D。" in headline(alike, "zh")[0]
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -577,6 +577,8 @@ def test_a_change_that_does_not_count_is_in_the_table_as_in_json(runs_of: Runs) 
     assert row["change"] == "(-1.5%)"
     assert row["since"] == change["campaign"] == "night-1"
     assert "(+1.5%): the last, and none counts" in table.notes[0]
+    assert "│" in row["history"]
+    assert "change of level, whether it counts or not" in table.notes[0]
 
 
 @given(others=st.lists(st.booleans(), min_size=1, max_size=4))

@@ -243,7 +243,10 @@ def _widths(rows: Rows, width: int) -> list[int]:
     ]
     over = sum(widths) + BETWEEN * (len(widths) - 1) - width
     last = numbers[-1]
-    least = [max(map(_width, own), default=0) for own in words]
+    least = [
+        max(min(column.least, need), *map(_width, own))
+        for column, need, own in zip(rows.columns, needs, words, strict=True)
+    ]
     steps = [(last, max(LAST, least[last])), *((n, least[n]) for n in reversed(numbers))]
     for number, most in (*steps, (last, LAST)):
         if rows.columns[number].align == "left" and over > 0:
