@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -92,6 +95,27 @@ async def start(app: DlperfApp, *tags: str, profile: str = "oneflow-resnet50") -
     plan = app.session.workspace.plan(Selection((profile,), tags, repeats=2))
     await app.session.start(plan)
     app.watch_campaign()
+
+
+async def test_who_looks_on_from_a_shell_is_told_of_a_silent_run(tmp_path: Path) -> None:
+    """As the console that is at work is, by whose hosts' clock alone it is silent."""
+    async with demo(tmp_path) as (app, _):
+        plan = app.session.workspace.plan(Selection(("ngc-pytorch-resnet50",), ("1n1g",), repeats=3))
+        await app.session.start(plan)
+        app.watch_campaign()
+        [path] = tmp_path.iterdir()
+
+        def status(*words: str) -> str:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                main(["status", path.name, *words, "--campaigns", str(tmp_path)])
+            return said.getvalue()
+
+        silent = "no ETA: a run is silent"
+        await until(app, lambda: app.session.live and silent in app.session.live.summary)
+        await until(app, lambda: silent in status("--line"))
+        assert "running, no reading for " in status()
+        told = json.loads(status("--json"))
+        assert (told["eta_s"], told["eta_text"]) == (None, silent)
 
 
 def states(app: DlperfApp) -> list[RunState]:
