@@ -1,5 +1,6 @@
 """What whoever is at work on a campaign knows of this moment, and the journal does not: why runs
-wait, what starts are at, and what time it is by simulated clocks. A small file beside the requests, for those who look on.
+wait, what starts are at, and what time it is by simulated clocks. A small file beside the requests,
+for those who look on.
 
 It goes with whoever wrote it: it is read only while somebody is at work.
 """

@@ -139,10 +139,9 @@ def view_of(
         progress = 0.0  # a start may wait for a lease, and be taken back
     elif quiet_s is not None:
         pass  # nobody knows whether it goes on
-    elif run.state.active and takes is not None and expected and elapsed is not None:
-        if elapsed < expected:
-            progress = elapsed / takes.total(elapsed)
-            eta = takes.total(elapsed) - elapsed
+    elif takes is not None and expected and elapsed is not None and elapsed < expected:
+        progress = elapsed / takes.total(elapsed)
+        eta = takes.total(elapsed) - elapsed
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
