@@ -100,6 +100,7 @@ class DlperfApp(App[str]):
         self._rung: Rung | None = None
         self._said_last: deque[tuple[float, str]] = deque(maxlen=SAID_KEPT)
         self._began = workspace.cluster.now()
+        workspace.cluster.will_probe()  # before the page is painted
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
         self._theme_file = theme_file
@@ -117,7 +118,6 @@ class DlperfApp(App[str]):
     def on_mount(self) -> None:
         self.screen_change_signal.subscribe(self, self._in_front, immediate=True)
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw(), immediate=True)
-        self.session.workspace.cluster.will_probe()  # before the page is painted
         self._in_front(self.screen)
         with contextlib.suppress(ValueError):  # not the process' main thread
             signal.signal(signal.SIGHUP, self._hung_up)

@@ -338,14 +338,18 @@ PANELS: Mapping[str, Panel] = {
         "those that are at work, too. Progress and ETA are one estimate by the clock, elapsed of "
         "elapsed and ETA: by the time that runs of its case took, or its profile lets expect, and "
         "as much "
-        "longer as other cases of it took than that; how far its log is they do not tell. "
+        "longer as other cases of it took than that; how far its log is they do not tell, and of a "
+        "run that is silent there are none. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
         "p95: in 95% of its readings, each the mean of its steps, a step took no longer. CV: the "
         "standard deviation of these over their mean; that of repeats is on page 4. "
         "behind 4n8g #2: that run is to start first, though hosts stand idle: they are kept for "
         "it, as others that overtook it would keep it waiting. "
         "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall. "
-        "rank 5 14% slow: its own time of a step is so much above the others', who wait for it.",
+        "rank 5 14% slow: its own time of a step is so much above the others', who wait for it. "
+        "Telemetry: last readings; of a run that has ended the means, of temperatures the highest. "
+        "Where there are no GPUs, CPU: how busy all of them are, – until two readings have come; "
+        "load 4.1/2.0: so many processes run or wait to, on 2 CPUs.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(

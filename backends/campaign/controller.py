@@ -377,7 +377,10 @@ class CampaignController:
         """Those who look on see what we do; a full disk costs them that, and us nothing."""
         told = None
         while True:
-            if (moment := self._moment()) != told:
+            moment = self._moment()
+            if self.state.simulated:
+                moment = replace(moment, at=self._clock())
+            if moment != told and await self._recorder.commit():
                 with contextlib.suppress(OSError):
                     await asyncio.to_thread(write_moment, self.path, moment)
                     told = moment

@@ -66,7 +66,7 @@ async def test_what_is_at_work_here_is_not_resumed_and_what_is_elsewhere_may_be(
     async with console(workspace) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await until(pilot, partial(shows, app, "◌ unfinished"))
-        await pilot.press("enter")
+        await pilot.press("r")
         await until(pilot, lambda: app.session.controller is ours)
         workspace.summaries[0] = replace(workspace.summaries[0], state="live")
         await prepared(workspace, "live", "other")
@@ -81,7 +81,7 @@ async def test_what_is_at_work_here_is_not_resumed_and_what_is_elsewhere_may_be(
         assert workspace.resumed == [(ours.path, False)]
 
 
-async def test_on_start_unfinished_campaigns_are_offered_and_enter_resumes(
+async def test_on_start_unfinished_campaigns_are_offered_and_r_resumes(
     workspace: FakeWorkspace,
 ) -> None:
     controller = await prepared(workspace, "unfinished")
@@ -94,7 +94,7 @@ async def test_on_start_unfinished_campaigns_are_offered_and_enter_resumes(
         assert "left" in shown
         assert "1/2" in shown
         assert "finished  done" not in shown
-        await pilot.press("enter")
+        await pilot.press("r")
         await until(pilot, lambda: app.current_mode == "runs")
         assert workspace.resumed == [(controller.path, False)]
         assert app.session.controller is controller
@@ -145,13 +145,17 @@ async def test_a_campaign_of_another_console_is_followed_live_and_its_loss_is_sa
         assert shows(app, "50%")
 
 
-async def test_escape_ignores_what_was_left(workspace: FakeWorkspace) -> None:
+@pytest.mark.parametrize("key", ["escape", "enter"])
+async def test_what_was_left_is_let_be_by_the_keys_that_close_any_question(
+    workspace: FakeWorkspace, key: str
+) -> None:
     await prepared(workspace, "unfinished")
     async with console(workspace) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
-        await pilot.press("escape")
+        await pilot.press(key)
         await until(pilot, partial(shows, app, "no campaign"))
         assert not workspace.resumed
+        assert not isinstance(app.screen, Unfinished)
 
 
 async def test_a_read_only_console_offers_nothing(workspace: FakeWorkspace) -> None:
@@ -170,7 +174,7 @@ async def test_a_campaign_of_another_console_is_taken_over_only_after_a_question
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await until(pilot, partial(shows, app, "◌ unfinished"))
-        await pilot.press("enter")
+        await pilot.press("r")
         await until(pilot, lambda: isinstance(app.screen, Choice))
         assert "last sign 12 s ago" in screen_text(app)
         await pilot.press(key)
@@ -184,7 +188,7 @@ async def test_a_resume_that_fails_is_told(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await until(pilot, partial(shows, app, "◌ unfinished"))
-        await pilot.press("enter")
+        await pilot.press("r")
         await until(pilot, partial(shows, app, "the journal is empty"))
         await until(pilot, partial(shows, app, "→ remove it"))
 

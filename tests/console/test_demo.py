@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -94,6 +97,28 @@ async def start(app: DlperfApp, *tags: str, profile: str = "oneflow-resnet50") -
     app.watch_campaign()
 
 
+async def test_who_looks_on_from_a_shell_is_told_of_a_silent_run(tmp_path: Path) -> None:
+    """As the console that is at work is, by whose hosts' clock alone it is silent."""
+    async with demo(tmp_path) as (app, _):
+        selection = Selection(("ngc-pytorch-resnet50",), ("1n1g",), repeats=3)
+        plan = app.session.workspace.plan(selection)
+        await app.session.start(plan)
+        app.watch_campaign()
+        [path] = tmp_path.iterdir()
+
+        def status(*words: str) -> str:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                main(["status", path.name, *words, "--campaigns", str(tmp_path)])
+            return said.getvalue()
+
+        silent = "no ETA: a run is silent"
+        await until(app, lambda: app.session.live and silent in app.session.live.summary)
+        await until(app, lambda: silent in status("--line"))
+        assert "running, no reading for " in status()
+        told = json.loads(status("--json"))
+        assert (told["eta_s"], told["eta_text"]) == (None, silent)
+
+
 def states(app: DlperfApp) -> list[RunState]:
     live = app.session.live
     return [run.state for run in live.runs] if live is not None else []
@@ -108,6 +133,13 @@ async def test_the_degraded_host_is_shown_with_its_remedy(tmp_path: Path) -> Non
         shown = "\n".join(words(part) for part in app.screen.query("#detail Static"))
         assert "GPU5 is hot: 88 °C" in shown
         assert "two NVLink quads" in shown  # of the report's matrix
+
+
+async def test_hosts_are_being_asked_before_the_first_frame(tmp_path: Path) -> None:
+    workspace = open_demo(tmp_path, SPEED, time.time())
+    app = DlperfApp(workspace)
+    assert {host.state for host in app.session.hosts} == {HostState.PROBING}
+    await workspace.close()
 
 
 async def test_facts_of_a_host_are_as_old_as_its_runs_have_lived_meanwhile(tmp_path: Path) -> None:
@@ -359,6 +391,13 @@ def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
     cluster = "login01" in line.plain or "GPUs" in line.plain
     assert line.plain.endswith(whole) or not cluster, "its name tells consoles apart"
     assert line.plain.endswith(whole) or width < len(f" dlperf-tui SIMULATED {whole}") + 4
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_a_replay_that_is_not_read_yet_is_being_opened(replay: bool) -> None:
+    line = header_text(120, "vm", (), None, only_looks=True, replay=replay).plain
+    assert ("the replay is being opened" in line) is replay
+    assert ("no campaign · read-only console" in line) is not replay
 
 
 @given(

@@ -394,6 +394,6 @@ async def test_resuming_what_a_keeper_goes_on_with_is_looking_at_it(
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await until(pilot, partial(shows, app, "◌ unfinished"))
-        await pilot.press("enter")
+        await pilot.press("r")
         await until(pilot, partial(shows, app, "a keeper goes on with it"))
         assert app.session.controller is None

@@ -286,6 +286,13 @@ def test_of_a_run_that_was_tried_again_that_is_told_and_not_offered(
         assert (f"→ {said} · Enter reads the log" in text) is not first
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_has_not_begun_has_nothing_to_copy(tmp_path: Path, read_only: bool) -> None:
+    state = fold([planned("r-0001-a1")])
+    view = take(state, tmp_path, now=90.0, read_only=read_only).runs[0]
+    assert "copies all this" not in details_text(view, state, read_only=read_only).plain
+
+
 LONG = "NCCL error: unhandled system error while connecting to peers of another switch, 7 of 8"
 
 

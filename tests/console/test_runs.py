@@ -236,7 +236,7 @@ async def test_enter_on_a_run_that_waits_says_that_it_has_no_log_yet(
 def test_progress_by_the_clock_is_told_as_an_estimate_in_the_columns_that_it_has(
     progress: float,
 ) -> None:
-    text = _progress(RunState.RUNNING, progress, False, False, BAR).plain
+    text = _progress(RunState.RUNNING, progress, False, BAR).plain
     assert len(text) == BAR + BEHIND_BAR
     assert ("≈" in text) == (progress > 0)
     assert "100%" not in text, "only its end is certain"

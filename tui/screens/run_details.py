@@ -54,11 +54,11 @@ def _next_step(
 ) -> str:
     """``later``: the last attempt of it, where there is one. ``asked``: its hosts have said why it
     does not move."""
-    log = _LOG if run.hosts else _COPY
+    log = _LOG if run.hosts else _COPY * bool(run.reason)
     if later is not None:
         begun = later.started_at is not None
         so_far = run_state(later.state, paused=later.paused, begun=begun).plain.partition(" ")[2]
-        return f"attempt {later.attempt} of it: {so_far} · {log}"
+        return " · ".join(filter(None, (f"attempt {later.attempt} of it: {so_far}", log)))
     if read_only:
         return " · ".join(filter(None, (plain(way_on), log)))
     if run.silent_s is not None:

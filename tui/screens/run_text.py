@@ -208,7 +208,6 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
     they are of trouble. ``replaced``: it was tried again."""
     rate = run.throughput_now if run.state.active else run.throughput
     said = _row_words(run)
-    silence = _length(run.silent_s)
     troubled, failed = in_trouble(run), run.state is RunState.FAILED
     again = failed and replaced
     colour = MUTED if again or not troubled else BAD if failed else WARN
@@ -226,7 +225,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
             if said
             else _log_doubt(bar_width, "missing" if run.log_missing else "changed")
             if run.log_changed
-            else _progress(run.state, done, run.outlived, bool(silence), bar_width),
+            else _progress(run.state, done, run.outlived, bar_width),
             _rate(run, rate, units=units),
             _duration(None if run.state.ended else run.eta_s),
         ),
@@ -359,10 +358,7 @@ def _log_doubt(width: int, what: str) -> Text:
 
 
 @lru_cache(maxsize=CELLS_KEPT)
-def _progress(
-    state: RunState, progress: float | None, outlived: bool, silent: bool, width: int
-) -> Text:
-    """Of one that is ``silent``: as it was when it fell silent."""
+def _progress(state: RunState, progress: float | None, outlived: bool, width: int) -> Text:
     if state is RunState.SUCCEEDED:
         return bar(1.0, width, GOOD).append(" done", MUTED)
     if state in (RunState.FAILED, RunState.CANCELLED):
@@ -373,7 +369,7 @@ def _progress(
         # All of its time is used up; an empty track would be a start.
         return bar(1.0 if progress is None else progress, width, MUTED)
     percent = "" if progress is None else f" {_estimated(progress):>4}"
-    return bar(progress, width, WARN if silent else ACCENT).append(percent)
+    return bar(progress, width, ACCENT).append(percent)
 
 
 def _estimated(progress: float) -> str:

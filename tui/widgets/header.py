@@ -75,7 +75,9 @@ def header_text(
     to go on with the campaign.
     """
     if campaign is None:
-        right = f"no campaign · {LOOKING}" if only_looks else "no campaign"
+        right = "no campaign"
+        if replay or only_looks:
+            right = "the replay is being opened" if replay else f"{right} · {LOOKING}"
         name = ""
     else:
         # That it is a replay, the line below says.

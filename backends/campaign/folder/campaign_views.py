@@ -53,19 +53,18 @@ class CampaignViews:
 
         ``quick``: logs of what has ended are not read; whether they have to be is in the snapshot.
         """
+        moment = self._moments.setdefault(path, MomentReader(path)).read()  # before its journal
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault((path, state.stem), Kept())
         doubts, unread = self._doubts(path, state, quick=quick)
         judged = self._with_doubts(path, state, doubts)
         writer = None if state.finished else self._writer(path)
-        moment = NOTHING
-        if writer is not None:
-            moment = self._moments.setdefault(path, MomentReader(path)).read()
+        moment = NOTHING if writer is None else moment
         shown = take(
             judged,
             path,
-            now=max(self._now(state), _reached(state)),
+            now=max(self._now(state) if moment.at is None else moment.at, _reached(state)),
             waiting=moment.waiting,
             starting=moment.starting,
             read_only=True,

@@ -1,5 +1,6 @@
 """What whoever is at work on a campaign knows of this moment, and the journal does not: why runs
-wait, and what starts are at. A small file beside the requests, for those who look on.
+wait, what starts are at, and what time it is by simulated clocks. A small file beside the requests,
+for those who look on.
 
 It goes with whoever wrote it: it is read only while somebody is at work.
 """
@@ -30,10 +31,12 @@ MOST_RUNS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """By run id. ``starting``: what a start is at, in words."""
+    """By run id. ``starting``: what a start is at, in words. ``at``: the time by a simulated clock,
+    seconds since the epoch; all that had happened by then is in the journal."""
 
     waiting: Mapping[str, Waiting] = field(default_factory=dict)
     starting: Mapping[str, str] = field(default_factory=dict)
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class _Alike:
 class _Written:
     waiting: tuple[_Alike, ...]
     starting: dict[str, str]
+    at: float | None = None
 
 
 NOTHING = Moment()
@@ -60,7 +64,7 @@ def write_moment(campaign: Path, moment: Moment) -> None:
     for run_id in list(moment.waiting)[:MOST_RUNS]:
         alike.setdefault(moment.waiting[run_id], []).append(run_id)
     groups = tuple(_Alike(tuple(runs), why) for why, runs in alike.items())
-    written = _Written(groups, dict(moment.starting))
+    written = _Written(groups, dict(moment.starting), moment.at)
     write_in_campaign(campaign / MOMENT, json.dumps(asdict(written)))
 
 
@@ -102,13 +106,20 @@ def _read(data: bytes) -> Moment:
     waiting: dict[str, Waiting] = {}
     for one in written.waiting:
         waiting |= dict.fromkeys(one.runs, _checked(one.why))
-    return Moment(waiting, {run_id: _shown(words) for run_id, words in written.starting.items()})
+    starting = {run_id: _shown(words) for run_id, words in written.starting.items()}
+    return Moment(waiting, starting, _time(written.at))
+
+
+def _time(told: float | None) -> float | None:
+    """Raises ValueError for a time that no clock tells."""
+    if told is not None and not 0 <= told <= LATEST:
+        raise ValueError("no time")
+    return told
 
 
 def _checked(why: Waiting) -> Waiting:
-    """Raises ValueError for a time that no clock tells."""
-    if why.expected_at is not None and not 0 <= why.expected_at <= LATEST:
-        raise ValueError("no time")
+    """Raises ValueError as :func:`_time` does."""
+    _time(why.expected_at)
     hosts, away = (tuple(map(_shown, names)) for names in (why.hosts, why.away))
     return replace(
         why,

@@ -14,7 +14,7 @@ from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import Expected
 from backends.campaign.record.run_record import MISSING, MISSING_BESIDE, Series
-from backends.campaign.record.silence import silent_after_s, silent_s
+from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
@@ -49,8 +49,8 @@ class RunView:
     hosts: tuple[str, ...]
     out_of_reach: tuple[str, ...]  # of its hosts, while it is active
     unit: str
-    progress: float | None  # 0 … 1: of elapsed_s + eta_s, as long as there is an estimate; it
-    # stands still while the run is silent; None where nothing is known, or it has outlived that
+    progress: float | None  # 0 … 1: of elapsed_s + eta_s, as long as there is an estimate; None
+    # where nothing is known, and of a run that is silent or has outlived that
     eta_s: float | None
     elapsed_s: float | None
     readings: int
@@ -137,12 +137,11 @@ def view_of(
         pass  # it is over as soon as its hosts say so
     elif run.state in (RunState.PLANNED, RunState.STARTING):
         progress = 0.0  # a start may wait for a lease, and be taken back
-    elif run.state.active and takes is not None and expected and elapsed is not None:
-        passed = elapsed - (0.0 if quiet_s is None else quiet_s - (silent_after_s(run) or 0.0))
-        if quiet_s is not None or passed < expected:
-            progress = min(1.0, passed / takes.total(passed))
-        if quiet_s is None and passed < expected:
-            eta = takes.total(passed) - passed
+    elif quiet_s is not None:
+        pass  # nobody knows whether it goes on
+    elif takes is not None and expected and elapsed is not None and elapsed < expected:
+        progress = elapsed / takes.total(elapsed)
+        eta = takes.total(elapsed) - elapsed
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:

@@ -50,15 +50,22 @@ WAITS = st.builds(
 )
 
 
-@given(st.dictionaries(st.text(), WAITS), st.dictionaries(st.text(), st.sampled_from(["a", "b"])))
+@given(
+    st.dictionaries(st.text(), WAITS),
+    st.dictionaries(st.text(), st.sampled_from(["a", "b"])),
+    st.none() | st.floats(0, 1e10),
+)
 def test_what_is_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, waiting: dict[str, Waiting], starting: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory,
+    waiting: dict[str, Waiting],
+    starting: dict[str, str],
+    at: float | None,
 ) -> None:
     campaign = tmp_path_factory.mktemp("c")
     reader = MomentReader(campaign)
     assert reader.read() == NOTHING
-    write_moment(campaign, Moment(waiting, starting))
-    assert reader.read() == Moment(waiting, starting)
+    write_moment(campaign, Moment(waiting, starting, at))
+    assert reader.read() == Moment(waiting, starting, at)
     forget_moment(campaign)
     assert reader.read() == NOTHING
 

@@ -127,10 +127,10 @@ FINISHED = ev.CampaignFinished(t=BEGUN + 10)
 def campaign(cli: Cli) -> Callable[..., Path]:
     """A campaign of these events; ``age_s``: how long ago it began."""
 
-    def make(name: str, *events: ev.Event, age_s: float = 0.0) -> Path:
+    def make(name: str, *events: ev.Event, age_s: float = 0.0, simulated: bool = False) -> Path:
         path = cli.campaigns / name
         path.mkdir(parents=True)
-        begun = ev.CampaignCreated(t=time.time() - age_s, campaign=name)
+        begun = ev.CampaignCreated(t=time.time() - age_s, campaign=name, simulated=simulated)
         append(path, begun, *events)
         return path
 

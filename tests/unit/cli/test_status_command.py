@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,29 @@ def test_a_campaign_that_ended_says_how_much_gpu_time_it_took(cli: Cli, campaign
     cpus = replace(succeeded("a"), fingerprint="2 CPUs Intel")
     campaign("cpus", planned("a"), assigned("a"), cpus, FINISHED)
     assert "used" not in cli("status", "cpus").out
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_a_silent_run_is_told_of_a_campaign_that_somebody_else_is_at_work_on(
+    cli: Cli, campaign: Campaign, simulated: bool
+) -> None:
+    """By the clock of who looks on, but of simulated hosts by theirs, for which time flies."""
+    began = time.time() - 60.0 * (not simulated)
+    points = tuple((float(n), 100.0, began + n) for n in range(1, 6))
+    told = readings("a", 100.0)
+    told = replace(told, t=began + 5, count=5, points=points, last=points[-1:])
+    path = campaign(
+        "kept",
+        *(replace(planned("a"), expected_s=300.0), replace(assigned("a"), t=began)),
+        *(ev.RunLaunched(t=began, run_id="a"), told),
+        simulated=simulated,
+    )
+    hold(path)
+    write_moment(path, Moment(at=began + 60.0 if simulated else None))
+    assert "0/1 runs · no ETA: a run is silent\n" in cli("status", "kept", "--line").out
+    assert "running, no reading for 5" in cli("status", "kept").out
+    told = cli.document("status", "kept")
+    assert (told["eta_s"], told["eta_text"]) == (None, "no ETA: a run is silent")
 
 
 HELD = "held by another campaign of yours: root@vm, campaign nightly, run b, since 19:30"

@@ -140,7 +140,8 @@ def _latest(now: CampaignSnapshot) -> set[str]:
 
 def _state_of(view: RunView) -> str:
     state = view.state_text if view.paused else str(view.state)
-    return f"{state} (connection lost)" if view.out_of_reach else state
+    silent = " (silent)" * (view.silent_s is not None)
+    return f"{state} (connection lost)" if view.out_of_reach else f"{state}{silent}"
 
 
 def _line(view: RunView) -> str:
