@@ -450,9 +450,10 @@ class ResultsPage(Page):
     def action_sort(self) -> None:
         """By the next column in sight."""
         shown = self.main_panel().table.shown_columns
-        self._order = self._order.next
-        while self._order.by.casefold() not in shown:
+        for _ in self._order.sorts:
             self._order = self._order.next
+            if self._order.by.casefold() in shown:
+                break
         self.refresh_bindings()
         self.pull()
 
