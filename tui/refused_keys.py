@@ -18,8 +18,6 @@ from tui.widgets.keybar import as_now, panel_of
 UNSEEN = "not taken: the screen had only just changed; press it again"
 NOT_HERE = {"ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it"}
 """Keys that other programs have."""
-_SAY_WHY = ("command_palette", "open", "scroll_left", "scroll_right")
-"""Of keys that the palette does not have."""
 
 
 @runtime_checkable
@@ -142,5 +140,5 @@ def _explained(node: DOMNode) -> Iterator[Key]:
     say why there is none."""
     panel = PANELS.get(panel_of(node))
     for key in panel.keys if panel else ():
-        if (key.palette or key.action in _SAY_WHY) and key.action != "leave":
+        if (key.palette or key.action in ("command_palette", "open")) and key.action != "leave":
             yield key

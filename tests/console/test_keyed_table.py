@@ -591,7 +591,7 @@ def test_no_cell_of_a_campaign_is_cut_while_another_column_has_blanks(
     more=st.integers(0, 9),
     width=st.integers(78, 240),
 )
-def test_no_speedup_of_a_result_is_cut_and_its_flags_have_their_least_and_no_other_column_for_it(
+def test_no_speedup_and_no_first_flag_of_a_result_is_cut(
     speedup: str, case: int, flag: str, more: int, width: int
 ) -> None:
     """The mark at the end of a speedup says that it is none of scaling."""
@@ -603,20 +603,15 @@ def test_no_speedup_of_a_result_is_cut_and_its_flags_have_their_least_and_no_oth
     }
     told |= {"gpus": "16", "cv": "0.00%", "n": "3"}
     columns = result_columns([], labels_of([]))
-
-    def laid_out(flags: str) -> dict[str, int]:
-        table = KeyedTable(columns)
-        row = Row("a", tuple(cell((told | {"flags": flags}).get(c.key, "")) for c in columns))
-        region = PropertyMock(return_value=Region(0, 0, width, 9))
-        with patch.object(KeyedTable, "scrollable_content_region", region):
-            table._rows = (row,)
-            return {column.key: given for column, given in table._layout()}
-
-    layout, few = laid_out(told["flags"]), "▲ few repeats +3"
+    table = KeyedTable(columns)
+    row = Row("a", tuple(cell(told.get(c.key, "")) for c in columns))
+    region = PropertyMock(return_value=Region(0, 0, width, 9))
+    with patch.object(KeyedTable, "scrollable_content_region", region):
+        table._rows = (row,)
+        layout = {column.key: given for column, given in table._layout()}
     assert layout["speedup"] >= len(speedup)
-    assert layout["flags"] >= min(len(few), len(f"▲ {flag}+{more}" if more else f"▲ {flag}"))
+    assert layout["flags"] >= len(f"▲ {flag}+{more}" if more else f"▲ {flag}")
     assert layout["efficiency"] >= len(told["efficiency"])
-    assert {*layout} >= {*laid_out(few)}, "n and CV stand, however long the flags are"
 
 
 async def test_of_a_profile_that_has_no_room_both_ends_of_its_name_are_shown() -> None:

@@ -63,7 +63,7 @@ _COLUMNS = (
     Column("cv", "CV", 6, right=True, gives_way=3),
     Column("n", "n", 3, right=True, gives_way=4),
     Column("grade", "Gr", 2),
-    Column("flags", "Flags", None, least=len("▲ few repeats +3"), parts=True),
+    Column("flags", "Flags", None, parts=True),
 )
 
 _GRADE_COLOURS: Mapping[Grade | None, str] = {
@@ -345,7 +345,7 @@ def case_text(
             *([("measured", bandwidth_words(group))] if is_collective(group) else []),
             ("median", f"{number(spread.median)} {case.unit}"),
             ("mean", number(spread.mean)),
-            *_range_rows(spread),
+            *_range_row(spread),
             *_interval_rows(spread),
             *_window_rows(case),
             *_repeats_rows(case, rule),
@@ -403,12 +403,12 @@ def _per_device_row(case: CaseResult, one: str) -> list[tuple[str, str]]:
     return [] if share is None else [(f"per {one}", number(share))]
 
 
-def _range_rows(spread: Spread) -> list[tuple[str, str]]:
-    """Of one repeat there are none."""
+def _range_row(spread: Spread) -> list[tuple[str, str]]:
+    """Of one repeat there is none."""
     if spread.n < 2:
         return []
-    scatters = f"{scatter(spread.cv, beyond=CV_LIMITS)} over {spread.n} repeats"
-    return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}"), ("CV", scatters)]
+    ends = f"{number(spread.minimum)} to {number(spread.maximum)}"
+    return [("range", f"{ends}, CV {scatter(spread.cv, beyond=CV_LIMITS)}")]
 
 
 def _interval_rows(spread: Spread) -> list[tuple[str, str]]:

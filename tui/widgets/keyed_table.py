@@ -224,17 +224,6 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._all_columns = tuple(columns or self._all_columns)
         self._draw()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("scroll_left", "scroll_right"):
-            return self.max_scroll_x > 0
-        return super().check_action(action, parameters)
-
-    def never(self, action: str) -> str:
-        return ""
-
-    def not_now(self, action: str) -> str:
-        return "all of its width is in sight" if action.startswith("scroll_") else ""
-
     def on_resize(self, event: events.Resize) -> None:
         if self.size.width != self._width:  # else it is longer, or has a scrollbar
             self._width = self.size.width
@@ -328,9 +317,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return firm
 
     def _least(self, column: Column) -> int:
-        """Of the other column: where it is of parts, no more than the first of every row needs."""
-        first = max(self._bearable[column.key], cell_len(column.label))
-        return min(column.least, first) if column.parts else column.least
+        """Of the other column: where it is of parts, what shows the first of every row."""
+        return max(column.least, self._bearable[column.key] if column.parts else 0)
 
     def _note_needed(self) -> dict[str, int]:
         """By column, the longest that it has held; and in which there has been anything."""
