@@ -256,9 +256,9 @@ class ExportSheet(Dialog[None]):
         return line.append_text(said)
 
     def _told_path(self, path: Path) -> str:
-        """Below the directory of the campaigns, where it is there."""
-        campaigns = self._viewed.path.parent
-        return str(path.relative_to(campaigns) if path.is_relative_to(campaigns) else path)
+        """In the campaign by the campaign's name and what follows; elsewhere whole."""
+        campaign = self._viewed.path
+        return str(path.relative_to(campaign.parent) if path.is_relative_to(campaign) else path)
 
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""
