@@ -116,6 +116,17 @@ async def test_four_scales_are_projected_in_the_chart_and_never_in_the_table(
         assert page.main_panel().table.row_count == 4
 
 
+async def test_a_projection_that_is_there_when_the_page_has_gone_is_no_fault(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot)
+        gone = ResultsPage(page.session)
+        await ResultsPage._project.__wrapped__(gone, page._groups)  # type: ignore[attr-defined]
+        assert gone._beyond
+
+
 async def test_three_scales_are_not_projected(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace, ("1n1g", "1n8g", "4n8g"))
