@@ -377,10 +377,11 @@ class CampaignController:
         """Those who look on see what we do; a full disk costs them that, and us nothing."""
         told = None
         while True:
-            moment = self._moment()
+            moment, told_all = self._moment(), True
             if self.state.simulated:
                 moment = replace(moment, at=self._clock())
-            if moment != told and await self._recorder.commit():
+                told_all = await self._recorder.commit()
+            if moment != told and told_all:
                 with contextlib.suppress(OSError):
                     await asyncio.to_thread(write_moment, self.path, moment)
                     told = moment

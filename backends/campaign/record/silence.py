@@ -17,11 +17,11 @@ FEWEST_TIMES = 3
 
 def silent_s(run: RunRecord, now: float) -> float | None:
     """For how long no reading came, where that is clearly longer than they took to come so far."""
-    times, last = run.series.times, run.last_reading_at
+    last, times = run.last_reading_at, run.series.times
     going = run.state is RunState.RUNNING and not run.collecting and not run.lost_hosts
-    if not going or last is None or len(times) < FEWEST_TIMES:
+    if not going or last is None or now - last <= SILENT_S or len(times) < FEWEST_TIMES:
         return None
     usual_s = (times[-1] - times[0]) / ((len(times) - 1) * run.series.stride)
     longest_s = max(later - earlier for earlier, later in pairwise(times))
-    after_s = max(SILENT_S, SILENT_TIMES * usual_s, LONGER_TIMES * longest_s)
-    return now - last if now - last > after_s else None
+    quiet_s = now - last
+    return quiet_s if quiet_s > max(SILENT_TIMES * usual_s, LONGER_TIMES * longest_s) else None
