@@ -235,8 +235,12 @@ class HostsPage(Page):
     @work(exclusive=True, group="doubts", description="read what prechecks hold against hosts")
     async def read_doubts(self) -> None:
         if self.session.playing is None:
-            self._doubts = await asyncio.to_thread(self.session.workspace.prechecks.doubts)
+            self._doubts = await asyncio.to_thread(self._held_against_hosts)
             self._show_detail()
+
+    def _held_against_hosts(self) -> Mapping[str, Doubt]:
+        """In a thread, where what looks at prechecks loads as well."""
+        return self.session.workspace.prechecks.doubts()
 
     def on_screen_suspend(self) -> None:
         self._watched = None

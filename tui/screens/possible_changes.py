@@ -282,7 +282,7 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
             if run.fingerprint:
                 told[run.profile] = told.get(run.profile, True) and has_gpus(run.fingerprint)
         device = "GPU" if all(told.get(run.profile) for run in more) else "device"
-        time = f"{_alone_s(viewed, more)}about {device_time(hours, device)}"
+        time = f"{_time_alone(viewed, more)}about {device_time(hours, device)}"
     answers = (
         Answer("y", "start them when their turn comes", "yes"),
         Answer("n", "leave it as it is", "no"),
@@ -292,7 +292,7 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
     return Choice("More repeats", said, answers)
 
 
-def _alone_s(viewed: CampaignSnapshot, more: Sequence[RunRecord]) -> str:
+def _time_alone(viewed: CampaignSnapshot, more: Sequence[RunRecord]) -> str:
     """ "≈ 1m20s, ", which they take on hosts that nothing else is on; "" where nobody knows, or
     they share hosts."""
     state = viewed.state
