@@ -12,6 +12,7 @@ from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot
 from backends.hosts.needs import Planned
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Bearing, Finding, Level
+from backends.hosts.same_machine import by_machine
 from backends.hosts.software import short_digest
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import WAIT
@@ -117,11 +118,8 @@ def differences(
 
 def one_machine(facts: Mapping[str, HostFacts]) -> list[list[str]]:
     """Names of one machine, of each that has several."""
-    machines: dict[str, list[str]] = {}
-    for name, own in facts.items():
-        if own.boot_id:
-            machines.setdefault(own.boot_id, []).append(name)
-    return [names for names in machines.values() if len(names) > 1]
+    machines = by_machine((name, own.boot_id) for name, own in facts.items())
+    return [names for names in machines if len(names) > 1]
 
 
 def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:

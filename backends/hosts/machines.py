@@ -13,6 +13,7 @@ from types import MappingProxyType
 from backends.hosts.environment import gpu_settings
 from backends.hosts.fingerprint import UNKNOWN
 from backends.hosts.host_facts import HostFacts, HostSnapshot
+from backends.hosts.same_machine import by_machine
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 
@@ -59,10 +60,8 @@ def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Ma
     if not named or {*took_part} - {*facts}:
         return None
     used = [*named.values()]
-    boots: dict[str, list[str]] = {}
-    for name, one in named.items():
-        boots.setdefault(one.boot_id or f"of {name}", []).append(name)
-    machines = [[named[name] for name in names] for names in boots.values()]
+    called = by_machine((name, one.boot_id) for name, one in named.items())
+    machines = [[named[name] for name in names] for names in called]
     gpus = {
         (gpu.uuid or f"{at} {gpu.index}", gpu.model): gpu
         for at, own in enumerate(machines)
@@ -81,7 +80,7 @@ def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Ma
         ids=_all_told(one.machine for one in without_gpus),
         models=_all_told(one.cpu_model for one in without_gpus),
         boots=frozenset(filter(None, (one.boot_id for one in used))),
-        by_names=tuple(tuple(names) for names in boots.values() if len(names) > 1),
+        by_names=tuple(tuple(names) for names in called if len(names) > 1),
         gpu_models=frozenset(gpu.model for gpu in gpus.values()),
         setup=tuple(_setup(used)),
     )

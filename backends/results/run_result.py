@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import has_gpus
+from backends.hosts.same_machine import by_machine
 from profiles.format.case import GLOBAL_BATCH
 from profiles.throughput.speed import is_speed
 
@@ -171,11 +172,8 @@ class RunResult:
     def one_machine(self) -> tuple[tuple[str, ...], ...]:
         """Those of its hosts that are one machine under several names, as far as that is known: a
         machine each."""
-        named: dict[str, dict[str, None]] = {}
-        for host, boot_id in zip(self.hosts, self.boot_ids, strict=False):
-            if boot_id:
-                named.setdefault(boot_id, {})[host] = None
-        return tuple(tuple(hosts) for hosts in named.values() if len(hosts) > 1)
+        machines = by_machine(zip(self.hosts, self.boot_ids, strict=False))
+        return tuple(tuple(names) for names in machines if len(names) > 1)
 
     @property
     def came_at_once(self) -> bool:

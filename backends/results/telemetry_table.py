@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from backends.hosts.same_machine import by_machine
 from backends.hosts.telemetry_summary import GpuUse, HostUse
 from backends.results.layouts.common import group_title
 from backends.results.numbers import NOTHING, fixed, percent, significant, trimmed
@@ -135,13 +136,10 @@ def _without_gpus(
 
 def _cpus(run: RunResult, hosts: Sequence[HostUse]) -> float:
     """Of a machine that has several names, once."""
-    boots = {host: boot for host, boot in zip(run.hosts, run.boot_ids, strict=False) if boot}
-    by_machine: dict[tuple[bool, str], int] = {}
-    for host in hosts:
-        boot = boots.get(host.host, "")
-        machine = (True, boot) if boot else (False, host.host)
-        by_machine[machine] = max(host.cpus, by_machine.get(machine, 0))
-    return sum(by_machine.values())
+    cpus = {host.host: host.cpus for host in hosts}
+    boots = dict(zip(run.hosts, run.boot_ids, strict=False))
+    machines = by_machine((name, boots.get(name, "")) for name in cpus)
+    return sum(max(cpus[name] for name in names) for names in machines)
 
 
 def _load(_run: RunResult, hosts: Sequence[HostUse]) -> float:
