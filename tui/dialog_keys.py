@@ -272,6 +272,8 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=8,
             ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=9),
+            Key("s", "sort", "Sort", "by ratio, by verdict, as the cases come", footer=11),
+            Key("S", "reverse", "Reverse", "the other way round", footer=12),
             Key(
                 "r",
                 "read",

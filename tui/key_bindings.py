@@ -162,6 +162,14 @@ PANELS: Mapping[str, Panel] = {
             Key("s", "login", "Log in", "open ssh to the host; its end leads back", footer=2),
             Key("p", "precheck", "Precheck", "measure the hosts; who is slow or broken", footer=3),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
+            Key(
+                "o",
+                "sort",
+                "Sort",
+                "by state, what cannot be used first; by load per CPU; by memory in use; as in the "
+                "inventory",
+                footer=8,
+            ),
             Key("enter", "open", "Details", "read the host's details", footer=4, palette=False),
             Key("z", "zoom", "Zoom", "the host's details alone; again: the list, too", footer=5),
             Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),

@@ -16,6 +16,7 @@ from backends.campaign.record.run_view import RunView
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.inventory.nodesets import ranked_nodeset
+from profiles.counted import counted
 from profiles.durations import format_duration
 from tests.console.conftest import (
     HUGE,
@@ -35,6 +36,7 @@ from tui.screens.run_text import COLUMNS, RunRows, state_text
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
 from tui.theme import ACCENT, MUTED
 from tui.timeline_text import MOST_NAME, Bar, _lanes
+from tui.widgets.keyed_table import KeyedTable
 
 HOSTS = ("h1", "h2")
 
@@ -516,3 +518,34 @@ def test_how_long_a_run_took_is_what_the_list_says(begin_s: float, took_s: float
     elapsed = next(n for n, column in enumerate(COLUMNS) if column.key == "elapsed")
     text = Schedule().lines(viewed, viewed.runs[0], 100, now, HOSTS).plain
     assert f", for {row.cells[elapsed].plain}: failed" in text
+
+
+async def test_details_of_a_run_that_waits_say_what_it_takes_and_the_schedules_time(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace, repeats=3)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        viewed = page.viewed
+        assert viewed is not None
+        waiting = [run for run in viewed.runs if run.state.waits]
+        table = page.query_one(KeyedTable)
+        now, names = workspace.cluster.now(), tuple(page.panels._hosts)
+        told = 0
+        for run in waiting:
+            table.select(run.run_id)
+            await pilot.pause()
+            tick(app)
+            shown = page.panels.beside.text
+            lines = dict(line.split(maxsplit=1) for line in shown.splitlines() if " " in line)
+            assert lines["takes"].startswith(counted(run.case.nodes, "host"))
+            for name, value in run.case.parameters.items():
+                assert f"{name}={value}" in lines["parameters"]
+            words = Schedule().lines(viewed, run, 120, now, names).plain
+            expected = re.search(r" is expected (on .*)", words)
+            told += expected is not None
+            assert ("expected" in lines) == (expected is not None)
+            if expected is not None:
+                assert lines["expected"].startswith(expected[1])
+        assert told

@@ -24,12 +24,15 @@ from tui.backend_protocols import CampaignSummary
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
+from tui.row_order import RowOrder
 from tui.screens.across_dialog import AcrossList
 from tui.screens.compare_curves import curves_of
 from tui.screens.compare_file import copied_text, file_of, written_as
 from tui.screens.compare_panels import campaigns_panel, figures_text, in_side, verdict_panel
 from tui.screens.compare_text import (
+    BY_PAIR,
     COLUMNS,
+    Pair,
     below_rows,
     columns_of,
     compared_rows,
@@ -96,6 +99,7 @@ class Compare(Dialog[None]):
         self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
         self._said_of_campaigns = Text()
         self._problem: DlperfError | None = None
+        self._order = BY_PAIR
         self._quantity = Quantity.SPEEDUP
         self._view = "curves"
         self._reasoned = False  # the rows have their reasons
@@ -168,7 +172,11 @@ class Compare(Dialog[None]):
             self._reasoned = huge
             panel.table.forget()  # how much room the reasons took
         wide = self.size.width >= WIDE
-        rows = [] if found is None else compared_rows(found, self._labels, reasons=huge, wide=wide)
+        rows = (
+            []
+            if found is None
+            else compared_rows(found, self._labels, self._order, reasons=huge, wide=wide)
+        )
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
         panel.table.refill(rows, None if found is None else columns_of(found, wide=wide))
@@ -237,7 +245,7 @@ class Compare(Dialog[None]):
         self.set_class(bool(self._alone), "-zoomed")
         self._share_lines()
         if width := self._panel.size.width:  # else it is out of sight
-            self._panel.retitle(title_words(found, width - CORNERS))
+            self._panel.retitle(title_words(found, width - CORNERS, self._order))
         if "campaigns" in shown:
             room = self.has_class("-huge")
             said = Text.assemble(self._said_of_campaigns, figures_text(found) if room else "")
@@ -297,15 +305,23 @@ class Compare(Dialog[None]):
     # Keys --------------------------------------------------------------------------------------
 
     def able(self, action: str) -> bool:
-        unread = self._found is None and self._problem is not None
-        if action in ("leave", "help", "threshold", "write"):
-            return action in ("leave", "help") or not unread  # to ask takes longer than to read
-        if action == "read":
-            return self._problem is not None or self._found is not None
-        if action in ("filter", "across"):
-            return bool(self._pairs if action == "filter" else self._varying)
-        if action in ("view", "open"):
-            return self._selected is not None and not (action == "view" and self._all_in_sight)
+        refused = self._found is None and self._problem is not None
+        listed, selected = len(self._pairs) > 1 and not self._alone, self._selected is not None
+        able = {
+            "leave": True,
+            "help": True,
+            "threshold": not refused,  # to ask takes longer than to read
+            "write": not refused,
+            "read": refused or self._found is not None,
+            "filter": bool(self._pairs),
+            "across": bool(self._varying),
+            "sort": listed,
+            "reverse": listed and not self._order.given,
+            "open": selected,
+            "view": selected and not self._all_in_sight,
+        }
+        if action in able:
+            return able[action]
         if action in ("move", "quantity"):
             needed = self._alone if action == "move" else self._curved
             unable = action == "quantity" and self._no_base
@@ -325,7 +341,11 @@ class Compare(Dialog[None]):
             return "all of it is in sight"
         if action == "quantity" and "curves" in self._in_sight() and self._no_base:
             return self._no_base
+        if action in ("sort", "reverse") and self._alone:
+            return "the list is out of sight; z All panels"
         return {
+            "sort": "there is one row",
+            "reverse": "the list is in the order of the cases",
             "across": "no parameter differs between these runs",
             "quantity": "the curves are not in sight; v leads to them",
         }.get(action, "")
@@ -384,6 +404,18 @@ class Compare(Dialog[None]):
     def _rearrange(self) -> None:
         self._show_selected()
         self.refresh_bindings()
+
+    def action_sort(self) -> None:
+        self._reorder(self._order.next)
+
+    def action_reverse(self) -> None:
+        self._reorder(self._order.reversed)
+
+    def _reorder(self, order: RowOrder[Pair]) -> None:
+        """The cursor stays on its case."""
+        self._order = order
+        self._fill()
+        self.call_after_refresh(self._panel.table.show_cursor_row)
 
     def action_quantity(self) -> None:
         self._quantity = self._quantity.next

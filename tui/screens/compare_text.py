@@ -26,6 +26,7 @@ from profiles.counted import counted
 from profiles.errors import DlperfError
 from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
+from tui.row_order import RowOrder
 from tui.side_by_side import SideBySide
 from tui.text import both_ends, cell, join, number, plain, problem_line
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
@@ -51,6 +52,21 @@ VERDICTS = {
     Verdict.INSUFFICIENT: ("–", MUTED),
     Verdict.DIFFERENT_MODEL: ("≠", WARN),
 }
+
+Pair = tuple[int, ComparedCase]
+"""The place of the candidate, and the case."""
+
+
+def _gravity(pair: Pair) -> tuple[bool, int]:
+    """Those that are certain first, what has become slower before all else."""
+    _, case = pair
+    return bool(why_doubted(case.doubts)), [*Verdict].index(case.verdict)
+
+
+BY_PAIR: RowOrder[Pair] = RowOrder(
+    {"case": None, "ratio": lambda pair: pair[1].ratio, "verdict": _gravity}, by="case"
+)
+"""Those of one case together, until another is asked for."""
 
 COUNTED = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 LEAST_NAME = 16
@@ -116,7 +132,12 @@ def _differing(found: SideBySide) -> str:
 
 
 def compared_rows(
-    found: SideBySide, labels: CaseLabels, *, reasons: bool = False, wide: bool = False
+    found: SideBySide,
+    labels: CaseLabels,
+    order: RowOrder[Pair] = BY_PAIR,
+    *,
+    reasons: bool = False,
+    wide: bool = False,
 ) -> list[Row]:
     """``reasons``: there is room for them behind the verdicts; ``wide``: for which way one that is
     in doubt points, and why it is not."""
@@ -124,7 +145,7 @@ def compared_rows(
     several = len({case.profile for _, case in pairs}) > 1
     return [
         _row(place, case, found, labels, several=several, reasons=reasons, wide=wide)
-        for place, case in pairs
+        for place, case in order.of(pairs)
     ]
 
 
@@ -228,16 +249,17 @@ def _whole_reason(place: int, case: ComparedCase, found: SideBySide) -> str:
     return f"{case.words}: {reason_words}" if case.doubts else reason_words
 
 
-def title_words(found: SideBySide, room: int) -> str:
+def title_words(found: SideBySide, room: int, order: RowOrder[Pair] = BY_PAIR) -> str:
     """What all are held against, what may differ between the cases of a pair, how many cases have
-    which verdict, and the threshold. Where there is no ``room`` for all of it verdicts are told by
-    their symbols, then not at all: the name and the threshold stay."""
+    which verdict, the threshold, and the rows' order, where that is not theirs. Where there is no
+    ``room`` for all of it verdicts are told by their symbols, then not at all: all else stays."""
     across, many = "", ""
     if found.across:
         across = f" · across {', '.join(found.across)}"
         many = f" · across {counted(len(found.across), 'parameter')}"
     words, signs = _tally(found)
     before, after = f"Against {found.baseline + 1} ", f" · threshold {found.threshold * 100:g}%"
+    after += f" · {order.words}" * (not order.given)
     forms = [f"{across}{words}", f"{across}{signs}", f"{many}{signs}", across, many]
     left = [room - cell_len(f"{before}{form}{after}") for form in forms]
     chosen = next((n for n, columns in enumerate(left) if columns >= LEAST_NAME), len(forms) - 1)

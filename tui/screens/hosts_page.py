@@ -27,6 +27,7 @@ from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
 from tui.program_name import NAME
+from tui.screens.host_order import INVENTORY
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
 from tui.text import age, all_of, cell, gib, host_state, join, plain, ranges
@@ -215,6 +216,7 @@ class HostsPage(Page):
         self.hosts_now = HostsNow(session)
         self._rows = HostRows()
         self._shown: list[Row] = []
+        self._order = INVENTORY
         self._meters: dict[str, LiveTelemetry] = {}
         self._came: dict[str, tuple[object, float | None, float]] = {}
         self._watched: str | None = None
@@ -257,13 +259,16 @@ class HostsPage(Page):
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed
         rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0))
+        if not self._order.given:
+            rows = [row for _, row in self._order.of(zip(hosts, rows, strict=True))]
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
             queue = self.session.workspace.cluster.inventory.login is not None
             panel.table.refill(rows, OF_A_QUEUE if queue else COLUMNS)
         problem = plain(self.session.workspace.cluster.problem)
         flies = " · ages in simulated time" * (speed is not None)
-        panel.retitle("Hosts", problem or f"{summary(hosts)}{flies}")
+        order = f" · {self._order.words}" * (not self._order.given)
+        panel.retitle(f"Hosts{order}", problem or f"{summary(hosts)}{flies}")
         panel.say_when_empty(
             "No host matches; Esc takes the filter away"
             if panel.filter_text
@@ -392,12 +397,23 @@ class HostsPage(Page):
             return "not with a queue, which has the hosts"
         return ONLY_LOOKS if action == "login" and self.session.readonly else ""
 
+    def not_now(self, action: str) -> str:
+        if action == "sort":
+            return (
+                "the list is out of sight; z All panels"
+                if self.has_class("-zoomed")
+                else "there is one host at most"
+            )
+        return super().not_now(action)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         nobody = self.main_panel().table.current_key is None
         if action in ("probe_one", "login", "open", "zoom") and nobody:
             return action == "zoom" and self.has_class("-zoomed")
         if action == "open":
             return not isinstance(self.focused, HostDetail)
+        if action == "sort" and (self.has_class("-zoomed") or len(self._hosts) < 2):
+            return False
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
@@ -420,6 +436,12 @@ class HostsPage(Page):
         self.remove_class("-zoomed")
         self.query_one(HostDetail).scroll_home(animate=False)
         super().action_back()
+
+    def action_sort(self) -> None:
+        """By the next of the orders; the cursor stays on its host."""
+        self._order = self._order.next
+        self.tick()
+        self.call_after_refresh(self.main_panel().table.show_cursor_row)
 
     def action_probe_one(self) -> None:
         key = self.main_panel().table.current_key

@@ -22,6 +22,7 @@ from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.device_words import memory_name
 from backends.results.grade_words import logs_differ, rules_text
 from backends.results.steady_words import disturbance_text
+from backends.results.summary import parameters_text
 from backends.results.telemetry_words import coinciding, usual_lines
 from backends.results.workload_figures import configuration, measurements
 from profiles.cleantext import clean_text
@@ -81,6 +82,7 @@ def details_text(
     hosts: Mapping[str, HostFacts] | None = None,
     now: str = "",
     at: str = "now",
+    expected: str = "",
     asks: bool = True,
     log: str = "",
     folder: str = "",
@@ -91,7 +93,8 @@ def details_text(
     ``called``: its name in the list, without what all runs share.
     ``way_on``: how it is done again where no key does it.
     ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment,
-    which is called ``at``. ``asks``: the hosts of a run that does not move can be asked from here.
+    which is called ``at``. ``expected``: where and when one that waits will be.
+    ``asks``: the hosts of a run that does not move can be asked from here.
     ``log``: where its log is, where that is told otherwise than by the view. ``folder``: what is
     before a path in the campaign to make it one on this machine, such as "/campaigns/c1/".
     ``on_cpus``: its devices are slots, whatever GPUs its hosts have.
@@ -126,6 +129,7 @@ def details_text(
     shared = [("run", run.label)] if called not in ("", run.label) else []
     facts = (
         *shared,
+        *_wanted(run, expected),
         *_facts(run, record, log or str(run.log or "")),
         *_attempts(record, state),
         *_sharing(record, state),
@@ -203,6 +207,19 @@ def _diagnosed(
     if found.files:
         where = plain(f"{folder}{found.files[0].rpartition('/')[0]}")
         text.append(f"  · {counted(len(found.files), 'file')} of what they said: {where}\n", MUTED)
+
+
+def _wanted(run: RunView, expected: str) -> Iterator[tuple[str, str]]:
+    """Of one that waits: what it takes, by which values, and when its turn comes."""
+    if not run.state.waits:
+        return
+    nodes, devices = run.case.nodes, run.case.gpus_per_node
+    each = " on each" * (nodes > 1)
+    yield "takes", f"{counted(nodes, 'host')}, {counted(devices, 'device')}{each}"
+    if run.case.parameters:
+        yield "parameters", parameters_text(dict(run.case.parameters))
+    if expected:
+        yield "expected", f"{expected}, after the campaign began"
 
 
 def _facts(run: RunView, record: RunRecord, log: str) -> list[tuple[str, str]]:

@@ -353,7 +353,9 @@ class RunPanels(Vertical):
         now = self.meters.newest() if at_work else ""
         panel = self.beside if self.beside.display else self.details
         of = (viewed.identity, viewed.revision, run.run_id, run.state_text)
-        told = (panel, *of, clock, fixed, now)
+        at_s = self._session.workspace.cluster.now()
+        expected = self._timetable.expects(viewed, run, at_s, tuple(self._hosts))
+        told = (panel, *of, clock, fixed, now, expected)
         if told != self._told:
             self._told = told
             at = "then" if viewed.replayed else "now"
@@ -366,6 +368,7 @@ class RunPanels(Vertical):
                 hosts=self._hosts,
                 now=now,
                 at=at,
+                expected=expected,
                 asks=not viewed.read_only,
                 log=self._session.told_log(run),
                 folder="" if self._session.playing else f"{viewed.path}/",

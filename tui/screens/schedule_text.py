@@ -66,9 +66,7 @@ class Schedule:
         over = is_over(viewed)
         slots = {} if over else self._ahead(viewed, now, names)
         later = 0 if over else self._later
-        begins = [one.started_at for one in records if one.started_at is not None]
-        created = viewed.state.created_at
-        began = min([now if created is None else created, *begins])
+        began = _began(viewed, now)
         ends = [one.ended_at for one in records if one.ended_at is not None and one.hosts]
         ends += [slot.end for slot in slots.values() if slot.end < inf]
         latest = max(ends, default=now)
@@ -107,6 +105,15 @@ class Schedule:
             [_axis(columns, total, at, mark), *lines, *told, *legend, *signs]
         )
 
+    def expects(
+        self, viewed: CampaignSnapshot, run: RunView, now: float, names: Sequence[str]
+    ) -> str:
+        """Where and when a run that waits will be, by what is expected; "" where nobody knows."""
+        if is_over(viewed) or not run.state.waits:
+            return ""
+        slot = self._ahead(viewed, now, names).get(run.run_id)
+        return "" if slot is None else _expected_words(slot, _began(viewed, now)).strip()
+
     def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
         state = viewed.state
         left = [one for one in state.runs.values() if not one.state.ended and not one.paused]
@@ -133,6 +140,13 @@ class Schedule:
                 unusable,
             )
         return self._slots
+
+
+def _began(viewed: CampaignSnapshot, now: float) -> float:
+    """From when on times are counted."""
+    created = viewed.state.created_at
+    begins = [r.started_at for r in viewed.state.runs.values() if r.started_at is not None]
+    return min([now if created is None else created, *begins])
 
 
 def is_over(viewed: CampaignSnapshot) -> bool:
@@ -274,9 +288,7 @@ def _words(
         yield ""
         yield _without_slot(viewed.state.runs[selected.run_id], selected, began, silent)
     elif selected is not None and slot is not None:
-        where = ranked_nodeset([name for name in slot.hosts if not name.isdigit()])
-        on = f" on {plain(where)}" if where else ""
-        begin = format_duration(max(0.0, slot.start - began))
+        on = _on(slot)
         lasting = format_duration(selected.elapsed_s or 0.0)
         yield ""
         if selected.outlived:
@@ -284,10 +296,9 @@ def _words(
         elif selected.silent_s is not None:
             yield f"{plain(selected.label)} has been{on} for {lasting}; nothing tells when it ends"
         else:
-            words = f"{plain(selected.label)} is{'' if selected.state.active else ' expected'}{on}"
-            until = f"until {format_duration(slot.end - began)}" if slot.end < inf else ""
-            expected = "expected " * selected.state.active  # else all of it is
-            yield f"{words} from {begin}{f', {expected}{until}' if until else ''}"
+            active = selected.state.active  # else all of it is expected
+            words = f"{plain(selected.label)} is{'' if active else ' expected'}"
+            yield f"{words}{_expected_words(slot, began, active=active)}"
     waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]
     paused = sum(run.paused for run in waiting)
     parts = [f"{counted(paused, 'run')} paused"] if paused else []
@@ -297,6 +308,19 @@ def _words(
         parts.append(f"{counted(unknown, 'run')} to come, nobody knows when")
     if parts:
         yield f"not shown: {', '.join(parts)}"
+
+
+def _on(slot: Slot) -> str:
+    where = ranked_nodeset([name for name in slot.hosts if not name.isdigit()])
+    return f" on {plain(where)}" if where else ""
+
+
+def _expected_words(slot: Slot, began: float, *, active: bool = False) -> str:
+    begin = format_duration(max(0.0, slot.start - began))
+    if slot.end == inf:
+        return f"{_on(slot)} from {begin}"
+    until = format_duration(slot.end - began)
+    return f"{_on(slot)} from {begin}, {'expected ' * active}until {until}"
 
 
 def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[RunView]) -> str:
