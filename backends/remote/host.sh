@@ -584,13 +584,15 @@ verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
     umask 077
     if [ "$timeout" != - ]; then
         # Marked, so that it is found should the supervisor be killed.
-        DLPERF_RUN_ID=$run_id DLPERF_HOST=$host sh -c 'trap "kill \$clock; exit" TERM
-            sleep "$1" & clock=$!
-            wait $clock
+        # By KILL: a signal that comes before its sleep is one is lost, and that goes on.
+        DLPERF_RUN_ID=$run_id DLPERF_HOST=$host sh -c 'trap "kill -KILL \$!; exit" TERM
+            sleep "$1" &
+            wait $!
             read -r line <"/proc/$2/stat" && set -- "$2" "$3" ${line##*) } &&
                 [ "${22}" = "$2" ] && kill -USR1 "$1"' \
             sh "$timeout" $$ "$own_ticks" </dev/null >/dev/null 2>&1 9<&- &
         timer=$!
+        inspect "$timer" && timer_ticks=$ticks
     fi
     wait $main
     code=$?
@@ -610,6 +612,13 @@ verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
     finish "$code"
 }
 
+end_timer() { # For the same reason told until it is gone, and what it has started is by then.
+    while [ -n "$timer" ] && inspect "$timer" && [ "$ticks" = "${timer_ticks-}" ] && [ "$state" != Z ]; do
+        kill "$timer" 2>/dev/null
+        nap 0.01
+    done
+}
+
 finish() { # $1: exit code. Ends what the script left behind, frees the lease, writes the record.
     leftovers=0 left=0
     killed=0
@@ -626,6 +635,7 @@ finish() { # $1: exit code. Ends what the script left behind, frees the lease, w
         end_processes "$run_id" $$ "$grace"
         leftovers=$killed
     fi
+    end_timer
     hidden=-
     [ -e "$run/reaper" ] || look_for_orphans 50
     # Before the record: who sees the end may start the next run.

@@ -6,6 +6,8 @@ import asyncio
 import getpass
 import json
 import os
+import shutil
+import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -500,6 +502,35 @@ async def test_sweep_is_not_content_with_files_that_nobody_has_fetched(bench: Be
         out, err = sweep.communicate(timeout=60)
         assert (sweep.returncode, said in out) == (code, True), (words, out, err)
     bench.nothing_is_left()
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+@pytest.mark.parametrize("place", ["known", "moved away"])
+async def test_what_sweep_says_was_ended_is_gone_though_its_run_ended_well_long_ago(
+    bench: Bench, tmp_path: Path, deaf: bool, place: str
+) -> None:
+    controller = await bench.start(lines=2)
+    run = only_run(await finish(controller))
+    assert run.cleanup.doubts == ()
+    (host,) = run.hosts
+    marker = {"DLPERF_RUN_ID": run.run_id, "DLPERF_HOST": host}
+    script = "trap '' TERM; " * deaf + "sleep 600 & wait"
+    left = subprocess.Popen(["sh", "-c", script], env={**os.environ, **marker})
+    try:
+        if place == "moved away":
+            shutil.move(controller.path, tmp_path / "elsewhere")
+        answers = []
+        for words in (), ("--yes",), ():
+            sweep = bench.spawn("sweep", *words)
+            out, _ = await asyncio.to_thread(sweep.communicate, timeout=90)
+            answers.append((sweep.returncode, out))
+        assert "orphaned, " in answers[0][1]
+        assert "1 of 1 ended and removed" in answers[1][1]
+        assert answers[2] == (0, "nothing of ours is left\n")
+        assert left.wait(10) != 0
+    finally:
+        left.kill()
+        left.wait()
 
 
 @pytest.mark.parametrize("console", ["the same", "the next"])

@@ -158,20 +158,20 @@ async def tidy_up(
 
 
 async def _end_and_remove(mirror: LogMirror, run: RunRecord, word: Word) -> Doubt | None:
+    """What carries its marker is ended whatever its record says, or without one."""
     async with asyncio.timeout(LIMIT_S):
         status = await mirror.remote.status(run.run_id)
+    async with asyncio.timeout(LIMIT_S + 2 * GRACE_S):
+        report = await mirror.remote.cancel(run.run_id, grace_s=GRACE_S)
     doubted = run.cleanup.of(mirror.name)
     if doubted is not None and status.phase is RunPhase.ABSENT and word is not Word.VERIFIED:
         boot_ids = dict(zip(run.hosts, run.boot_ids, strict=False))
         same_boot = boot_ids.get(mirror.name, status.boot_id) == status.boot_id
         if doubted.why in _UNSEEN and same_boot:
             return doubted  # its record is gone, and with it the way to tell; a reboot ends all
-    if status.phase is RunPhase.RUNNING or doubted is not None or status.orphans != ():
-        async with asyncio.timeout(LIMIT_S + 2 * GRACE_S):
-            report = await mirror.remote.cancel(run.run_id, grace_s=GRACE_S)
-        doubt = doubt_of_report(mirror.name, report)
-        if doubt is not None and not _dispelled(doubt, report, word):
-            return doubt
+    doubt = doubt_of_report(mirror.name, report)
+    if doubt is not None and not _dispelled(doubt, report, word):
+        return doubt
     try:
         await mirror.open()
         digest = await mirror.collect(LIMIT_S)
