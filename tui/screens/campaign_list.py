@@ -376,8 +376,9 @@ class CampaignList(Dialog[str]):
         async def described() -> None:
             about = await self._session.describe(path, tags=tags, note=note)
             self._take([s.saying(about) if s.path == path else s for s in self._summaries or ()])
-            what = "note" if tags is None else "tags"
-            self.app.post_message(Said(f"{what} of {plain(path.name)} saved"))
+            tagged = f"is tagged {', '.join(about.tags)}" if about.tags else "has no tags"
+            said = tagged if tags is not None else "has its note" if about.note else "has no note"
+            self.app.post_message(Said(plain(f"{path.name} {said}")))
 
         self._change(described(), "campaign-said")
 

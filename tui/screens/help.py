@@ -184,7 +184,7 @@ def all_notes(
     heard: list[Text | Rows] = []
     if said:
         lines = [(Text(f"  {clock_time(at)}", MUTED), Text(words)) for at, words in reversed(said)]
-        heard = [Text("said here, the last first", f"bold {MUTED}"), Rows(lines)]
+        heard = [Text("said here, the last first, at your time", f"bold {MUTED}"), Rows(lines)]
     if heard and not notes and not own:
         parts += [*heard, Text()]
         heard = []

@@ -11,7 +11,9 @@ Listed = tuple[HostSnapshot, Row]
 
 def _urgency(listed: Listed) -> int:
     """What cannot be used first, or not well; then what is in use; what is ready last."""
-    return -[*HostState].index(listed[0].state)
+    host, _ = listed
+    used = host.in_use and host.state is HostState.READY
+    return -[*HostState].index(HostState.BUSY if used else host.state)
 
 
 def _of_now(listed: Listed) -> HostFacts | None:

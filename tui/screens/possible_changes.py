@@ -143,8 +143,8 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
         return "the campaign was imported: nothing of it runs here"
     if action == "retry" and run.state not in RETRIABLE:
         return f"nothing to retry: the run {said_of(run)}"
-    if action == "retry" and _is_last(viewed, run):
-        return "this simulated campaign is over; 'dlperf-tui demo' begins another"
+    if viewed.simulated and (action == "repeat" or (action == "retry" and _is_last(viewed, run))):
+        return "this simulated campaign is over; Matrix of 'dlperf-tui demo' begins another"
     return "the campaign is over: no run of it is left to change"
 
 
@@ -158,9 +158,9 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
     match verb:
         case Verb.CANCEL if run_ids is None:
             controller.cancel_all()
+            return "all runs are ended, and none is started"
         case Verb.CANCEL:
-            for run_id in run_ids or ():
-                controller.cancel_run(run_id)
+            return _cancel(controller, run_ids or ())
         case Verb.RETRY:
             for run_id in run_ids or ():
                 controller.retry(run_id)
@@ -170,6 +170,16 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
         case Verb.PAUSE | Verb.UNPAUSE:
             return _pause(controller, run_ids or (), pause=verb is Verb.PAUSE)
     return ""
+
+
+def _cancel(controller: Controller, run_ids: Sequence[str]) -> str:
+    runs = {run.run_id: run for run in controller.snapshot().runs}
+    said = []
+    for run_id in run_ids:
+        controller.cancel_run(run_id)
+        run = runs[run_id]
+        said.append(f"{run.label} is {'left out' if run.state is RunState.PLANNED else 'ended'}")
+    return "; ".join(said)
 
 
 def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> str:

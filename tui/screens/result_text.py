@@ -44,13 +44,11 @@ from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
 from profiles.format.case_labels import CaseLabels, apart, case_labels
+from tui.results_keys import WIDE
 from tui.row_order import RowOrder
 from tui.text import cell, join, named_rows, number, plain, shared_of_all, throughput_heading
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
-
-WIDE = 150
-"""Columns from which a table has more than the most needed."""
 
 _COLUMNS = (
     Column("case", "Case", 11, most=60, enough=28, ends=True, apart=True, first=True),

@@ -113,11 +113,11 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
 
 
 def _not_ended(viewed: CampaignSnapshot) -> Iterator[Text]:
-    """ "▶ 2 at work, ▲ 1 silent", "5 to come, 2 profiled after the others"."""
+    """ "▶ 2 at work, ▲ 1 of them silent", "5 to come, 2 profiled after the others"."""
     if viewed.active:
         at_work = Text(f"▶ {viewed.active} at work", ACCENT)
         if silent := sum(run.silent_s is not None for run in viewed.runs):
-            at_work.append(f", ▲ {silent} silent", WARN)
+            at_work.append(f", ▲ {silent} of them silent", WARN)
         yield at_work
     waiting = viewed.total - viewed.to_come - viewed.done - viewed.active - viewed.paused
     counts = ((waiting, "to come"), (viewed.to_come, "profiled after the others"))
