@@ -143,6 +143,13 @@ def _met(host: HostSnapshot) -> Iterable[str]:
         yield host.lease.run_id
 
 
+def _released(run: RunRecord, asked: float) -> bool:
+    """It ended since the host was asked, or so shortly before that the host met it on its way out,
+    and left nothing there."""
+    lately = (run.ended_at or 0.0) >= asked - LATELY_S and not run.cleanup.doubts
+    return run.state.ended and (lately or (run.ended_at or 0.0) >= asked)
+
+
 def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     """``known``: the runs of ours that are there, or were when it was asked or since."""
     if host.facts is None:
@@ -152,9 +159,10 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     there = [run for run in known if run.state.active]
     had = [run for run in over.values() if (run.launched_at or asked) < asked]
     lease = host.lease
-    if lease is not None and (lease.run_id in over or not lease.by_a_run):
+    released = {run.run_id for run in known if _released(run, asked)}
+    if lease is not None and (lease.run_id in released or not lease.by_a_run):
         # Where no note could be left the host cannot tell whose lease it is.
-        lease = None if lease.run_id in over or had else lease
+        lease = None if lease.run_id in released or had else lease
     # A run that was started has it, whoever did when the host was asked.
     if there and (lease is None or any(run.launched_at is not None for run in there)):
         lease = Lease(f"run {there[0].run_id}", run_id=there[0].run_id)

@@ -7,6 +7,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from backends.results.attempts import latest_attempts
 from backends.results.change_points import FEWEST_FOR_DAYS
@@ -83,6 +84,22 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _cases_table(history: History) -> Table:
+    """What all cases share is said once, above them."""
+    table = _every_column(history)
+    shared = {(case.profile, parameters_text(dict(case.parameters))) for case in history.cases}
+    if len(shared) > 1 or len(history.cases) < 2:
+        return table
+    own = [at for at, column in enumerate(table.columns) if column.heading not in SHARED]
+    values = shared.pop()
+    return replace(
+        table,
+        columns=tuple(table.columns[at] for at in own),
+        rows=tuple(tuple(row[at] for at in own) for row in table.rows),
+        caption=f"All of {', '.join(filter(None, values))}. {table.caption}",
+    )
+
+
+def _every_column(history: History) -> Table:
     units = dict.fromkeys(case.unit for case in history.cases)
     of_all = f" in {next(iter(units))}" if len(units) == 1 else ""
     counts = f"{history.threshold * 100:g}%"
@@ -120,6 +137,8 @@ def _cases_table(history: History) -> Table:
         ),
     )
 
+
+SHARED = ("profile", "parameters")
 
 MOST_GRADES = 8
 """Campaigns of which each has its letter: more leave no room for the rest in 100 columns."""

@@ -34,7 +34,8 @@ _NOT_ASKED_TWICE = (
 
 
 def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
-    """A row per case, of medians over its repeats; None where nobody watched any of them."""
+    """A row per case, of medians over its repeats, and the hottest of them all; None where nobody
+    watched any of them."""
     cases = [(case, group) for group in groups for case in group.cases]
     runs = [case.measured_runs for case, _ in cases]
     english = counted_word(group.unit for group in groups)
@@ -79,9 +80,9 @@ def _watched(runs: Sequence[RunResult]) -> str:
     return f"{sum(not unwatched(run) for run in runs)}/{len(runs)}" if runs else ""
 
 
-def _hottest(run: RunResult) -> float | None:
-    known = [gpu.temperature_c_max for gpu in judged(run).gpus]
-    return max((value for value in known if value is not None), default=None)
+def _hottest(runs: Sequence[RunResult], _lang: Lang) -> str:
+    known = [gpu.temperature_c_max for run in runs for gpu in judged(run).gpus]
+    return _number(max((value for value in known if value is not None), default=None))
 
 
 def _number(value: float | None) -> str:
@@ -152,7 +153,7 @@ _CELLS: tuple[tuple[tuple[str, str], Cell], ...] = (
     (("J per {sample}", "每{sample}焦耳"), _typical(joules_per_sample, _joules)),
     (("SM clock MHz", "SM频率MHz"), _typical(of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number)),
     (("of its maximum", "频率占最高值"), _typical(of_gpus(_of_maximum), _share)),
-    (("hottest °C", "最高温度°C"), _typical(_hottest, _number)),
+    (("hottest °C", "最高温度°C"), _hottest),
     (("throttled", "降频占时"), _typical(partial(most_throttled, at_its_limit=False), _share)),
     (("at its limit", "达到上限占时"), _at_its_limit),
     (("CPUs", "CPU数"), _typical(_without_gpus(_cpus), _number)),

@@ -459,7 +459,7 @@ async def test_what_was_said_is_seen_at_once_and_not_when_all_campaigns_were_rea
             await until(pilot, lambda: isinstance(app.screen, Prompt))
             app.screen.query_one(Input).value = "baseline"
             await pilot.press("enter")
-            await until(pilot, partial(shows, app, "tags of done saved"))
+            await until(pilot, partial(shows, app, "done is tagged baseline"))
             assert "#baseline" in screen_text(app)
         finally:
             read.set()
@@ -547,7 +547,8 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
     async with console(workspace, SMALL) as (app, pilot):
         table = await open_list(app, pilot, 40)
         assert isinstance(app.screen, CampaignList)
-        read = SimpleNamespace(index=SimpleNamespace(by_campaign=results), stop=lambda: None)
+        index = SimpleNamespace(by_campaign=results)
+        read = SimpleNamespace(index=index, stop=lambda: None, look_at_logs=nothing)
         app.screen._past = cast("PastReading", read)
         app.screen._show_results()
         await pilot.press("j", "j")
@@ -576,6 +577,10 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
                 assert None not in values[: len(told)]
             await pilot.press("S")
         assert screen_text(app).splitlines()[:4] == as_before
+
+
+async def nothing() -> None:
+    """Its logs are not looked at."""
 
 
 def shown_as(

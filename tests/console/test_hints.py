@@ -480,8 +480,11 @@ async def test_that_hosts_are_asked_is_said_until_their_answer_stands_there_with
         await until(pilot, lambda: not shows(app, "its hosts are asked"))
         told = app.screen.query_one(RunPanels).details.text
         assert f"1 file of what they said: {stuck.path}/diagnosis/{asked}" in told
-        await pilot.press("d")
+        details = app.screen.query_one(RunPanels).details
+        await pilot.press("tab", "end", "shift+tab", "d")
+        assert details.scroll_y == details.max_scroll_y > 0
         await until(pilot, partial(shows, app, "its hosts are asked again"))
         stuck._apply(RunDiagnosed(t=workspace.clock() + 1, run_id=asked, diagnosis=found))
         tick(app)
         await until(pilot, lambda: not shows(app, "its hosts are asked"))
+        await until(pilot, lambda: details.scroll_y == 0)  # where their answer stands

@@ -11,10 +11,11 @@ from operator import is_
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.plan.selection import Selection
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_view import RunView
@@ -37,7 +38,7 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
-from tui.own_leases import OwnLeases, left_since
+from tui.own_leases import LATELY_S, OwnLeases, left_since
 from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
 from tui.text import ranges
 from tui.widgets.header import cluster_words
@@ -198,6 +199,30 @@ def test_a_load_that_our_run_may_have_left_there_is_no_strangers(after_s: float)
         assert "load 90.0 on 48 CPUs" in said(host)
         assert ("our run that has just ended there" in said(host)) == (after_s < 119.9)
         assert ("something computes there" in said(host)) == (after_s >= 119.9)
+
+
+@given(before_s=st.floats(-60.0, 240.0), left=st.booleans())
+@settings(deadline=None)
+def test_a_lease_that_a_probe_met_on_its_way_out_is_nobodys_use_of_the_host(
+    before_s: float, left: bool
+) -> None:
+    """What a run left there is no matter of a moment."""
+    assume(abs(before_s) > 1e-3 and abs(before_s - LATELY_S) > 1e-3)
+    with tempfile.TemporaryDirectory() as directory:
+        workspace = FakeWorkspace(Path(directory))
+        plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
+        controller = workspace.controller(plan)
+        workspace.clock.tick(3600.0)
+        live = controller.snapshot()
+        (run,) = (run for run in live.state.runs.values() if "node1" in run.hosts)
+        assert run.ended_at is not None
+        doubts = (Doubt("node1", Why.DEAF, "1"),) if left else ()
+        known = replace(run, cleanup=Cleanup(True, doubts))
+        live = replace(live, state=replace(live.state, runs={**live.state.runs, run.run_id: known}))
+        lease = Lease(f"bench@login01, run {run.run_id}", run_id=run.run_id)
+        host = known_host("node1", "", replace(facts(), lease=lease))
+        (shown,) = OwnLeases().of([replace(host, probed_at=run.ended_at + before_s)], [live])
+        assert shown.in_use == (before_s > 0 and (left or before_s > LATELY_S))
 
 
 def _on(live: CampaignSnapshot, host: str) -> list[RunRecord]:

@@ -394,6 +394,7 @@ async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> No
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("y")
         await until(pilot, lambda: controller.cancelled == ["r00"])
+        await until(pilot, partial(shows, app, "1n1g b128 fp32 #1 is being ended"))
 
 
 @pytest.mark.parametrize(
@@ -1412,7 +1413,7 @@ def counts_of(viewed: CampaignSnapshot) -> tuple[Counter[str], int]:
     said = re.sub(r", [0-9]+ of them profiled", "", summary(viewed).plain)
     counted = {word: int(n) for n, word in re.findall(r"(\d+) ([a-z ]+[a-z])", said)}
     counted.pop("shows the results", None)
-    silent = counted.pop("silent", 0)
+    silent = counted.pop("of them silent", 0)
     return Counter(counted), silent
 
 

@@ -158,7 +158,7 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
     match verb:
         case Verb.CANCEL if run_ids is None:
             controller.cancel_all()
-            return "all runs are ended, and none is started"
+            return "all runs are being ended, and none is started"
         case Verb.CANCEL:
             return _cancel(controller, run_ids or ())
         case Verb.RETRY:
@@ -178,7 +178,9 @@ def _cancel(controller: Controller, run_ids: Sequence[str]) -> str:
     for run_id in run_ids:
         controller.cancel_run(run_id)
         run = runs[run_id]
-        said.append(f"{run.label} is {'left out' if run.state is RunState.PLANNED else 'ended'}")
+        said.append(
+            f"{run.label} is {'left out' if run.state is RunState.PLANNED else 'being ended'}"
+        )
     return "; ".join(said)
 
 

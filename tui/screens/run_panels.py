@@ -167,6 +167,8 @@ class RunPanels(Vertical):
         asked_at = self._asks_why[1]
         if record is None or record.state.ended or record.diagnosed_at != asked_at:
             self._asks_why = None
+            for panel in (self.details, self.beside):  # what they said stands above all else
+                panel.scroll_home(animate=False)
             for words in (HOSTS_ASKED, ASKED_AGAIN):
                 self.app.post_message(NoMore(words))
 

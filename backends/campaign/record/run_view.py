@@ -116,7 +116,9 @@ def view_of(
     start: str,
     *,
     watched: bool,
+    simulated: bool = False,
 ) -> RunView:
+    """``watched``: somebody is at work on it. ``simulated``: else its hosts went with a console."""
     elapsed = None
     # Without watching nobody knows whether it still runs.
     expected = takes.due if takes is not None and watched else None
@@ -146,6 +148,7 @@ def view_of(
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
         seen = f"{run.state} when last seen {format_duration(now - _last_seen(run))} ago"
+        seen = f"{run.state} when its demo was left" if simulated else seen
         at_work = doing = NOT_COLLECTED if run.collecting else seen
     else:
         trouble = trouble or _slow(run)

@@ -180,7 +180,16 @@ def take(
         if view is None:
             expected = durations.expected(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
-            view = view_of(run, path, now, expected, what_for, start, watched=watched)
+            view = view_of(
+                run,
+                path,
+                now,
+                expected,
+                what_for,
+                start,
+                watched=watched,
+                simulated=state.simulated,
+            )
             view = view if estimated else replace(view, eta_s=None)
             kept.keep(run, what_for, view)
         views.append(view)

@@ -75,6 +75,8 @@ def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, r
     keeper = Holder("u", "h", 1, 1, "n", Role.KEEPER)
     kept = view(shown(state, at + later, read_only=True, kept_by=keeper), A)
     assert "last seen" not in kept.state_text
+    simulated = view(shown(replace(state, simulated=True), at + later, read_only=True), A)
+    assert simulated.state_text == "running when its demo was left"
 
 
 @pytest.mark.parametrize(

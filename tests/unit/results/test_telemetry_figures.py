@@ -97,6 +97,18 @@ def test_how_many_repeats_were_throttled_is_said(
     assert line.startswith(f"{said}GPU5 of node1 was held at its limit for ")
 
 
+@given(st.lists(st.floats(20.0, 110.0), min_size=1, max_size=7))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_the_hottest_is_that_of_all_repeats(runs_of, degrees: list[float]) -> None:
+    runs = runs_of("1n1g", VALUES[: len(degrees)])
+    for number, hot in enumerate(degrees):
+        seen = Telemetry((gpu(temperature_c_max=hot), gpu(gpu=6, temperature_c_max=20.0)))
+        runs[number] = replace(runs[number], telemetry=seen)
+    table = telemetry_table(summarise(runs))
+    assert table is not None
+    assert table.rows[0][table.headings.index("hottest °C")] == fixed(max(degrees), 0)
+
+
 def test_the_energy_of_a_token_is_not_called_that_of_a_sample(runs_of) -> None:
     for unit, counted in (("tokens/s", "token"), ("images/s", "image"), ("samples/s", "sample")):
         runs = runs_of("1n1g", VALUES, unit=unit)
