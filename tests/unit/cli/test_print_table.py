@@ -214,7 +214,7 @@ def test_a_history_keeps_its_line_and_its_change_in_80_columns(
     shown = terminal("history", *names, NO_COLOR="1", COLUMNS="80")
     assert shown.end() == 0, shown.shown
     text = re.sub(r"\x1b\[[\d;]*m", "", shown.shown.decode())
-    assert re.search(r"\n1n1g  [▁-█]{2} .* none  same", text)
+    assert re.search(r"\n1n1g  [▁-█]{2} .* none .* same", text)
     assert text.count("torch-gpt, batch_size=") == 1
     assert "no room for history" not in text
     assert "\r\n  rests on: no change found; the mean of the last is +0.7% off" in text
