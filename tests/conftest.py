@@ -24,8 +24,8 @@ from tests.support.sshd import SshHosts
 from tests.support.unique import NUMBER
 
 # Speed is for the benchmarks to show; a busy machine is no falsified property. The same examples
-# each time, so that a change is judged by itself; "make fuzz" looks for others.
-settings.register_profile("unhurried", deadline=None, derandomize=True)
+# each time, so that a change is judged by itself; "make fuzz" looks for others, and for more.
+settings.register_profile("unhurried", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("fuzz", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("DLPERF_HYPOTHESIS", "unhurried"))
 

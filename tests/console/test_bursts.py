@@ -40,7 +40,7 @@ from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
-BURSTS = int(os.environ.get("DLPERF_BURSTS", "25"))
+BURSTS = int(os.environ.get("DLPERF_BURSTS", "16"))
 SEED = int(os.environ.get("DLPERF_FUZZ_SEED", "1"))
 PER_CONSOLE = 40
 """Bursts into one console before the next one is opened."""

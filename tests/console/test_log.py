@@ -452,7 +452,7 @@ async def test_a_cut_line_is_marked_and_wrapping_shows_all_of_it(long_log: Path)
     back=st.integers(1, 80),
     sizes=st.lists(st.tuples(st.integers(20, 220), st.integers(6, 30)), min_size=1, max_size=5),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 async def test_the_first_line_of_a_held_log_is_the_same_whatever_the_widths(
     lengths: list[int], wide: bool, wrapped: bool, back: int, sizes: list[tuple[int, int]]
 ) -> None:
