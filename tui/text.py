@@ -98,6 +98,11 @@ RUN_STATES = {
 _FRESH_S = 5
 _LEAST_OF_A_WORD = 8
 _LEAST_OF_A_VALUE = 12
+_OF_A_NOTE = 24
+"""Columns of a note that are kept behind the path that it begins with; and of a path of which both
+ends are."""
+_FIRST_WORDS = re.compile(r"[;,] ")
+"""Where they end, of what is said of a path."""
 BETWEEN = "  "
 """A row's name and its value."""
 BY_THE_WAY = "info"
@@ -299,7 +304,7 @@ def whole_parts(text: Text, width: int) -> Text:
         return text
     sign = parts[0].partition(" ")[0]
     kept = [(", ".join(parts[:n]), len(parts) - n) for n in range(len(parts) - 1, 0, -1)]
-    forms = [f"{words}{blank}+{more}" for words, more in kept for blank in (" ", "")]
+    forms = [f"{words} +{more}" for words, more in kept]
     behind = f" +{len(parts) - 1}"
     if (room := width - cell_len(behind)) > cell_len(sign) + LEAST_PART:
         forms.append(shorten(parts[0], room) + behind)
@@ -308,9 +313,9 @@ def whole_parts(text: Text, width: int) -> Text:
 
 
 def first_part(text: Text) -> Text:
-    """The shortest of :func:`whole_parts` in which the first part is whole: ``▲ one+2``."""
+    """The shortest of :func:`whole_parts` in which the first part is whole: ``▲ one +2``."""
     first, *others = text.plain.split(", ")
-    return cell(f"{first}+{len(others)}" if others else first, str(text.style))
+    return cell(f"{first} +{len(others)}" if others else first, str(text.style))
 
 
 def gravest_parts(text: Text, width: int) -> Text:
@@ -347,12 +352,23 @@ def both_ends(words: str, width: int) -> str:
 
 def with_ends(words: str, width: int) -> str:
     """At most ``width`` columns of a sentence; one that begins with a path, as ``logs/a/b.log: …``,
-    keeps that path's end, too, with as much behind it as there is room for."""
+    keeps the first words behind it, then that path's end, then both its ends: ``…b.log: missing``.
+    """
     path, colon, said = words.partition(": ")
     if cell_len(words) <= width or "/" not in path or " " in path or not colon:
         return shorten(words, width)
-    most = max(width - cell_len(f": {said}"), width * 2 // 3)
-    return shorten(f"{both_ends(path, most)}: {said}", width)
+    said = f": {said}"
+    matters = cell_len(_FIRST_WORDS.split(said, maxsplit=1)[0]) + 1  # and a mark behind them
+    most = max(_OF_A_NOTE // 2, width // 3, width - _OF_A_NOTE)
+    room = max(width - cell_len(said), min(width - matters, most))
+    if room < _LEAST_OF_A_WORD:
+        return shorten(said[2:], width)
+    end = both_ends(path, room) if room > _OF_A_NOTE else _end_of(path, room)
+    return shorten(f"{end}{said}", width)
+
+
+def _end_of(words: str, width: int) -> str:
+    return "…" * (cell_len(words) > width) + shorten(words[::-1], width)[::-1].removeprefix("…")
 
 
 def told_apart(names: Collection[str], width: int, others: Iterable[str] = ()) -> Mapping[str, str]:

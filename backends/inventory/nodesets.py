@@ -61,14 +61,29 @@ def fold_nodeset(names: Iterable[str]) -> str:
 
 
 def ranked_nodeset(names: Sequence[str]) -> str:
-    """As :func:`fold_nodeset`, in the order of the names where those of one kind stand together,
-    ``v100[1-8],h200[1-2]``; else all in their order: the first is rank 0's host."""
-    folded = ",".join(fold_nodeset(alike) for _, alike in itertools.groupby(names, _stem))
+    """As :func:`fold_nodeset`, in the order of the names, the first of them rank 0's host: those
+    of one kind are folded as far as they rise, ``v100[1-8],h200[1-2]``, ``node[3-4],node[1-2]``."""
+    return ",".join(map(_risen, _rising(names)))
+
+
+def _risen(names: Sequence[str]) -> str:
+    folded = fold_nodeset(names)
     try:
-        in_order = expand_nodeset(folded) == tuple(names) if names else True
+        return folded if expand_nodeset(folded) == tuple(names) else ",".join(names)
     except ValueError:
         return folded
-    return folded if in_order else ",".join(names)
+
+
+def _rising(names: Iterable[str]) -> list[list[str]]:
+    """Neighbours of one kind, each behind the one before it by its numbers."""
+    found: list[list[str]] = []
+    for name in names:
+        last = found[-1][-1] if found else ""
+        if _stem(last) == _stem(name) and natural_order(last) < natural_order(name):
+            found[-1].append(name)
+        else:
+            found.append([name])
+    return found
 
 
 def _stem(name: str) -> str:

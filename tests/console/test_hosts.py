@@ -580,15 +580,38 @@ async def test_what_slows_a_gpu_is_read_whole_beside_the_links(workspace: FakeWo
         assert shows(app, "mlx5_0"), "and the links as well"
 
 
+@pytest.mark.parametrize("width", [76, 116, 156, 196])
+@given(
+    why=st.lists(
+        st.sampled_from(
+            [f"{made} thermal slowdown" for made in ("hardware", "software")]
+            + ["power cap", "sync boost"]
+        ),
+        min_size=1,
+        unique=True,
+    ),
+    user=st.text("abc", max_size=30),
+)
+def test_what_is_wrong_with_a_gpu_is_whole_at_any_width(
+    width: int, why: list[str], user: str
+) -> None:
+    gpus = list(facts().gpus)
+    gpus[3] = replace(gpus[3], throttle_reasons=tuple(why), ecc_uncorrected=2)
+    ill = replace(facts(busy=[3] if user else [], user=user), gpus=tuple(gpus))
+    said = host_text(known_host("node1", "", ill), width=width).plain
+    (row,) = (line for line in said.splitlines() if "slow: " in line or "slowed by" in line)
+    brief = ", ".join(why).replace("software ", "").replace("thermal slowdown", "heat")
+    assert f"slow: {brief}  " in row or f"slowed by {', '.join(why)}  " in row
+    assert "2 uncorrected ECC errors" in row
+
+
 async def test_the_details_take_the_whole_width_before_anything_is_cut(
     workspace: FakeWorkspace,
 ) -> None:
-    slowed = [replace(gpu, throttle_reasons=("hardware thermal slowdown",)) for gpu in facts().gpus]
-    workspace.answer(
-        known_host("node1", "", replace(facts(), gpus=tuple(slowed))), *v100_hosts()[1:]
-    )
+    used = facts(busy=range(8), user="x" * 40)
+    workspace.answer(known_host("node1", "", used), *v100_hosts()[1:])
     async with console(workspace, LARGE) as (app, pilot):
-        await until(pilot, lambda: tick(app) or shows(app, "slow: hard"))
+        await until(pilot, lambda: tick(app) or shows(app, "xxx…"))
         head = next(row for row in screen_text(app).splitlines() if "GPUs memory GiB" in row)
         assert "in use by " in head
         assert head.endswith("mlx5_0   │"), "a column is kept for the scroll bar"

@@ -56,6 +56,25 @@ def test_a_note_about_a_log_keeps_the_end_of_its_name(
     assert (shown == note) is (cell_len(note) <= width)
 
 
+@given(
+    path=st.from_regex(r"logs/[a-z0-9_.-]{1,60}_2_2\.log", fullmatch=True),
+    words=st.sampled_from(["missing", "was changed", "missing on 2 hosts"]),
+    rest=st.text("abc ", max_size=60),
+    more=st.integers(0, 12),
+)
+@settings(deadline=None)
+def test_a_note_about_a_log_says_what_is_wrong_with_it_before_its_path_is_cut(
+    path: str, words: str, rest: str, more: int
+) -> None:
+    with patch.object(Tabs, "size", PropertyMock(return_value=Size(80, 1))):
+        tabs = Tabs("results")
+        tabs.set_reactive(Tabs.note, f"{path}: {words}; {rest}")
+        tabs.set_reactive(Tabs.more, more)
+        line = tabs.render().plain
+    assert words in line
+    assert cell_len(line.rstrip()) <= 80
+
+
 async def test_the_notes_are_as_wide_as_the_terminal_and_cut_no_path(
     workspace: FakeWorkspace,
 ) -> None:

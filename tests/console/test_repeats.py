@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.widget import Widget
 
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot
@@ -59,6 +60,48 @@ async def test_repeats_are_in_order_and_the_whole_note_of_one_stands_below(
             assert ("replaced by a later attempt" in below) is (runs[key].attempt == 1)
             await pilot.press("j")
         assert app.screen.query_one(".dialog").outer_size.width > size[0] * 0.96 - 4
+
+
+def lines_of(widget: Widget) -> list[str]:
+    """What one widget shows, those in it included, without its scroll bar."""
+    place = widget.region
+    lines = screen_text(widget.app).splitlines()[place.y : place.bottom]
+    return [line[place.x : place.right].strip("▁▂▃▄▅▆▇█ ") for line in lines]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+@pytest.mark.parametrize("long", [0, 1, 10, 90], ids=str)
+@pytest.mark.parametrize("names", [(3, 4, 1, 2), (5,), tuple(range(64, 0, -3))], ids=len)
+async def test_every_word_of_a_repeat_can_be_read_and_help_names_no_key_that_does_nothing(
+    workspace: FakeWorkspace, size: tuple[int, int], long: int, names: tuple[int, ...]
+) -> None:
+    hosts = tuple(f"sim{n}" for n in names)
+    reason = " ".join(f"w{n}-why" for n in range(long))
+    one = RunResult("r", "p", "F", "M", "4n8g", 4, 8, {}, 1, throughput=14409.6, hosts=hosts)
+    failed = replace(one, run_id="s", repeat=2, throughput=None, state="failed", reason=reason)
+    devices = {hosts[0]: tuple(range(8))}
+    (group,) = summarise([one, replace(failed, devices=devices, started_at=1e9)])
+    async with console(workspace, size) as (app, pilot):
+        app.push_screen(Repeats(group.cases[0]))
+        await until(pilot, lambda: isinstance(app.screen, Repeats))
+        await pilot.press("j")
+        await pilot.pause()
+        table, below = app.screen.query_one(KeyedTable), app.screen.query_one("#whole-note")
+        assert app.screen.query_one(".dialog").max_scroll_y == 0
+        lines = dict.fromkeys([*lines_of(table), *lines_of(below)])
+        await pilot.press("tab")
+        for _ in range(int(below.max_scroll_y)):
+            await pilot.press("down")
+            await pilot.pause()
+            lines.update(dict.fromkeys(lines_of(below)))
+        read = "".join("".join(lines).split())
+        row = next(row for row in table._rows if row.key == "s")
+        for cell in row.cells:
+            assert all(word in read for word in cell.plain.split()), screen_text(app)
+        await pilot.press("tab", "question_mark")
+        await until(pilot, lambda: not isinstance(app.screen, Repeats))
+        assert "↓ j" in screen_text(app)
+        assert ("→ l" in screen_text(app)) is bool(table.max_scroll_x)
 
 
 async def test_every_planned_repeat_is_listed_with_its_state_and_counted_as_in_the_list(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from backends.results.findings import Grade
+from backends.results.findings import Grade, gravest_first
 from backends.results.grade_words import found_lines
 from backends.results.layouts.cells import flags_cell
 from backends.results.run_result import RunResult
@@ -134,6 +134,20 @@ def test_of_a_state_the_gravest_count_is_whole_and_none_is_a_number_of_others(
     assert (state in shown.plain) or cell_len(f"✗ {state}, {counts[0]}") > width
 
 
+@given(SPEEDS, st.integers(0, 3), st.booleans(), st.integers(16, 60), st.randoms())
+@settings(deadline=None)
+def test_that_a_log_was_changed_or_is_missing_is_the_first_flag_at_any_width(
+    speeds: list[float], failed: int, simulated: bool, width: int, random: Random
+) -> None:
+    every = [replace(run, simulated=simulated) for run in runs(speeds, failed)]
+    every[0] = replace(every[0], log_differs="x.log: missing; the campaign has 1 of it")
+    (group,) = summarise(every)
+    (case,) = group.cases
+    case = replace(case, findings=gravest_first(random.sample(case.findings, len(case.findings))))
+    shown = whole_parts(flags(case), width).plain
+    assert shown[2:].startswith("log chang")
+
+
 @given(WORDS, st.integers(4, 60))
 def test_flags_are_whole_and_those_without_room_are_counted(told: list[str], width: int) -> None:
     whole = cell(f"▲ {', '.join(told)}", WARN)
@@ -146,8 +160,10 @@ def test_flags_are_whole_and_those_without_room_are_counted(told: list[str], wid
         assert told[0].startswith(start)
         assert len(start) >= 5
         assert int(more) == len(told) - 1
-        assert cell_len(f"▲ {told[0]}+{more}") > width
+        assert cell_len(f"▲ {told[0]} +{more}") > width
+        assert shown.plain.endswith(f" +{more}")
         return
+    assert words.endswith(" ") or not more
     kept = [word for word in words.removeprefix("▲").strip().split(", ") if word]
     assert kept == told[: len(kept)]
     assert len(kept) + int(more or 0) == len(told)
@@ -156,7 +172,7 @@ def test_flags_are_whole_and_those_without_room_are_counted(told: list[str], wid
     elif not kept:
         assert width < first_part(whole).cell_len, "with room for it the first says what it is"
     elif len(kept) < len(told) - 1:
-        one_more = f"▲ {', '.join(told[: len(kept) + 1])}+{len(told) - len(kept) - 1}"
+        one_more = f"▲ {', '.join(told[: len(kept) + 1])} +{len(told) - len(kept) - 1}"
         assert cell_len(one_more) > width
 
 

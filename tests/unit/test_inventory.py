@@ -619,3 +619,4 @@ def test_hosts_of_a_run_stand_in_the_order_of_its_ranks(names: list[str]) -> Non
     assert ranked_nodeset(["node1", "node2", "node3"]) == "node[1-3]"
     assert ranked_nodeset(["va", "hb"]) == "va,hb"
     assert ranked_nodeset(["v1", "v2", "h1", "h2", "h3"]) == "v[1-2],h[1-3]"
+    assert ranked_nodeset(["n3", "n4", "n1", "n2"]) == "n[3-4],n[1-2]"

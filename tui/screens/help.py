@@ -15,7 +15,7 @@ from textual.screen import Screen
 from profiles.durations import format_duration
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key, Panel
-from tui.refused_keys import idle, never
+from tui.refused_keys import around, idle, never
 from tui.text import GRAVE, Hanging, clock_time, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
@@ -60,8 +60,12 @@ class Asks(Protocol):
 def help_of(screen: Screen[Any]) -> Group | Beside:
     """What is in front, with the keys that it has at this moment."""
     answers = screen.answer_keys if isinstance(screen, Asks) else ()
-    parts = _parts(focused_panels(screen), partial(never, screen), idle(screen), answers)
+    parts = _parts(focused_panels(screen), partial(_nowhere, screen), idle(screen), answers)
     return Beside(*parts) if wide_enough(screen) else _below(*parts)
+
+
+def _nowhere(screen: Screen[Any], action: str) -> bool:
+    return any(never(node, action) for node in around(screen))
 
 
 def wide_enough(screen: Screen[Any]) -> bool:

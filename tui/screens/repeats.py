@@ -25,13 +25,14 @@ from profiles.format.case_labels import case_labels
 from profiles.gpu_models import short_model
 from profiles.throughput.steady import Disturbance
 from tui.key_bindings import bindings
-from tui.screens.dialogs import FRAME, WIDEST, Dialog
+from tui.screens.dialogs import FRAME, WIDEST, Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
 from tui.text import cell, clock_time, number, plain, run_state
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.distribution import distribution_line, legend, limits
-from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
+from tui.widgets.keyed_table import Column, KeyedTable, Row
 
+NOTE = "Note"
 REPEAT_COLUMNS = (
     Column("repeat", "#", 3, right=True),
     Column("state", "State", 11),
@@ -41,7 +42,7 @@ REPEAT_COLUMNS = (
     Column("model", "GPU model", 9, most=26, if_any=True, ends=True, first=True),
     Column("devices", "Device #", 8, from_width=100, most=24),
     Column("began", "Began", 8, from_width=100),
-    Column("note", "Note", None, least=6),
+    Column("note", NOTE, None, least=6),
 )
 
 
@@ -267,7 +268,8 @@ class Repeats(Dialog[str]):
                 yield Static(Text(f"of {plain(self._whose)}", MUTED), markup=False)
             yield Static(self._distribution(), id="distribution", markup=False)
             yield KeyedTable(_columns(self._case.unit))
-            yield Static(id="note", markup=False)
+            with Pages(id="whole-note"):
+                yield Static(id="note", markup=False)
 
     def _distribution(self) -> Text:
         return distribution_text(self._case, self.app.size.width * WIDEST // 100 - FRAME)
@@ -291,14 +293,22 @@ class Repeats(Dialog[str]):
         self._say_note()
         self.refresh_bindings()
 
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._say_note)
+
     @on(KeyedTable.Moved)
     def _say_note(self) -> None:
-        """All of it, below: its column may have no room for the end."""
+        """All of it, below, behind what else of the row its columns have no room for."""
+        if not self.here:
+            return
+        table = self.query_one(KeyedTable)
         runs = {run.run_id: run for run in _in_order(self._case)}
-        run = runs.get(current_key(self) or "")
-        strange = outliers(self._case)
-        words = _note(run, self._case, strange, disturbance_text) if run is not None else ""
-        self.query_one("#note", Static).update(Text(words))
+        run = runs.get(table.current_key or "")
+        unseen = [(name, words) for name, words in table.current_unseen if name != NOTE]
+        note = _note(run, self._case, outliers(self._case), disturbance_text) if run else ""
+        parts = [*(f"{name} {words}" for name, words in unseen), *filter(None, [note])]
+        self.query_one("#note", Static).update(Text(" · ".join(parts)))
 
 
 def _title(case: CaseResult) -> str:

@@ -244,10 +244,12 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
     if not case.succeeded:  # before what its machines are: there is no figure for that to change
         told.sort(key=lambda concern: concern not in _OF_ATTEMPTS)
-    words = ", ".join(["failed so far"] * failing + [_in_short(one, case) for one in told])
+    words = ["failed so far"] * failing + [_in_short(one, case) for one in told]
+    if Concern.LOG_CHANGED in told:  # before any grade: the figure cannot be checked
+        words.insert(0, words.pop(failing + told.index(Concern.LOG_CHANGED)))
     failed = Concern.FAILED_RUNS in told and any(r.state != "cancelled" for r in case.failed_runs)
     grave = failing or any(concern in _GRAVE for concern in told)
-    return cell(f"{'✗' if failed or failing else '▲'} {words}", BAD if grave else WARN)
+    return cell(f"{'✗' if failed or failing else '▲'} {', '.join(words)}", BAD if grave else WARN)
 
 
 def _only_failed_yet(case: CaseResult) -> bool:

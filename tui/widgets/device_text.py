@@ -21,7 +21,8 @@ NOBODY = "–"
 
 def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = None) -> list[Text]:
     """A line per GPU below their head; ``width``: as many columns, and less of who uses them: a run
-    of ours only as such where not every name has room."""
+    of ours only as such where not every name has room. What is wrong with one is whole, though that
+    be wider."""
     short = width is not None
     mixed = len({gpu.name for gpu in facts.gpus}) > 1
     head = Text("GPUs ", "bold", no_wrap=True, end="")
@@ -42,12 +43,14 @@ def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = N
     for gpu, line, remarks in zip(facts.gpus, figures, used, strict=True):
         if mixed:
             remarks.append(f"  {plain(gpu.model)}", MUTED)
-        troubles = _troubles(gpu, short=short)
-        nobody = short and troubles and remarks.plain == NOBODY
-        said = join([*troubles] if nobody else [remarks, *troubles], "  ")
+        troubles = join(_troubles(gpu, short=short), "  ")
+        if short and troubles and remarks.plain == NOBODY:
+            lines.append(line.append_text(troubles))
+            continue
+        behind = Text("  ").append_text(troubles) if troubles else Text()
         if width is not None:
-            said.truncate(max(1, width - line.cell_len), overflow="ellipsis")
-        lines.append(line.append_text(said))
+            remarks.truncate(max(1, width - line.cell_len - behind.cell_len), overflow="ellipsis")
+        lines.append(line.append_text(remarks).append_text(behind))
     if width is not None:
         head.truncate(width)
     return lines

@@ -500,6 +500,30 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         room = sum(self._shown[n][1] for n in over) + 2 * self.cell_padding * (len(over) - 1)
         return bool(over) and row.spread is not None and row.cells[row.spread].cell_len > room
 
+    @property
+    def current_unseen(self) -> list[tuple[str, str]]:
+        """What the row under the cursor holds and its columns cut, or are left out with: its column
+        and all of it."""
+        if (key := self.current_key) is None:
+            return []
+        row, widths = self._drawn[key][0], {column.key: width for column, width in self._shown}
+        return [
+            (column.label, text.plain)
+            for column, text in zip(self._all_columns, row.cells, strict=True)
+            if text.plain not in NOTHING and text.cell_len > widths.get(column.key, 0)
+        ]
+
+    def never(self, action: str) -> str:
+        """For help, and whoever presses its key."""
+        aside = action in ("scroll_left", "scroll_right") and not self.max_scroll_x
+        return "every column is in sight" if aside else ""
+
+    def not_now(self, action: str) -> str:
+        return self.never(action)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not self.never(action) and super().check_action(action, parameters)
+
     def _announce(self) -> None:
         key = self.current_key
         if key != self._last_key:
