@@ -143,7 +143,8 @@ class RunPanels(Vertical):
             self.log_panel.show(
                 log_of(run, host),
                 f"Log · {called} · {host}" if host else f"Log · {called}",
-                empty=no_log(run),
+                none=no_log(run),
+                empty=no_log(run, there=True),
                 ended=run.state.ended,
                 most_ranks=run.case.nodes * run.case.gpus_per_node,
             )
