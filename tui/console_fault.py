@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shlex
 import traceback
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from backends import debug
 from profiles.errors import DlperfError
 from tui.app import DlperfApp
 from tui.kept_theme import state_dir
-from tui.program_name import called_as
+from tui.program_name import called_as, named
 from tui.session import Session
 from tui.text import plain
 
@@ -49,7 +48,7 @@ async def _let_go(session: Session) -> list[str]:
     live = session.live
     told = []
     if live is not None and not live.finished:
-        again = f"{called_as()} resume {shlex.quote(plain(live.path))}"
+        again = f"{called_as()} resume {plain(named(live.path))}"
         try:
             begun = await session.leave_to_keeper()
             told.append(f"a keeper goes on with {plain(live.called)} (pid {begun.pid})")

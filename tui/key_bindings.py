@@ -358,7 +358,8 @@ PANELS: Mapping[str, Panel] = {
         "it, as others that overtook it would keep it waiting. "
         "◆ in the chart: where the speed stepped or drifted, or was not level before; × a stall. "
         "rank 5 14% slow: its own time of a step is so much above the others', who wait for it. "
-        "Telemetry: last readings; of a run that has ended the means, of temperatures the highest. "
+        "Telemetry: last readings; of a run that has ended the means while it trained, or over the "
+        "run where it trained for too short a time for them; of temperatures the highest. "
         "Where there are no GPUs, CPU: how busy all of them are, – until two readings have come; "
         "load 4.1/2.0: so many processes run or wait to, on 2 CPUs.",
         (

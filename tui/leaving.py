@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
 from tui.kept_words import titled
-from tui.program_name import COMMAND, called_again, called_as
+from tui.program_name import COMMAND, called_again, called_as, named
 from tui.screens.quit_question import detached_words, followed_words, left_words
 from tui.session import Session
 from tui.text import plain
@@ -58,7 +57,7 @@ def said_at_end(session: Session) -> str:
 
 def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console, or one that it followed, is over."""
-    report = f"{called_as()} report {shlex.quote(str(_lies_now(live)))}"
+    report = f"{called_as()} report {named(_lies_now(live))}"
     again = called_again(simulated=live.simulated)
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
     return f"{plain(titled(live))}.\n{look}\nor print it with:\n{COMMAND}{plain(report)}"

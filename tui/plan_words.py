@@ -205,7 +205,7 @@ def time_text(
     plan: Plan, states: Mapping[str, str], foreseen: Mapping[str, str] | None = None
 ) -> str:
     """ "59s", as :func:`expected_on`; "41s with node3 too" where the others cannot take every case,
-    of those that the plan's time is by, "41s on node3" where there are no others; "" where nobody
+    of those that the plan's time is by, "41s" where no host can be used for now; "" where nobody
     knows. Those that preflight stops are counted only where the plan cannot do without them, and
     first those that it was not ``foreseen`` to stop, by the states before it was made."""
     if (seconds := expected_on(plan, states)) is not None:
@@ -217,9 +217,8 @@ def time_text(
     for left_out in (stopped, foreseen_stops, dict.fromkeys(states, "")):
         if (seconds := expected_on(plan, left_out)) is not None:
             counted_too = (name for name, state in states.items() if state and not left_out[name])
-            return waiting_time(
-                seconds, _planned_with(plan, counted_too), alone="" not in states.values()
-            )
+            too = _planned_with(plan, counted_too) if "" in states.values() else ()
+            return waiting_time(seconds, too, alone=False)
     return ""
 
 

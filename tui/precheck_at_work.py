@@ -51,4 +51,8 @@ class PrecheckAtWork:
         if not self.over and not self.stopped:  # once: a second time would end its tidying up
             self.stopped = True
             self._task.cancel()
+        await self.ended()
+
+    async def ended(self) -> None:
+        """Wait until it is over, however it ends."""
         await asyncio.wait({self._task})  # who waits may go; that ends nothing

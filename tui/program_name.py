@@ -31,6 +31,15 @@ def _from_anywhere(words: Sequence[str]) -> list[str]:
     return found
 
 
+def named(campaign: Path) -> str:
+    """What a command finds it by, for a shell: its name where campaigns lie unless a directory is
+    given, else its path."""
+    from backends.use_cases import default_campaigns_dir  # noqa: PLC0415 (at the end)
+
+    default = campaign.parent == default_campaigns_dir()
+    return shlex.quote(campaign.name if default else str(campaign))
+
+
 def called_again(*, simulated: bool = False) -> str:
     """With the options that it was called with, which say where its hosts and campaigns are."""
     words = _from_anywhere(sys.argv[1:]) if Path(sys.argv[0]).name == NAME else []

@@ -176,6 +176,14 @@ class Session:
         """A precheck is at work."""
         return self.precheck is not None and not self.precheck.over
 
+    async def ask_after(self, precheck: PrecheckAtWork) -> None:
+        """Once it is over, ask the hosts that it had: what is known of them is that it has them."""
+        await precheck.ended()
+        cluster = self.workspace.cluster
+        if not self._closed:
+            had = [host for host in cluster.inventory.hosts if host.name in precheck.plan.hosts]
+            await cluster.refresh(0.0, had)
+
     async def open(self, path: Path) -> None:
         """Look at a campaign: the one at work itself, any other read-only."""
         if self.controller is not None and self.controller.path == path:

@@ -219,7 +219,7 @@ class LiveTelemetry:
             curve = self._curve(figure, gpu)
             if figure is Figure.CPU_BUSY:
                 looked = self._curve(Figure.LOAD, gpu).first(start, end)
-                return None if looked is None else curve.mean(math.nextafter(looked, end), end)
+                return None if looked is None else curve.mean(math.nextafter(looked, math.inf), end)
             later = curve.mean(start + POWER_IS_OF_S, end) if figure is Figure.POWER else None
             return curve.mean(start, end) if later is None else later
 

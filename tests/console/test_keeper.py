@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 from dataclasses import replace
 from functools import partial
@@ -18,15 +19,17 @@ from backends.keeper.process import Begun, KeeperError
 from backends.keeper.request import Answer, Verb
 from backends.remote.lease import Lease
 from backends.transports.credential import Credential
+from backends.use_cases import default_campaigns_dir
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_campaigns import prepared
 from tui.app import DlperfApp
+from tui.leaving import finished_words
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
 from tui.screens.possible_changes import ONLY_AT_WORK
-from tui.screens.quit_question import followed_words
+from tui.screens.quit_question import detached_words, followed_words, left_words
 
 KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
 
@@ -314,6 +317,30 @@ async def test_leaving_what_another_or_nobody_goes_on_with_names_no_keeper(
     assert not told or "alice on login02 (pid 4711)" in told
     workspace.clock.tick(1000)
     assert followed_words(workspace.load(controller.path)) == ""
+
+
+@pytest.mark.parametrize("name", ["kept", "two words", "a" * 60])
+@pytest.mark.parametrize("default", [True, False])
+async def test_a_command_that_is_told_at_the_end_names_a_campaign_by_its_name_where_that_will_do(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, name: str, *, default: bool
+) -> None:
+    """It is as long as the path else, which 80 columns break."""
+    data = workspace.campaigns_dir.parent / "data"
+    monkeypatch.setenv("XDG_DATA_HOME", str(data))
+    controller = await prepared(workspace, "live", "kept")
+    lies_in = default_campaigns_dir() if default else workspace.campaigns_dir
+    live = replace(workspace.load(controller.path), path=lies_in / name, kept_by=KEEPER)
+    word = name if default else str(lies_in / name)
+    begun = Begun(4711, ())
+    for told in (
+        left_words(live, begun),
+        followed_words(live),
+        detached_words(live),
+        finished_words(live),
+    ):
+        assert shlex.split(told.splitlines()[-1])[-1] == word
+    for told in (left_words(live, begun), followed_words(live)):
+        assert told.startswith(f"A keeper goes on with {live.called} (pid 4711).\n")
 
 
 async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:

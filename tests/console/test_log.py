@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +14,11 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from backends.campaign.record.state import RunState
 from profiles.cleantext import clean_line
 from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, words
 from tests.console.fakes import FakeWorkspace
+from tui.screens.run_text import no_log
 from tui.widgets import log_search
 from tui.widgets.chart import Chart
 from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of, wrapped_line
@@ -94,7 +97,7 @@ async def test_reading_back_holds_the_log_still_while_new_lines_are_counted(
     app = Bench()
     async with app.run_test(size=(40, 10)) as pilot:
         panel = app.query_one(LogPanel)
-        panel.show(path, "Log", empty="", ended=False)
+        panel.show(path, "Log", none="", empty="", ended=False)
         await read(pilot)
         assert "line 99" in words(panel)
         panel.focus()
@@ -105,7 +108,7 @@ async def test_reading_back_holds_the_log_still_while_new_lines_are_counted(
         assert not panel.following
         with path.open("a", encoding="utf-8") as log:
             log.write("line 100\nline 101\n")
-        panel.show(path, "Log", empty="", ended=False)
+        panel.show(path, "Log", none="", empty="", ended=False)
         await read(pilot)
         assert words(panel) == held
         assert "2 new lines · f follows" in str(panel.border_subtitle)
@@ -120,9 +123,9 @@ async def test_another_file_starts_at_its_end_and_is_followed(tmp_path: Path) ->
     app = Bench()
     async with app.run_test(size=(40, 10)) as pilot:
         panel = app.query_one(LogPanel)
-        panel.show(tmp_path / "a", "A", empty="", ended=False)
+        panel.show(tmp_path / "a", "A", none="", empty="", ended=False)
         panel.toggle_follow()
-        panel.show(tmp_path / "b", "B", empty="", ended=False)
+        panel.show(tmp_path / "b", "B", none="", empty="", ended=False)
         await read(pilot)
         assert panel.following
         assert "b49" in words(panel)
@@ -133,9 +136,35 @@ async def test_without_a_log_the_panel_says_why() -> None:
     app = Bench()
     async with app.run_test(size=(40, 10)) as pilot:
         panel = app.query_one(LogPanel)
-        panel.show(None, "Log", empty="No log yet: waiting for node3", ended=False)
+        panel.show(None, "Log", none="No log yet: waiting for node3", empty="", ended=False)
         await pilot.pause()
         assert "No log yet: waiting for node3" in words(panel)
+
+
+@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED])
+@pytest.mark.parametrize("written", [None, b"", b"line\n"])
+async def test_of_a_run_that_has_ended_an_empty_log_is_not_said_to_be_none(
+    workspace: FakeWorkspace, tmp_path: Path, written: bytes | None, state: RunState
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3", "G")
+        tick(app)
+        assert app.session.viewed is not None
+        path = tmp_path / "of_the_run.log"
+        run = replace(app.session.viewed.runs[-1], state=state, log=path, readings=0)
+    if written is not None:
+        path.write_bytes(written)
+    bench = Bench()
+    async with bench.run_test(size=(60, 10)) as shown_on:
+        panel = bench.query_one(LogPanel)
+        none, empty = no_log(run), no_log(run, there=True)
+        panel.show(path, "Log", none=none, empty=empty, ended=True)
+        await read(shown_on)
+        shown = " ".join(words(panel).split())
+        assert ("line" in shown) is bool(written)
+        assert ("its log is empty" in shown) is (written == b"")
+        assert ("it left no log" in shown) is (written is None)
 
 
 async def test_a_file_system_that_does_not_answer_does_not_hold_up_the_console(
@@ -157,7 +186,7 @@ async def test_a_file_system_that_does_not_answer_does_not_hold_up_the_console(
     async with app.run_test(size=(40, 10)) as pilot:
         panel = app.query_one(LogPanel)
         for _ in range(20):
-            panel.show(path, "Log", empty="its log is missing", ended=False)
+            panel.show(path, "Log", none="its log is missing", empty="", ended=False)
             await pilot.pause()
         assert len(reads) == 1, "it is not asked again before it has answered"
         assert words(panel).strip() == "", "nobody knows yet that it is missing"
@@ -171,11 +200,11 @@ async def test_of_a_run_that_has_ended_the_log_is_told_as_it_is_at_once(tmp_path
     app = Bench()
     async with app.run_test(size=(40, 10)) as pilot:
         panel = app.query_one(LogPanel)
-        panel.show(tmp_path / "a.log", "Log", empty="its log is missing", ended=True)
+        panel.show(tmp_path / "a.log", "Log", none="its log is missing", empty="", ended=True)
         await read(pilot)
         assert "no line end" in words(panel)
         assert "ended · 2 lines" in str(panel.border_subtitle), "nobody follows it"
-        panel.show(tmp_path / "b.log", "Log", empty="its log is missing", ended=True)
+        panel.show(tmp_path / "b.log", "Log", none="its log is missing", empty="", ended=True)
         await read(pilot)
         assert "its log is missing" in words(panel)
 
@@ -278,7 +307,7 @@ def long_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def opened(pilot: Pilot[None], path: Path) -> LogPanel:
     panel = pilot.app.query_one(LogPanel)
-    panel.show(path, "Log", empty="", ended=False)
+    panel.show(path, "Log", none="", empty="", ended=False)
     await read(pilot)
     panel.focus()
     return panel
@@ -325,7 +354,7 @@ async def test_what_a_search_found_is_in_sight(
     path.write_text("".join(f"{line}\n{'y ' * 50}\n" * 3 for line in lines), encoding="utf-8")
     async with Bench().run_test(size=(width, 12)) as pilot:
         panel = await opened(pilot, path)
-        panel.show(path, "Log", empty="", ended=True)
+        panel.show(path, "Log", none="", empty="", ended=True)
         await read(pilot)
         if wrapped:
             await pilot.press("w")
@@ -354,7 +383,7 @@ async def test_what_is_nowhere_is_said(long_log: Path) -> None:
         await read(pilot)
         assert "following" in str(panel.border_subtitle)
         panel.focus()
-        panel.show(long_log, "log", empty="", ended=True)
+        panel.show(long_log, "log", none="", empty="", ended=True)
         await read(pilot)
         panel.search("nowhere to be seen")
         await read(pilot)
@@ -370,7 +399,7 @@ async def test_errors_that_are_nowhere_leave_what_was_looked_for(tmp_path: Path)
     path.write_text("".join(f"iter {i}\n" for i in range(300)))
     async with Bench().run_test(size=(60, 12)) as pilot:
         panel = await opened(pilot, path)
-        panel.show(path, "Log", empty="", ended=True)
+        panel.show(path, "Log", none="", empty="", ended=True)
         await read(pilot)
         panel.search("iter 7")
         await read(pilot)
@@ -550,7 +579,7 @@ async def test_the_lines_of_one_rank_are_followed_alone_and_a_search_finds_those
         ]
         with path.open("a") as log:
             log.write("[1,1]<stdout>:needle\n[1,2]<stdout>:iter 42\n")
-        panel.show(path, "Log", empty="", ended=False)
+        panel.show(path, "Log", none="", empty="", ended=False)
         await read(pilot)
         assert "iter 42" in words(panel)
         assert "needle" not in words(panel)
@@ -570,7 +599,7 @@ async def test_numbers_that_a_run_has_no_ranks_for_are_no_ranks(tmp_path: Path, 
     path.write_text("".join(f"{n}: loss 3.2\n" for n in range(8)))
     async with Bench().run_test(size=(60, 20)) as pilot:
         panel = pilot.app.query_one(LogPanel)
-        show = partial(panel.show, path, "Log", empty="", ended=False, most_ranks=8)
+        show = partial(panel.show, path, "Log", none="", empty="", ended=False, most_ranks=8)
         show()
         await read(pilot)
         assert panel.check_action("rank", ())
@@ -630,7 +659,7 @@ async def test_the_reason_why_there_is_no_log_is_read_whole(workspace: FakeWorks
         await settled(app)
         panel = app.screen.query_one(LogPanel)
         held = "held by another campaign of yours: root@vm, campaign nightly, run b, since 19:30"
-        panel._lines, panel._rows, panel._empty = [], [], f"No log yet: waiting for vm: {held}"
+        panel._lines, panel._rows, panel._none = [], [], f"No log yet: waiting for vm: {held}"
         panel.refresh()
         shown = words(panel)
         assert held in " ".join(shown.split())

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from backends.precheck.plan_precheck import PrecheckPlan
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
 from backends.results.numbers import significant
-from profiles.errors import SelectionError
+from profiles.errors import DlperfError, SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, type_ahead, until
 from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
 from tests.console.fakes import FakeWorkspace
@@ -103,6 +104,46 @@ async def test_it_is_stopped_by_a_key_and_by_leaving_the_console(workspace: Fake
         await begin(app, pilot)
         await app.session.close()
         assert workspace.prechecks.ended == ["stopped", "stopped"]
+
+
+@pytest.mark.parametrize("page", ["1", "2", "3", "4"])
+@pytest.mark.parametrize("end", ["well", "failed", "stopped"])
+async def test_once_it_is_over_the_hosts_that_it_had_are_asked_again(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, end: str, page: str
+) -> None:
+    def asked() -> int:
+        told = zip(workspace.refreshed, workspace.refreshed_among, strict=True)
+        return [*told].count((0.0, ["node1", "node2", "node4"]))
+
+    if end == "failed":
+        error = DlperfError("cannot keep it")
+        monkeypatch.setattr("tests.console.fake_prechecks.rank", Mock(side_effect=error))
+    async with console(workspace, LARGE) as (app, pilot):
+        await begin(app, pilot)
+        await pilot.press("escape", page)
+        work = app.session.precheck
+        assert work is not None
+        assert not asked()
+        if end == "stopped":
+            await work.stop()
+        else:
+            workspace.prechecks.go.set()
+        await until(pilot, asked)
+        assert work.over
+        assert (work.found is not None, work.problem is not None, work.stopped) == (
+            end == "well",
+            end == "failed",
+            end == "stopped",
+        )
+        assert asked() == 1
+
+
+async def test_leaving_the_console_ends_it_and_asks_no_host(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await begin(app, pilot)
+        await app.session.close()
+        await pilot.pause()
+        assert 0.0 not in workspace.refreshed
 
 
 async def test_quitting_says_that_it_ends_with_the_console(workspace: FakeWorkspace) -> None:

@@ -143,10 +143,10 @@ def test_the_time_above_is_that_without_the_stopped_hosts_as_their_key_has_it(
         used = free if len(free) > 1 else [name for name in NAMES if name not in stopped]
         too = [name for name in used if name in taken] if used != free else []
         own = format_duration(plan_on(tuple(used), ("2n4g",)).expected_s or 0.0)
-        where = " with {} too" if free else " on {}"
-        assert above == own + where.format(fold_nodeset(too)) * bool(too)
+        assert above == own + f" with {fold_nodeset(too)} too" * bool(too and free)
         if len(free) < 2 and ", about " in keys:
-            assert keys.endswith(f", about {above}")
+            where = "" if free else f" on {fold_nodeset(too)}"
+            assert keys.endswith(f", about {above}{where}")
 
 
 @given(st.sets(st.sampled_from(NAMES), max_size=len(NAMES) - 1))
@@ -156,10 +156,17 @@ def test_where_preflight_stops_every_host_the_time_is_that_of_the_page_below(
     plan = plan_on(NAMES)
     foreseen = {name: "to be stopped by preflight" * (name in worn) for name in NAMES}
     stopped = dict.fromkeys(NAMES, "stopped by preflight")
-    others = fold_nodeset([name for name in NAMES if name not in worn])
-    said = totals_text(plan, stopped, foreseen).plain
-    assert f"{time_text(plan, foreseen)} on {others}" in said
-    assert "on no host for now" in said
+    above, below = totals_text(plan, stopped, foreseen).plain.splitlines()
+    assert above.split(" · ")[1] == f"about {time_text(plan, foreseen)}"
+    assert below == "on no host for now; node[1-4] stopped by preflight"
+
+
+@given(st.lists(st.sampled_from(["held", "busy", "away", "stopped by preflight"]), min_size=4))
+def test_where_no_host_can_be_used_none_is_named_with_the_time(states: list[str]) -> None:
+    above = totals_text(plan_on(NAMES), dict(zip(NAMES, states, strict=False))).plain.splitlines()[
+        0
+    ]
+    assert not any(name in above for name in ("node", " on ", " with "))
 
 
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:

@@ -56,7 +56,7 @@ from tui.widgets.meters import (
     unlike,
     value_text,
 )
-from tui.widgets.telemetry_panel import NOTHING_TOLD, TelemetryPanel
+from tui.widgets.telemetry_panel import NOTHING_TOLD, Counted, TelemetryPanel
 
 HUGE = (200, 60)
 HEADER = (
@@ -332,6 +332,29 @@ def test_of_a_run_that_has_ended_the_mean_of_what_counts_is_said_whatever_came_l
         source = [Source("n", live, (0,))]
         line = lines(source, span=(START, START + 40), columns=20, counted=counted)[0]
         assert line.plain.split()[1].removesuffix("/100%").removesuffix("%") == f"{mean:.0f}"
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=2, unique=True).map(sorted),
+    st.lists(st.integers(0, 40), min_size=2, max_size=2, unique=True).map(sorted),
+)
+def test_what_was_seen_during_a_run_is_told_though_it_trained_for_too_short_a_time(
+    looks: list[int], trained: list[int]
+) -> None:
+    """CPUs tell how busy they are between two looks."""
+    live = LiveTelemetry()
+    for s in looks:
+        live.feed(f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n".encode())
+    panel, source = TelemetryPanel(), [Source("n", live)]
+    while_trained = Counted(*map(float, trained), "while it trained")
+    over_run = Counted(0.0, 40.0, "over the run")
+    panel._began, panel._counted = START, (while_trained, over_run)
+    counted = panel._counts(source)
+    within = [s for s in looks if trained[0] <= s <= trained[1]]
+    assert counted is (while_trained if len(within) > 1 else over_run)
+    lines = means(source, (START, START + 40), 20, counted=panel._time_of(counted))
+    assert [line.plain.split()[:2] for line in lines] == [["CPU", "50/100%"], ["load", "7.5/7.5"]]
+    assert counted.words in panel._scale(source, counted)
 
 
 async def test_a_run_that_has_ended_shows_what_its_gpus_did_while_it_trained(

@@ -172,7 +172,11 @@ class PrecheckDialog(Dialog[None]):
 
     def action_start(self) -> None:
         if self._plan is not None:
-            self._session.precheck = PrecheckAtWork(self._session.workspace.prechecks, self._plan)
+            work = PrecheckAtWork(self._session.workspace.prechecks, self._plan)
+            self._session.precheck = work
+            self.app.run_worker(
+                self._session.ask_after(work), group="after a precheck", description="ask its hosts"
+            )
             self._shown = None
             self._pull()
 

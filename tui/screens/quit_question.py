@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from backends.campaign.record.lock import Role
@@ -11,7 +10,7 @@ from backends.keeper.credentials import by_hand
 from backends.keeper.process import Begun
 from backends.transports.credential import Credential
 from profiles.counted import counted
-from tui.program_name import COMMAND, called_again, called_as
+from tui.program_name import COMMAND, called_again, called_as, named
 from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
 
@@ -114,7 +113,7 @@ def detached_words(left: CampaignSnapshot) -> str:
     return (
         f"{counted(left.active, 'run')} of {plain(left.called)} still at work on the hosts.\n"
         f"Re-attach with:\n{COMMAND}{plain(called_again())}\n"
-        f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(left.path)}"
+        f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(named(left.path))}"
     )
 
 
@@ -131,13 +130,13 @@ def followed_words(opened: CampaignSnapshot) -> str:
         return ""
     if by.role == Role.KEEPER:
         return f"A keeper goes on with {plain(opened.called)} (pid {by.pid}).\n{_back(opened)}"
-    again = f"{called_as()} status --watch {shlex.quote(str(opened.path))}"
+    again = f"{called_as()} status --watch {named(opened.path)}"
     words = f"{plain(opened.called)}: {plain(by)} is at work on it.\nLook at it again with:"
     return f"{words}\n{COMMAND}{plain(again)}"
 
 
 def _back(left: CampaignSnapshot) -> str:
     """How to come back to what a keeper goes on with."""
-    watch = f"{called_as()} status --watch {shlex.quote(str(left.path))}"
+    watch = f"{called_as()} status --watch {named(left.path)}"
     again = plain(called_again())
     return f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"

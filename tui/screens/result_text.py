@@ -413,15 +413,15 @@ def _range_row(spread: Spread) -> list[tuple[str, str]]:
 
 def _interval_rows(spread: Spread) -> list[tuple[str, str]]:
     """Of the median, and Student's of the mean, which fewer repeats have too: the chart has bars of
-    the one where there is one, else of the other. No throughput is below 0: one that reaches it
-    has no ends."""
+    the one where there is one, else of the other. No throughput is below 0: of one that reaches it
+    no ends are told."""
     of_median = "– (needs 6 repeats)"
     if spread.interval is not None:
         of_median = f"{number(spread.interval.low)} to {number(spread.interval.high)}"
     if (half := spread.student) is None:
         return [("95% of median", of_median)]
     low, high = (number(spread.mean * (1 + sign * half)) for sign in (-1, 1))
-    ends = f"{low} to {high}" if half < 1 else "not told by these repeats, which differ too much"
+    ends = f"{low} to {high}" if half < 1 else "wider than the mean itself"
     return [
         ("95% of median", of_median),
         ("95% of mean", f"{ends} (Student's, ±{half_text(half)})"),

@@ -143,7 +143,8 @@ class RunPanels(Vertical):
             self.log_panel.show(
                 log_of(run, host),
                 f"Log · {called} · {host}" if host else f"Log · {called}",
-                empty=no_log(run),
+                none=no_log(run),
+                empty=no_log(run, there=True),
                 ended=run.state.ended,
                 most_ranks=run.case.nodes * run.case.gpus_per_node,
             )
@@ -321,7 +322,7 @@ class RunPanels(Vertical):
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             aligned = plot.lines and (chart.display or alone or run.state.ended)
             axis = chart.axis if aligned else (LABEL_WIDTH, waits)
-            meters.align(*axis, _counted(run, own.points) if run.state.ended else None)
+            meters.align(*axis, *(_counted(run, own.points) if run.state.ended else ()))
 
     def _show_schedule(
         self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]
@@ -478,9 +479,10 @@ def _of_window(run: RunView, window: RunWindow) -> str:
     return "after the warm-up" if window.warmup else "from the first reading on"
 
 
-def _counted(run: RunView, points: Sequence[tuple[float, float]]) -> Counted:
+def _counted(run: RunView, points: Sequence[tuple[float, float]]) -> list[Counted]:
     """Of a run that has ended: what its GPUs did from the first reading to the last, as all that is
-    said of them elsewhere, not when it let them go."""
+    said of them elsewhere, not when it let them go; where that is too short, over the run."""
+    whole = Counted(0.0, run.elapsed_s or 0.0, "over the run")
     if run.state is not RunState.SUCCEEDED or not points:
-        return Counted(0.0, run.elapsed_s or 0.0, "over the run")
-    return Counted(points[0][0], points[-1][0], "while it trained")
+        return [whole]
+    return [Counted(points[0][0], points[-1][0], "while it trained"), whole]

@@ -377,11 +377,13 @@ def _estimated(progress: float) -> str:
     return f"≈{min(progress, 0.99):.0%}" if progress > 0 else "0%"
 
 
-def no_log(run: RunView) -> str:
-    """What stands where its log would."""
+def no_log(run: RunView, *, there: bool = False) -> str:
+    """What stands where its log would; ``there``: its file is, and is empty."""
     if run.state is RunState.PLANNED:
         waits = run.state_text != str(run.state)
         return f"No log yet: {run.state_text if waits else 'the run has not started'}"
+    if run.state.ended and there:
+        return f"The run {said_of(run)}: its log is empty"
     if run.state.ended and run.log is not None and run.readings:
         return f"The run {said_of(run)}: its log is missing, it was removed after the run"
     if run.state.ended:

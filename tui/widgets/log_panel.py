@@ -79,9 +79,9 @@ class LogPanel(ScrollView, can_focus=True):
         super().__init__(id="log", classes="panel")
         self._tail: LogTail | None = None
         self._opening: LogTail | None = None  # of the log that is to be shown, and was not read yet
-        self._named = ("Log", "")  # title, and what stands there while it is empty
+        self._named = ("Log", "", "")  # title, and what stands there without a file, and a line
         self._read_by: LogTail | None = None  # in a thread, at this moment
-        self._title, self._empty = self._named
+        self._title, self._none, self._empty = self._named
         self._wrapped = False
         self._most_ranks = MOST_RANKS
         self._able: tuple[object, ...] = ()  # what can be done to it, as the footer has it
@@ -116,13 +116,15 @@ class LogPanel(ScrollView, can_focus=True):
         path: Path | None,
         title: str,
         *,
+        none: str,
         empty: str,
         ended: bool,
         most_ranks: int = MOST_RANKS,
     ) -> None:
         """Show a file; another one than before starts at its end, followed. What was shown stays
-        until that has been read, so that the panel is painted once; but not for long."""
-        self._named = title, empty
+        until that has been read, so that the panel is painted once; but not for long. ``none``:
+        what stands there where there is no such file; ``empty``: where no line is in it."""
+        self._named = title, none, empty
         self._most_ranks = most_ranks
         if path != (self._opening or self).path:
             self._opening = tail = LogTail(path) if path is not None else None
@@ -154,19 +156,18 @@ class LogPanel(ScrollView, can_focus=True):
 
     async def _read(self, tail: LogTail, *, ended: bool) -> None:
         """In a thread: a file system that does not answer must not hold up the console."""
-        unread = not tail.looked
         try:
             lines = await asyncio.to_thread(tail.read)
         finally:
             if self._read_by is tail:
                 self._read_by = None
-        if unread:  # now it is known whether there is none
-            self.refresh()
         first = tail is self._opening or not self._lines
         self._open(tail, lines)
         if tail is self._tail:
             self._take(tail, lines, ended=ended)
             self._retitle()
+            if not self._lines:  # now it is known why
+                self.refresh()
         if first and lines:  # somebody waits for it
             paint_soon(self.screen)
 
@@ -240,7 +241,7 @@ class LogPanel(ScrollView, can_focus=True):
 
     def _retitle(self) -> None:
         if self._opening is None:
-            self._title, self._empty = self._named
+            self._title, self._none, self._empty = self._named
         state: tuple[str, str]
         on = "f to the end" if self._ended else "f follows"
         if self._search is not None and not self._said:
@@ -375,7 +376,7 @@ class LogPanel(ScrollView, can_focus=True):
         if action == "rank" and self._lines:
             return "no line of this log says which rank it is of"
         if action in ("rank", "search", "error", "again") and not self._lines:
-            return "the log has no line yet"
+            return "the log has no line"
         if action == "again" and self._sought is None:
             return "/ says what is looked for"
         if action in ("error", "again"):
@@ -534,6 +535,13 @@ class LogPanel(ScrollView, can_focus=True):
 
     # Drawing -------------------------------------------------------------------------------------
 
+    def _why_empty(self) -> str:
+        if self._tail is None:
+            return self._none
+        if not self._tail.looked:
+            return ""
+        return self._empty if self._tail.there else self._none
+
     def render_lines(self, crop: Region) -> list[Strip]:
         self._base = self.rich_style  # looked up once, and not for each line
         return super().render_lines(crop)
@@ -543,8 +551,7 @@ class LogPanel(ScrollView, can_focus=True):
         base = self._base or self.rich_style
         if not self._rows:
             none = f"nothing of rank {self._ranks.chosen} here; r shows all"
-            unread = self._tail is not None and not self._tail.looked
-            words = plain(none if self._lines else "" if unread else self._empty)
+            words = plain(none if self._lines else self._why_empty())
             text = wrapped_line(words, y, max(1, width - 2), self.size.height)
             strip = Strip(text.render(self.app.console), text.cell_len)
             return strip.crop_extend(0, width, base).apply_style(base)

@@ -14,13 +14,14 @@ CHUNK_BYTES = 256 * 1024
 class LogTail:
     """``read`` returns display-safe lines; nothing is held but an unfinished line.
 
-    ``looked``: whether there is such a file is known. ``at_end``: all of it was read then.
+    ``looked``: whether there is such a file is known; ``there``: it is. ``at_end``: all of it was
+    read then.
     """
 
     def __init__(self, path: Path, *, tail_bytes: int = TAIL_BYTES) -> None:
         self.path = path
         self.skipped_bytes = 0
-        self.looked = self.at_end = False
+        self.looked = self.there = self.at_end = False
         self._tail_bytes = tail_bytes
         self._offset = 0
         self._reader = LineReader()
@@ -34,6 +35,7 @@ class LogTail:
         return lines
 
     def _read(self) -> list[LogLine]:
+        self.there = False
         try:
             if not self.path.is_file():  # a pipe would be waited for
                 return []
@@ -45,6 +47,7 @@ class LogTail:
                 data = file.read(CHUNK_BYTES)
         except OSError:
             return []
+        self.there = True
         self._offset += len(data)
         self.at_end = self._offset == size
         lines = self._reader.feed(data)

@@ -148,6 +148,16 @@ def means(
     ]
 
 
+def all_known(sources: Sequence[Source], counted: Span) -> bool:
+    """Each figure that was seen at all has a mean over the time."""
+    curves = _each(sources)
+    return all(
+        _of_time(figure, curves, counted) is not None
+        for figure in figures_of(sources)
+        if _now(figure, curves) is not None
+    )
+
+
 def name_of(figure: Figure, sources: Sequence[Source]) -> str:
     """Of what is said of all of them: "util"; of several GPUs' temperatures "hottest"."""
     several = len(_each(sources)) > 1

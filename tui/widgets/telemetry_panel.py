@@ -27,6 +27,7 @@ from tui.widgets.meters import (
     LABEL_WIDTH,
     WORDS,
     Source,
+    all_known,
     columns_for,
     each_gpu,
     figures_of,
@@ -80,7 +81,7 @@ class TelemetryPanel(Widget, can_focus=False):
         self._facts: Mapping[str, HostFacts] = {}
         self._began = 0.0
         self._axis: tuple[int, tuple[float, float]] = (LABEL_WIDTH, (0.0, 1.0))
-        self._counted: Counted | None = None
+        self._counted: tuple[Counted, ...] = ()
         self._figure: Figure | None = None
         self._every = 0
         self._strips: list[Strip] = []
@@ -121,7 +122,7 @@ class TelemetryPanel(Widget, can_focus=False):
         if where != self._where:
             self._close()
             self._where, self._devices, self._called = where, devices, called
-            self.known, self.reading, self._counted = False, True, None
+            self.known, self.reading, self._counted = False, True, ()
             self._telemetry = telemetry = RunTelemetry(campaign, run_id, tuple(devices))
             self.set_timer(OLD_ONE_STAYS_S, partial(self._say_why_empty, telemetry))
             self.look(unseen=True)
@@ -135,9 +136,10 @@ class TelemetryPanel(Widget, can_focus=False):
             blank = Text("", end="")  # as many lines as before: the chart keeps its height
             self._show([waits, *[blank] * (len(self._strips) - 1)])
 
-    def align(self, left: int, limits: tuple[float, float], counted: Counted | None = None) -> None:
+    def align(self, left: int, limits: tuple[float, float], *counted: Counted) -> None:
         """Where the chart's axis is: its first column, and the seconds at both ends. ``counted``:
-        of a run that has ended, the time whose mean is shown for each figure."""
+        of a run that has ended, the time whose mean is shown for each figure: the first in which
+        all of them were seen, else the last."""
         before = self._axis, self._counted
         self._axis, self._counted = (left, limits), counted
         if before != (self._axis, self._counted):
@@ -229,12 +231,8 @@ class TelemetryPanel(Widget, can_focus=False):
         left, (start, end) = self._axis
         span = (self._began + start, self._began + end)
         width = self.content_size.width
-        counted = self._counted
-        over = (
-            (self._began + counted.start_s, self._began + counted.end_s)
-            if counted is not None
-            else None
-        )
+        counted = self._counts(sources)
+        over = None if counted is None else self._time_of(counted)
         figure = self._figure_shown(figures_of(sources))
         if figure is None:
             lines = means(sources, span, width - left, label=left, counted=over)
@@ -244,8 +242,17 @@ class TelemetryPanel(Widget, can_focus=False):
             columns = (width - GAP * (beside - 1)) // beside - left
             lines = each_gpu(sources, figure, span, columns, label=left, counted=over)
             lines = in_columns(lines, beside, left + columns)
-        set_frame(self, self._title(sources), Text(self._scale(sources), MUTED))
+        set_frame(self, self._title(sources), Text(self._scale(sources, counted), MUTED))
         self._show(lines)
+
+    def _counts(self, sources: Sequence[Source]) -> Counted | None:
+        """None: of a run that has not ended."""
+        seen = (one for one in self._counted if all_known(sources, self._time_of(one)))
+        return next(seen, self._counted[-1] if self._counted else None)
+
+    def _time_of(self, counted: Counted) -> tuple[float, float]:
+        """Seconds since the epoch."""
+        return self._began + counted.start_s, self._began + counted.end_s
 
     def _title(self, sources: Sequence[Source]) -> Text:
         gpus = sum(len(source.gpus) for source in sources)
@@ -261,22 +268,21 @@ class TelemetryPanel(Widget, can_focus=False):
             of = "mean of its hosts" if len(sources) > 1 else "of its host"
         return Text(plain(" · ".join(filter(None, ("Telemetry", self._called, of)))))
 
-    def _scale(self, sources: Sequence[Source]) -> str:
+    def _scale(self, sources: Sequence[Source], counted: Counted | None) -> str:
         """What the figures are of, and the lines behind them."""
         if any(one.gpus for one in sources) and not any(one.telemetry.gpus for one in sources):
-            waits = self._counted is None  # the run has not ended
-            return "the first sample is still to come" if waits else "no sample has come"
+            return "no sample has come" if counted else "the first sample is still to come"
         (start, end), figure = self._axis[1], self._figure_shown(figures_of(sources))
         full = "the figure after /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):
             full = "the mean of the limits"
         lines = f"from 0 to {full}"
-        if self._counted is None:
+        if counted is None:
             span = f"{format_duration(start)} to {format_duration(end)}" if start else ""
             span = span or f"0 to {format_duration(end)}"
             return f"figures: last reading · lines: {span}, {lines}"
         span = "the chart's time" if start > 0 else "the run"
-        return f"figures: {self._counted.words} · lines: {span}, {lines}"
+        return f"figures: {counted.words} · lines: {span}, {lines}"
 
     def _show(self, lines: Sequence[Text]) -> None:
         shown = tuple(line.plain for line in lines)

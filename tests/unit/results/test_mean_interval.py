@@ -25,7 +25,7 @@ def test_no_interval_of_a_throughput_is_told_or_drawn_below_0(
     assert case.spread is not None
     assert case.spread.student is not None
     (said,) = re.findall("95% of mean +(.*)", case_text(case, group).plain)
-    untold = "not told by these repeats, which differ too much (Student's, ±"
+    untold = "wider than the mean itself (Student's, ±"
     assert said.startswith(untold) == (case.spread.student >= 1)
     assert not said.startswith("-")
     drawn = measured(case, group, Quantity.PER_DEVICE)
