@@ -35,7 +35,7 @@ from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_file
 from backends.campaign.plan.without_stopped import stopped_last
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLock, Role
-from backends.campaign.record.run_changes import planning
+from backends.campaign.record.run_changes import planned_since, planning
 from backends.campaign.record.state import CampaignState, RunRecord, campaign_of
 from backends.campaign.record.unwatched import unwatched
 from backends.campaign.run.factory import RunFactory
@@ -392,7 +392,11 @@ class Starter:
         now = self._clock()
         profiles = {name: setup.profile for name, setup in basis.setups.items()}
         return [
-            *(planning(run, now) for run in missing if not state.imported),
+            *(
+                planning(run, planned_since(run, state.runs, now))
+                for run in missing
+                if not state.imported
+            ),
             *recovered(state, path, profiles, now),
         ]
 

@@ -37,6 +37,13 @@ def without_its_end(run: RunRecord, now: float) -> RunRecord:
     return _failed(run, ev.RunFailed(t=now, run_id=run.run_id, reason=END_LOST))
 
 
+def planned_since(run: RunRecord, runs: Mapping[str, RunRecord], now: float) -> float:
+    """When to say that a run was planned of which the journal has lost that: what it is a retry of
+    ends by it where that end is lost as well, which is known to be so already."""
+    before = runs.get(run.retry_of)
+    return (before.ended_at or now) if before and before.reason == END_LOST else now
+
+
 def place_lost(run: RunRecord) -> bool:
     """Whether it has ended and the journal has lost where it was, too."""
     return run.state is RunState.FAILED and run.reason == END_LOST and not run.hosts

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.cancelling import CancelOrder
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
+from backends.campaign.record.codec import encode
+from backends.campaign.record.journal import FILE_NAME
+from backends.campaign.record.run_changes import planned_since, planning
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run.lost_runs import look_for_strays
 from backends.remote.client import RemoteHost
@@ -195,3 +202,28 @@ async def test_a_run_that_is_nowhere_but_has_a_log_is_not_executed_again_as_the_
     run = (await looked(partly, state(), tmp_path)).runs["abc-0001-a1"]
     assert (run.state, run.hosts) == (RunState.FAILED, ("node3",))
     assert [doubt.host for doubt in run.cleanup.doubts] == ["node3"]
+
+
+@given(begun=st.floats(1.0, 1e6), later_s=st.floats(1.0, 1e6))
+def test_a_planning_that_is_told_again_ends_what_it_tries_again_when_that_was_known_to_end(
+    begun: float, later_s: float
+) -> None:
+    """Where the journal has lost both the end of an attempt and that another one was planned."""
+    with tempfile.TemporaryDirectory() as directory:
+        journal = Path(directory) / FILE_NAME
+        created = ev.CampaignCreated(t=0.0, campaign="c")
+        first = planning(state().runs["abc-0001-a1"], 0.0)
+        place = {"hosts": ("node1",), "commands": ("x",), "port": 1, "log": "l"}
+        told = [
+            ev.RunAssigned(t=begun, run_id="abc-0001-a1", **place),
+            ev.RunAssigned(t=begun + later_s, run_id="abc-0001-a2", **place),
+        ]
+        journal.write_bytes(b"".join(map(encode, (created, first, *told))))
+        known = read_campaign(Path(directory))
+        again = known.runs["abc-0001-a2"]
+        now = begun + 2 * later_s
+        planned = planning(again, planned_since(again, known.runs, now))
+        with journal.open("ab") as file:
+            file.write(encode(planned))
+        assert read_campaign(Path(directory)).runs["abc-0001-a1"] == known.runs["abc-0001-a1"]
+        assert known.runs["abc-0001-a1"].ended_at == begun
