@@ -310,7 +310,9 @@ DIALOGS: Mapping[str, Panel] = {
         "Repeats",
         "",
         (
-            Key("escape,q", "leave", "Close", "back to the results", footer=1, said="Esc q"),
+            Key(
+                "escape,q", "leave", "Close", "back to where it was opened", footer=1, said="Esc q"
+            ),
             PALETTE,
             HELP,
         ),

@@ -127,7 +127,27 @@ def names_of_one(machines: Machines) -> list[str]:
 
 def machines_apart(ours: Machines, theirs: Machines, *, setup: bool = False) -> str:
     """``4 → 2 GPUs, 64 → 32 CPUs, 504 → 252 GiB, V100 → H200, no GPU in common``; empty where
-    nothing is known to differ. ``setup``: with what :func:`setup_apart` says."""
+    nothing is known to differ: not how many of the same hosts were used, of one size all of them.
+    ``setup``: with what :func:`setup_apart` says."""
+    said = [] if _of_one_pool(ours, theirs) else _sizes_apart(ours, theirs)
+    for models in ((ours.gpu_models, theirs.gpu_models), (ours.models, theirs.models)):
+        if all(models) and models[0] != models[1]:
+            said.append(" → ".join(" + ".join(sorted(own)) for own in models))
+    told = [nothing_shared(ours, theirs), *([setup_apart(ours, theirs)] if setup else [])]
+    return ", ".join([*said, *filter(None, told)])
+
+
+def _of_one_pool(ours: Machines, theirs: Machines) -> bool:
+    """They have a machine in common, and each as much as any other."""
+    kept = ((ours.boots, theirs.boots), (ours.uuids, theirs.uuids), (ours.ids, theirs.ids))
+    if all(own.isdisjoint(other) for own, other in kept):
+        return False
+    each, other = ((m.gpus / m.hosts, m.cpus / m.hosts) for m in (ours, theirs))
+    memory, another = (m.memory_gib / m.hosts for m in (ours, theirs))
+    return each == other and abs(memory - another) <= SAME_MEMORY * max(memory, another)
+
+
+def _sizes_apart(ours: Machines, theirs: Machines) -> list[str]:
     sizes = (
         ("hosts", ours.hosts, theirs.hosts),
         ("GPUs", ours.gpus, theirs.gpus),
@@ -137,11 +157,7 @@ def machines_apart(ours: Machines, theirs: Machines, *, setup: bool = False) -> 
     one, other = ours.memory_gib, theirs.memory_gib
     if abs(one - other) > SAME_MEMORY * max(one, other):
         said.append(f"{one} → {other} GiB")
-    for models in ((ours.gpu_models, theirs.gpu_models), (ours.models, theirs.models)):
-        if all(models) and models[0] != models[1]:
-            said.append(" → ".join(" + ".join(sorted(own)) for own in models))
-    told = [nothing_shared(ours, theirs), *([setup_apart(ours, theirs)] if setup else [])]
-    return ", ".join([*said, *filter(None, told)])
+    return said
 
 
 def setup_apart(ours: Machines, theirs: Machines) -> str:

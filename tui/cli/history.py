@@ -64,7 +64,7 @@ FEW = 5
 
 def _could_be(campaigns: Sequence[CampaignSummary]) -> str:
     """What it could be of: the campaigns of a tag, or of what was measured, the newest first."""
-    usable = [one for one in campaigns if one.total and not one.elsewhere]
+    usable = [one for one in campaigns if one.total]
     tags = dict.fromkeys(tag for one in usable for tag in one.about.tags)
     measured: dict[str, list[str]] = {}
     for one in usable:
@@ -90,19 +90,21 @@ def _named(workspace: Workspace, name: str) -> Path:
 
 
 def _tagged(workspace: Workspace, tag: str) -> tuple[Path, ...]:
-    """Those that have figures of their own: not copies of another."""
-    found = []
-    for campaign in workspace.campaigns():
+    """Those that have figures, each once: not as copies of another of them."""
+    found: dict[tuple[str, float | None], Path] = {}
+    for campaign in sorted(workspace.campaigns(), key=lambda one: one.elsewhere):
         if tag not in campaign.about.tags:
             continue
-        if campaign.elsewhere or not campaign.total:
-            say_folded(f"note: {campaign.name} is left out: {campaign.problem or 'it has no runs'}")
+        of = (campaign.name, campaign.created_at)
+        why = f"it is a copy of {found[of].name}" if of in found else "it has no runs"
+        if of in found or not campaign.total:
+            say_folded(f"note: {campaign.called} is left out: {campaign.problem or why}")
         else:
-            found.append(campaign.path)
+            found[of] = campaign.path
     if not found:
         raise SelectionError(
             f"no campaign with the tag {tag!r}",
             where=str(workspace.campaigns_dir),
             remedy="'dlperf-tui campaigns tag CAMPAIGN TAG' gives one",
         )
-    return tuple(found)
+    return tuple(found.values())

@@ -74,7 +74,7 @@ class Listed(NamedTuple):
 
 SORTS: Mapping[str, Callable[[Listed], Any]] = {  # Any: what can be put in order
     "age": lambda one: None if (at := one.summary.created_at) is None else -at,
-    "name": lambda one: one.summary.name,
+    "name": lambda one: listed_name(one.summary),
     "state": lambda one: _by_state(one.summary),
     "runs": lambda one: one.summary.total,
     "failed": lambda one: one.summary.failed,

@@ -104,7 +104,7 @@ def _users(gpu: Gpu, facts: HostFacts, own: Mapping[str, str] | None, *, short: 
     text = Text(no_wrap=True, end="")
     users = [p for p in facts.gpu_processes if p.gpu_index == gpu.index]
     if not users:
-        return text.append(NOBODY if facts.of_a_moment else "", MUTED)  # else nobody knows
+        return text.append(NOBODY if facts.of_a_moment else "not asked since", MUTED)
     if short:
         return join([_user(p, own) for p in _first_of_each(users)], " ")
     for number, process in enumerate(users):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -37,3 +38,18 @@ def test_what_was_moved_is_found_and_told_by_every_command(dlperf: Dlperf, tmp_p
         if words[0] == "status":  # as it is called, and listed
             assert said.startswith("six: ")
     assert dlperf("--campaigns", tmp_path / "all", "status", "--line", "six").startswith("six · ")
+
+
+@pytest.mark.parametrize("example", ["h200-x4", "h200-x2-gpt-1.3b", "two-cores-auto"])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_campaign_that_was_copied_has_a_history_by_its_tag_and_counts_once(
+    dlperf: Dlperf, tmp_path: Path, example: str, copies: int
+) -> None:
+    kept = ("--campaigns", tmp_path / "all")
+    for number in range(copies):
+        shutil.copytree(EXAMPLES / example, tmp_path / "all" / f"copy-{number}")
+        dlperf(*kept, "campaigns", "tag", f"copy-{number}", "nightly")
+    rows = json.loads(dlperf(*kept, "history", "--tag", "nightly", "--json"))["cases"]
+    assert rows
+    alone = json.loads(dlperf(*kept, "history", "copy-0", "--json"))["cases"]
+    assert [len(row["points"]) for row in rows] == [len(row["points"]) for row in alone]
