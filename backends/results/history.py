@@ -24,7 +24,6 @@ from backends.hosts.fingerprint import (
 from backends.hosts.machines import Machines, machines_apart, nothing_shared
 from backends.results.case_result import CaseResult
 from backends.results.change_points import (
-    FEWEST_FOR_DAYS,
     Change,
     change_points,
     last_against_level,
@@ -307,11 +306,11 @@ def _case_history(key: _Key, points: tuple[Point, ...], threshold: float) -> Cas
 
 
 def _needed(level: Sequence[Sequence[float]], threshold: float, places: int) -> str:
-    """Of the last against the others. How campaigns scatter is known from a few on."""
+    """Of the last against the others: against one of repeats, as ``compare`` has it; else of
+    campaigns, whose own scatter no number of repeats makes less."""
     *before, last = level
-    if len(before) < FEWEST_FOR_DAYS:
-        ours = [value for values in before for value in values]
-        return needed_words(repeats_needed(ours, last, threshold, places))
+    if len(before) == 1:
+        return needed_words(repeats_needed(before[0], last, threshold, places))
     means = [statistics.geometric_mean(values) for values in level]
     number = repeats_needed(means[:-1], means[-1:], threshold, places)
     return needed_words(number, "campaigns")

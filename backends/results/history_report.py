@@ -270,7 +270,9 @@ def _ground(case: CaseHistory) -> str:
             no = "no change found" if case.verdict is Verdict.SAME else "not decided"
             off = f"the mean of the last is {ratio} off its level"
             if case.verdict is not Verdict.SAME and case.last is not None:
-                off = f"{off}, and may be {_change_range(case.last.interval())} (95%)"
+                several = len(case.measured) > 2  # else it is what `compare` says
+                how = ", as campaigns scatter" * several
+                off = f"{off}, and may be {_change_range(case.last.interval())} (95%{how})"
             return "; ".join(filter(None, (no, off, case.needed)))
         case Why.FAILED:
             return "all repeats of its last campaign failed"

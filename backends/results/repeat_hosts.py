@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from backends.inventory.nodesets import ranked_nodeset
+from backends.results.case_result import CaseResult
 from backends.results.findings import LEAST
 from backends.results.flag_lines import case_parts
 from backends.results.run_result import RunResult
@@ -36,9 +37,15 @@ def repeat_hosts_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[t
     told = [
         (LEAST, text, case_parts(case, groups))
         for case in cases
-        if (text := repeat_hosts_text(case.runs))
+        if (text := repeat_hosts_text(_tried(case)))
     ]
     yield from told_once(told, lang)
+
+
+def _tried(case: CaseResult) -> list[RunResult]:
+    """What was cancelled says nothing of a case that has a figure."""
+    tried = [run for run in case.runs if run.state != "cancelled"]
+    return tried if case.spread is not None else list(case.runs)
 
 
 def _ranked(run: RunResult) -> tuple[str, ...]:

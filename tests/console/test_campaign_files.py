@@ -548,7 +548,7 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
         table = await open_list(app, pilot, 40)
         assert isinstance(app.screen, CampaignList)
         index = SimpleNamespace(by_campaign=results)
-        read = SimpleNamespace(index=index, stop=lambda: None, look_at_logs=nothing)
+        read = SimpleNamespace(index=index, stop=lambda: None, look_at_logs=nothing, known=True)
         app.screen._past = cast("PastReading", read)
         app.screen._show_results()
         await pilot.press("j", "j")

@@ -772,3 +772,25 @@ def test_the_summary_says_each_word_once() -> None:
     words = [part.partition(" ")[2] for part in summary(recorded).split(" · ")]
     assert summary(recorded).startswith(f"{fit} recorded · ")
     assert sorted(words) == sorted({host.state_word for host in recorded})
+
+
+@given(
+    width=st.integers(40, 160),
+    outdated=st.sampled_from(["", "before our run began", "before our run ended"]),
+    old_s=st.integers(6, 9000),
+    metered=st.booleans(),
+)
+def test_what_stands_first_of_a_host_is_whole_at_every_width(
+    width: int, outdated: str, old_s: int, metered: bool
+) -> None:
+    lease = Lease("alice@login02, campaign 2026-11-21-a-long-name, since 14:18", run_id="")
+    found = replace(known_host("node1", "node1.cluster.example", facts()), outdated=outdated)
+    for host in (found, replace(found, facts=replace(facts(), lease=lease))):
+        asked = replace(host, probed_at=START)
+        shown = host_text(asked, width=width, now=START + old_s, own={}, metered=metered).plain
+        head = shown.partition("\nGPUs memory")[0].partition("\n\n")[0].splitlines()
+        assert max(map(len, head)) <= width
+        said = " ".join(" ".join(head).split())
+        assert ("GPUs as of now" in said) is metered
+        assert outdated in said
+        assert ("held by alice@login02" in said) is (host is not found)

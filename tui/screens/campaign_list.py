@@ -126,6 +126,8 @@ class CampaignList(Dialog[str]):
     async def read_results(self) -> None:
         await self._past.read()
         self._show_results()
+        if self.here:
+            self._fill()  # where there is nothing of them: that is known now
         await self._look_at_logs()
 
     async def _look_at_logs(self) -> None:
@@ -195,7 +197,8 @@ class CampaignList(Dialog[str]):
         panel.table.refill(campaign_rows(listed, self._now, self._marked, self._results))
         marks = f" · {len(self._marked)} marked" if self._marked else ""
         order = "" if self._order == BY_AGE else f" · {self._order.words}"
-        panel.retitle(f"{self._title}{marks}{order}")
+        reading = " · reading figures …" * (self.READS_RESULTS and not self._past.known)
+        panel.retitle(f"{self._title}{marks}{order}{reading}")
         panel.say_when_empty(self._why_empty())
         self.refresh_bindings()
 

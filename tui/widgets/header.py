@@ -242,8 +242,10 @@ class Tabs(Widget):
             room, note = room - tail.cell_len - 4, plain(self.note)
             further = f" · N: {self.more} more" if self.more else ""
             further = further or " · N" * (cell_len(note) > room or self.level == BY_THE_WAY)
-            colour = BAD if self.level in GRAVE else WARN
-            tail.append(f"▲ {with_ends(note, room - cell_len(further))}{further} ", colour)
+            by_the_way = self.level == BY_THE_WAY
+            colour = BAD if self.level in GRAVE else MUTED if by_the_way else WARN
+            said = with_ends(note, room - cell_len(further))
+            tail.append(f"{'·' if by_the_way else '▲'} {said}{further} ", colour)
         return tail
 
     def on_click(self, event: events.Click) -> None:

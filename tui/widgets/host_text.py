@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from rich.text import Text
@@ -100,15 +100,27 @@ def _headline(
             seen = "GPUs" if host.facts is not None and host.facts.gpus else "load"
             when = f"facts {when}; {seen} as of now"
         parts.append((when, MUTED))
-    if host.facts is None or host.partitions or (host.recorded and not host.lease):
-        return join(parts, " · ")
-    words, style = _lease(host, own)
-    whole = join([*parts, (words, style)], " · ")
-    if whole.cell_len <= width:
-        return whole
-    below = _wrapped(words, width, style)
-    below.rstrip()
-    return join(parts, " · ").append("\n").append_text(below)
+    if not (host.facts is None or host.partitions or (host.recorded and not host.lease)):
+        parts.append(_lease(host, own))
+    return _in_lines(parts, width)
+
+
+def _in_lines(parts: Sequence[Text | str | tuple[str, str]], width: int) -> Text:
+    """On as few lines as have room for them; what is wider than one goes on below."""
+    line, *others = (
+        part if isinstance(part, Text) else Text(*((part,) if isinstance(part, str) else part))
+        for part in parts
+    )
+    text = Text(end="")
+    for part in others:
+        longer = join([line, part], " · ")
+        if longer.cell_len <= width:
+            line = longer
+            continue
+        text.append_text(line).append("\n")
+        line = part if part.cell_len <= width else _wrapped(part.plain, width, str(part.style))
+        line.rstrip()
+    return text.append_text(line)
 
 
 def _lease(host: HostSnapshot, own: Mapping[str, str]) -> tuple[str, str]:

@@ -262,8 +262,10 @@ def _line(
     text = Text(no_wrap=True, end="")
     room = max(0, label - len(said) - 2)
     text.append(shorten(name, room).ljust(room + 1), MUTED).append(f"{said} "[-label:])
-    text.append(sparkline(values, full), ACCENT)
-    return text
+    if counted and counts is None:  # a curve of what is not in the figure would belie it
+        few = "no two readings" if figure is Figure.CPU_BUSY else "no reading"
+        return text.append(shorten(f"{few} in that time", columns), MUTED)
+    return text.append(sparkline(values, full), ACCENT)
 
 
 def _columns(figure: Figure, curves: _Curves, span: Span, number: int) -> list[float | None]:
