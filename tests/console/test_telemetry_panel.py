@@ -357,6 +357,23 @@ def test_what_was_seen_during_a_run_is_told_though_it_trained_for_too_short_a_ti
     assert counted.words in panel._scale(source, counted)
 
 
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=5, unique=True).map(sorted),
+    st.tuples(st.floats(0.0, 40.0), st.floats(0.0, 40.0)).map(sorted),
+)
+def test_no_curve_stands_beside_a_figure_that_is_not_known(
+    looks: list[int], counted: list[float]
+) -> None:
+    live = LiveTelemetry()
+    for s in looks:
+        live.feed(f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n".encode())
+    span = (START + counted[0], START + counted[1])
+    for line in means([Source("n", live)], (START, START + 40), 30, counted=span):
+        unknown = line.plain.split()[1] == "–"
+        assert ("in that time" in line.plain) is unknown
+        assert not (unknown and set(line.plain) & set("▁▂▃▄▅▆▇█"))
+
+
 async def test_a_run_that_has_ended_shows_what_its_gpus_did_while_it_trained(
     workspace: FakeWorkspace,
 ) -> None:
