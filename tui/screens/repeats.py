@@ -315,4 +315,4 @@ def _title(case: CaseResult) -> str:
     done = f"{case.succeeded} of {counted(case.wanted, 'repeat')} succeeded"
     labels = case_labels([case.as_case])
     called = f"{labels.label(case.as_case)} {labels.shared}".rstrip()
-    return f"{plain(called)} · {done}"
+    return f"{plain(called)} · {done}{' · times are simulated' * case.simulated}"

@@ -299,10 +299,13 @@ def _better(case: CaseResult, group: Group, *, here: bool) -> list[str]:
     keep = [_by_key(one_model(group))] if several or over_other_devices(case) else []
     if Concern.SHARED_MACHINE in sets:
         keep.append(_by_key(f"keep to one name of each machine{HOSTS_OPTION}"))
+    scatters = any(found.concern is Concern.CV_RED for found in case.findings)
+    narrow = "narrow it slowly, since they scatter so far" if scatters else "would narrow it"
     ways = {
-        "more repeats would narrow it" + ": + on page 3 adds one of each case" * here: _WIDE,
+        f"more repeats {narrow}" + ": + on page 3 adds one of each case" * here: _WIDE,
         "something else may use the hosts: page 1 shows it; repeat when they are quiet": _UNQUIET,
     }
+    sets += [Concern.CV_RED] * scatters  # which they would not but for that
     return [*keep, *(words for words, of in ways.items() if not of.isdisjoint(sets))]
 
 

@@ -52,6 +52,7 @@ from tui.widgets.log_tail import LogTail
 MAX_LINES = 5_000
 OLD_ONE_STAYS_S = 0.25
 NOTHING_FOUND = "nothing found: "
+NO_ERROR = "no line looks like an error"
 
 
 class LogPanel(ScrollView, can_focus=True):
@@ -464,14 +465,15 @@ class LogPanel(ScrollView, can_focus=True):
             if followed and not self.following:
                 self.toggle_follow()
             self._sought = earlier if search.sought is ERRORS else search.sought
-            self._said, self._nowhere = f"{NOTHING_FOUND}{words}", search.sought
+            nothing = NO_ERROR if search.sought is ERRORS else f"{NOTHING_FOUND}{words}"
+            self._said, self._nowhere = nothing, search.sought
         elif position is not None and self._said:
             self._said += f" · {position[0]:,} of {position[1]:,}"
         self._retitle()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
-        if not has_focus and self._said.startswith(NOTHING_FOUND):
+        if not has_focus and self._said.startswith((NOTHING_FOUND, NO_ERROR)):
             self._said = ""
             self._retitle()
 
