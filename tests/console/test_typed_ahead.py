@@ -200,8 +200,8 @@ async def test_tags_and_a_note_can_be_typed_in_one_go_with_the_way_to_their_camp
         assert " b" in prompt._text.plain
         assert prompt.query_one(Input).value == "v100"
         await pilot.press("enter")  # not in the same go: what was said before is seen first
-        said = "tags" if key == "t" else "note"
-        await until(pilot, partial(shows, app, f"{said} of b saved"))
+        said = "b is tagged v100" if key == "t" else "b has its note"
+        await until(pilot, partial(shows, app, said))
         assert [bool(one.about.tags or one.about.note) for one in workspace.summaries] == [
             False,
             True,
@@ -214,6 +214,7 @@ async def test_enter_of_a_burst_takes_tags_and_a_note_where_none_were_said_befor
     workspace: FakeWorkspace, key: str, said: bool
 ) -> None:
     about = About(tags=("base",), note="base") if said else About()
+    saved = "a is tagged" if key == "t" else "a has its note"
     workspace.summaries = [FakeSummary("a", Path("/c/a"), "finished", 1, 1, about=about)]
     async with console(workspace) as (app, pilot):
         await pilot.press("O")
@@ -223,9 +224,9 @@ async def test_enter_of_a_burst_takes_tags_and_a_note_where_none_were_said_befor
         if said:
             assert app.screen.query_one(Input).value == "v100x"  # and j and k, which were for then
             await pilot.press(*"j", "enter")
-            await until(pilot, partial(shows, app, "saved"))
+            await until(pilot, partial(shows, app, saved))
         else:
-            await until(pilot, partial(shows, app, "saved"))
+            await until(pilot, partial(shows, app, saved))
         told = workspace.summaries[0].about
         assert "v100x" + "j" * said in (*told.tags, told.note)
 
