@@ -29,7 +29,7 @@ RESULTS = Panel(
     "line below the list says; warned in a run: of its log, or that its hosts differ.\n"
     "✗: before flags, a repeat failed; ▲: none did.\n"
     f"outlier: off the median by over {OUTLIER_LIMIT:g} × 1.4826 × the median distance from it; it "
-    "counts, and costs no grade where it is 1% off at most.\n"
+    "counts; 1% off at most is too near to matter and costs no grade.\n"
     f"95% of speedup has a column from {WIDE} columns on; without room GPUs drops out, then CV, "
     "then n. The panel of the case has all of them.\n\n"
     "Of a case:\n"
