@@ -396,6 +396,8 @@ class DlperfApp(App[str]):
         from tui.widgets.keybar import panel_of  # noqa: PLC0415
 
         page = next(one for one in reversed(self.screen_stack) if not one.is_modal)
+        if isinstance(page, Page) and not page.whole:
+            return ""
         panels = dict.fromkeys(map(panel_of, page.query(Widget)))
         elsewhere = "" if self.session.readonly else where_else(pressed, panel_of(page), panels)
         return why_refused(self.screen, pressed) or elsewhere

@@ -29,6 +29,9 @@ async def test_a_page_that_goes_is_not_brought_up_to_date(
                 ticks += 1
                 try:
                     shown.tick()
+                    if app.screen_stack:
+                        for key in "dcwtf":
+                            app._why_nothing(key)
                 except Exception as error:
                     wrong.append(error)
                     return
