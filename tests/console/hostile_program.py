@@ -293,7 +293,7 @@ class ToldApp(DlperfApp):
         return isinstance(self.screen, Unfinished)
 
     def _at_work(self) -> int:
-        lasting = ("watch", "follow")
+        lasting = ("watch", "follow", "after a precheck")
         return sum(not w.is_finished and w.group not in lasting for w in self.workers)
 
     def _waited_for(self) -> int:

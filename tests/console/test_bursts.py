@@ -190,7 +190,7 @@ class Typist:
         await settled(self.app, at_work=self._at_work, typed=self.typed[-3:])
 
     def _at_work(self) -> bool:
-        lasting = ("watch", "follow")
+        lasting = ("watch", "follow", "after a precheck")
         return any(not w.is_finished and w.group not in lasting for w in self.app.workers)
 
     async def back(self, name: str) -> None:
