@@ -143,13 +143,6 @@ def _met(host: HostSnapshot) -> Iterable[str]:
         yield host.lease.run_id
 
 
-def _released(run: RunRecord, asked: float) -> bool:
-    """It ended since the host was asked, or so shortly before that the host met it on its way out,
-    and left nothing there."""
-    lately = (run.ended_at or 0.0) >= asked - LATELY_S and not run.cleanup.doubts
-    return run.state.ended and (lately or (run.ended_at or 0.0) >= asked)
-
-
 def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     """``known``: the runs of ours that are there, or were when it was asked or since."""
     if host.facts is None:
@@ -159,7 +152,9 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     there = [run for run in known if run.state.active]
     had = [run for run in over.values() if (run.launched_at or asked) < asked]
     lease = host.lease
-    released = {run.run_id for run in known if _released(run, asked)}
+    lately = [r for r in known if r.state.ended and 0 <= asked - (r.ended_at or 0) < LATELY_S]
+    # Of one that had just ended and left nothing the host met the lease on its way out.
+    released = {*over, *(run.run_id for run in lately if not run.cleanup.doubts)}
     if lease is not None and (lease.run_id in released or not lease.by_a_run):
         # Where no note could be left the host cannot tell whose lease it is.
         lease = None if lease.run_id in released or had else lease
@@ -176,7 +171,6 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     judged = facts.without_load(warm=True) if outdated else facts
     facts = facts.without_load() if outdated else facts
     ours = [run.run_id for run in there]
-    lately = any(run.state.ended and 0 <= asked - (run.ended_at or 0) < LATELY_S for run in known)
     our_gpus = {gpu for run in there for gpu in run.devices_on(host.name)}
     state, reason = host.state, host.reason
     if state is not HostState.PROBING:
@@ -189,6 +183,6 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
         # Of one that was recorded more is known than its facts tell.
         concerns=host.concerns
         if host.recorded
-        else concerns(judged, ours=ours, our_gpus=our_gpus, lately=lately),
+        else concerns(judged, ours=ours, our_gpus=our_gpus, lately=bool(lately)),
         outdated=outdated,
     )

@@ -8,6 +8,10 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
+OUT_OF_SIGHT = "the list is out of sight; z All panels"
+"""Why it is not put in another order; or not turned round, as it stands as it came."""
+AS_THE_CASES = "the list is in the order of the cases"
+
 
 @dataclass(frozen=True, slots=True)
 class RowOrder(Generic[T]):
@@ -37,6 +41,11 @@ class RowOrder(Generic[T]):
     @property
     def words(self) -> str:
         return "" if self.given else f"by {self.by} {'▾' if self.descending else '▴'}"
+
+    @property
+    def behind_title(self) -> str:
+        """The same behind what a list is called: ``" · by state ▴"``."""
+        return "" if self.given else f" · {self.words}"
 
     def of(self, items: Iterable[T]) -> list[T]:
         """Those without a value come last, whichever way round."""

@@ -613,7 +613,8 @@ verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
 }
 
 end_timer() { # For the same reason told until it is gone, and what it has started is by then.
-    while [ -n "$timer" ] && inspect "$timer" && [ "$ticks" = "${timer_ticks-}" ] && [ "$state" != Z ]; do
+    boot_id
+    while [ -n "$timer" ] && alive "$timer" "${timer_ticks--}" "$boot"; do
         kill "$timer" 2>/dev/null
         nap 0.01
     done

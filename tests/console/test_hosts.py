@@ -182,18 +182,24 @@ def test_what_is_wrong_with_a_host_is_not_forgotten_with_the_load(
     assert "GPU0 is hot: 88 °C" in note(host).plain
 
 
+def ended_on_node1(directory: str) -> tuple[CampaignSnapshot, RunRecord, float]:
+    """A campaign that is over, its run there, and when that ended."""
+    workspace = FakeWorkspace(Path(directory))
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
+    controller = workspace.controller(plan)
+    workspace.clock.tick(3600.0)
+    live = controller.snapshot()
+    (run,) = (run for run in live.state.runs.values() if "node1" in run.hosts)
+    assert run.ended_at is not None
+    return live, run, run.ended_at
+
+
 @given(after_s=st.floats(0.0, 600.0))
 @settings(deadline=None)
 def test_a_load_that_our_run_may_have_left_there_is_no_strangers(after_s: float) -> None:
     """The load of a minute, two minutes after its end at most."""
     with tempfile.TemporaryDirectory() as directory:
-        workspace = FakeWorkspace(Path(directory))
-        plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
-        controller = workspace.controller(plan)
-        workspace.clock.tick(3600.0)
-        live = controller.snapshot()
-        (end,) = {run.ended_at for run in live.state.runs.values() if "node1" in run.hosts}
-        assert end is not None
+        live, _, end = ended_on_node1(directory)
         found = known_host("node1", "", replace(facts(), load1=90.0))
         (host,) = OwnLeases().of([replace(found, probed_at=end + 1e-3 + after_s)], [live])
         assert "load 90.0 on 48 CPUs" in said(host)
@@ -209,19 +215,13 @@ def test_a_lease_that_a_probe_met_on_its_way_out_is_nobodys_use_of_the_host(
     """What a run left there is no matter of a moment."""
     assume(abs(before_s) > 1e-3 and abs(before_s - LATELY_S) > 1e-3)
     with tempfile.TemporaryDirectory() as directory:
-        workspace = FakeWorkspace(Path(directory))
-        plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
-        controller = workspace.controller(plan)
-        workspace.clock.tick(3600.0)
-        live = controller.snapshot()
-        (run,) = (run for run in live.state.runs.values() if "node1" in run.hosts)
-        assert run.ended_at is not None
+        live, run, end = ended_on_node1(directory)
         doubts = (Doubt("node1", Why.DEAF, "1"),) if left else ()
         known = replace(run, cleanup=Cleanup(True, doubts))
         live = replace(live, state=replace(live.state, runs={**live.state.runs, run.run_id: known}))
         lease = Lease(f"bench@login01, run {run.run_id}", run_id=run.run_id)
         host = known_host("node1", "", replace(facts(), lease=lease))
-        (shown,) = OwnLeases().of([replace(host, probed_at=run.ended_at + before_s)], [live])
+        (shown,) = OwnLeases().of([replace(host, probed_at=end + before_s)], [live])
         assert shown.in_use == (before_s > 0 and (left or before_s > LATELY_S))
 
 

@@ -334,6 +334,14 @@ def test_of_a_run_that_has_ended_the_mean_of_what_counts_is_said_whatever_came_l
         assert line.plain.split()[1].removesuffix("/100%").removesuffix("%") == f"{mean:.0f}"
 
 
+def half_busy(looks: list[int]) -> LiveTelemetry:
+    """The CPUs of a host, at these seconds."""
+    live = LiveTelemetry()
+    for s in looks:
+        live.feed(f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n".encode())
+    return live
+
+
 @given(
     st.lists(st.integers(0, 40), min_size=2, unique=True).map(sorted),
     st.lists(st.integers(0, 40), min_size=2, max_size=2, unique=True).map(sorted),
@@ -342,10 +350,7 @@ def test_what_was_seen_during_a_run_is_told_though_it_trained_for_too_short_a_ti
     looks: list[int], trained: list[int]
 ) -> None:
     """CPUs tell how busy they are between two looks."""
-    live = LiveTelemetry()
-    for s in looks:
-        live.feed(f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n".encode())
-    panel, source = TelemetryPanel(), [Source("n", live)]
+    panel, source = TelemetryPanel(), [Source("n", half_busy(looks))]
     while_trained = Counted(*map(float, trained), "while it trained")
     over_run = Counted(0.0, 40.0, "over the run")
     panel._began, panel._counted = START, (while_trained, over_run)
@@ -364,9 +369,7 @@ def test_what_was_seen_during_a_run_is_told_though_it_trained_for_too_short_a_ti
 def test_no_curve_stands_beside_a_figure_that_is_not_known(
     looks: list[int], counted: list[float]
 ) -> None:
-    live = LiveTelemetry()
-    for s in looks:
-        live.feed(f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n".encode())
+    live = half_busy(looks)
     span = (START + counted[0], START + counted[1])
     for line in means([Source("n", live)], (START, START + 40), 30, counted=span):
         unknown = line.plain.split()[1] == "–"

@@ -24,7 +24,7 @@ from tui.backend_protocols import CampaignSummary
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
-from tui.row_order import RowOrder
+from tui.row_order import AS_THE_CASES, OUT_OF_SIGHT, RowOrder
 from tui.screens.across_dialog import AcrossList
 from tui.screens.compare_curves import curves_of
 from tui.screens.compare_file import copied_text, file_of, written_as
@@ -342,10 +342,10 @@ class Compare(Dialog[None]):
         if action == "quantity" and "curves" in self._in_sight() and self._no_base:
             return self._no_base
         if action in ("sort", "reverse") and self._alone:
-            return "the list is out of sight; z All panels"
+            return OUT_OF_SIGHT
         return {
             "sort": "there is one row",
-            "reverse": "the list is in the order of the cases",
+            "reverse": AS_THE_CASES,
             "across": "no parameter differs between these runs",
             "quantity": "the curves are not in sight; v leads to them",
         }.get(action, "")

@@ -259,7 +259,7 @@ def title_words(found: SideBySide, room: int, order: RowOrder[Pair] = BY_PAIR) -
         many = f" · across {counted(len(found.across), 'parameter')}"
     words, signs = _tally(found)
     before, after = f"Against {found.baseline + 1} ", f" · threshold {found.threshold * 100:g}%"
-    after += f" · {order.words}" * (not order.given)
+    after += order.behind_title
     forms = [f"{across}{words}", f"{across}{signs}", f"{many}{signs}", across, many]
     left = [room - cell_len(f"{before}{form}{after}") for form in forms]
     chosen = next((n for n, columns in enumerate(left) if columns >= LEAST_NAME), len(forms) - 1)

@@ -12,8 +12,7 @@ Listed = tuple[HostSnapshot, Row]
 def _urgency(listed: Listed) -> int:
     """What cannot be used first, or not well; then what is in use; what is ready last."""
     host, _ = listed
-    used = host.in_use and host.state is HostState.READY
-    return -[*HostState].index(HostState.BUSY if used else host.state)
+    return -[*HostState].index(HostState.BUSY if host.in_use else host.state)
 
 
 def _of_now(listed: Listed) -> HostFacts | None:

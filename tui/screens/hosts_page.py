@@ -27,6 +27,7 @@ from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
 from tui.program_name import NAME
+from tui.row_order import OUT_OF_SIGHT
 from tui.screens.host_order import INVENTORY
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
@@ -259,16 +260,14 @@ class HostsPage(Page):
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed
         rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0))
-        if not self._order.given:
-            rows = [row for _, row in self._order.of(zip(hosts, rows, strict=True))]
+        rows = [row for _, row in self._order.of(zip(hosts, rows, strict=True))]
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
             queue = self.session.workspace.cluster.inventory.login is not None
             panel.table.refill(rows, OF_A_QUEUE if queue else COLUMNS)
         problem = plain(self.session.workspace.cluster.problem)
         flies = " · ages in simulated time" * (speed is not None)
-        order = f" · {self._order.words}" * (not self._order.given)
-        panel.retitle(f"Hosts{order}", problem or f"{summary(hosts)}{flies}")
+        panel.retitle(f"Hosts{self._order.behind_title}", problem or f"{summary(hosts)}{flies}")
         panel.say_when_empty(
             "No host matches; Esc takes the filter away"
             if panel.filter_text
@@ -399,11 +398,7 @@ class HostsPage(Page):
 
     def not_now(self, action: str) -> str:
         if action == "sort":
-            return (
-                "the list is out of sight; z All panels"
-                if self.has_class("-zoomed")
-                else "there is one host at most"
-            )
+            return OUT_OF_SIGHT if self.has_class("-zoomed") else "there is one host at most"
         return super().not_now(action)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

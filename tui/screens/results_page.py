@@ -20,6 +20,7 @@ from backends.results.summary import Group, summarise
 from profiles.format.case_labels import CaseLabels
 from tui.ended_so_far import ended_so_far
 from tui.key_bindings import bindings
+from tui.row_order import AS_THE_CASES, OUT_OF_SIGHT
 from tui.screens.campaign_text import none_shown
 from tui.screens.page import Page
 from tui.screens.possible_changes import possible_changes
@@ -348,8 +349,8 @@ class ResultsPage(Page):
             hidden = VIEWS[self._alone or self._view].lower()
             return f"the {hidden} is in sight; v leads to the curve"
         if action in ("sort", "reverse") and self._alone:
-            return "the list is out of sight; z All panels"
-        return "the list is in the order of the cases" if action == "reverse" else ""
+            return OUT_OF_SIGHT
+        return AS_THE_CASES if action == "reverse" else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         listed = bool(self._groups) and not self._alone

@@ -138,8 +138,8 @@ class RunsPage(RunChanges):
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
         all_of = f" · {shared}" * bool(shared)
-        order = f" · {self._order.words}" * (not self._order.given)
-        panel.retitle(f"Runs · {viewed.called}{all_of}{order}" if viewed else "Runs", counts)
+        said = f" · {viewed.called}{all_of}{self._order.behind_title}" if viewed else ""
+        panel.retitle(f"Runs{said}", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text

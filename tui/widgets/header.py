@@ -240,9 +240,9 @@ class Tabs(Widget):
             tail.append(f" REPLAY {self.replay} ", f"reverse {ACCENT}").append(" ")
         if self.note:
             room, note = room - tail.cell_len - 4, plain(self.note)
-            further = f" · N: {self.more} more" if self.more else ""
-            further = further or " · N" * (cell_len(note) > room or self.level == BY_THE_WAY)
             by_the_way = self.level == BY_THE_WAY
+            further = f" · N: {self.more} more" if self.more else ""
+            further = further or " · N" * (cell_len(note) > room or by_the_way)
             colour = BAD if self.level in GRAVE else MUTED if by_the_way else WARN
             said = with_ends(note, room - cell_len(further))
             tail.append(f"{'·' if by_the_way else '▲'} {said}{further} ", colour)

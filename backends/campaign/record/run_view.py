@@ -147,8 +147,8 @@ def view_of(
     silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
-        seen = f"{run.state} when last seen {format_duration(now - _last_seen(run))} ago"
-        seen = f"{run.state} when its demo was left" if simulated else seen
+        ago = f"last seen {format_duration(now - _last_seen(run))} ago"
+        seen = f"{run.state} when {'its demo was left' if simulated else ago}"
         at_work = doing = NOT_COLLECTED if run.collecting else seen
     else:
         trouble = trouble or _slow(run)

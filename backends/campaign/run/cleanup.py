@@ -159,12 +159,12 @@ async def tidy_up(
 
 async def _end_and_remove(mirror: LogMirror, run: RunRecord, word: Word) -> Doubt | None:
     """What carries its marker is ended whatever its record says, or without one."""
-    async with asyncio.timeout(LIMIT_S):
-        status = await mirror.remote.status(run.run_id)
     async with asyncio.timeout(LIMIT_S + 2 * GRACE_S):
         report = await mirror.remote.cancel(run.run_id, grace_s=GRACE_S)
     doubted = run.cleanup.of(mirror.name)
-    if doubted is not None and status.phase is RunPhase.ABSENT and word is not Word.VERIFIED:
+    if doubted is not None and report.phase is RunPhase.ABSENT and word is not Word.VERIFIED:
+        async with asyncio.timeout(LIMIT_S):
+            status = await mirror.remote.status(run.run_id)
         boot_ids = dict(zip(run.hosts, run.boot_ids, strict=False))
         same_boot = boot_ids.get(mirror.name, status.boot_id) == status.boot_id
         if doubted.why in _UNSEEN and same_boot:
