@@ -1236,7 +1236,7 @@ async def test_what_shows_or_seeks_in_the_log_brings_it_into_sight(
             assert log.is_on_screen, keys
             assert app.focused is log, keys
             await pilot.press("e")  # looks for what is wrong from what is in sight
-            assert "errors" in str(log.border_subtitle), keys
+            assert "looks like an error" in str(log.border_subtitle), keys
 
 
 async def test_a_campaign_that_is_over_says_where_its_results_are(workspace: FakeWorkspace) -> None:
