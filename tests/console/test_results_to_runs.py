@@ -14,9 +14,8 @@ from tui.screens.runs_page import RunsPage
 FAILS = {"1n8g": "NCCL error", "4n8g": "out of GPU memory"}
 
 
-@pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize(("size", "filtered"), [(SMALL, True), (LARGE, False)], ids=str)
 @pytest.mark.parametrize("at", [0, 60, 600])
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
 async def test_3_goes_to_the_run_that_results_sends_there_for_and_else_leaves_the_cursor(
     workspace: FakeWorkspace, size: tuple[int, int], at: float, filtered: bool
 ) -> None:
