@@ -36,7 +36,7 @@ from tui.matrix_past import (
     past_cells,
 )
 from tui.matrix_request import Asked, lacking_settings
-from tui.plan_words import estimate_source
+from tui.plan_words import READING_PAST, estimate_source
 from tui.text import both_ends, number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText
@@ -207,11 +207,12 @@ def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int)
     cases, past = marked_cases(asked.cells(part)), asked.past(part)
     repeats = asked.repeats_of(part)
     device = "GPU" if part.profile.devices == "gpu" else "device"
+    none = NOTHING_YET if asked.past_reading.complete else READING_PAST
 
     def words(case: Case, without: Collection[int], undated: bool) -> tuple[str, str, str, str]:
         time, same = past.times.get(case.key), past.of(case).same
         taken = device_seconds([time], repeats)
-        cells = list(past_cells(same[0], now)[:CAMPAIGN]) if same else [NOTHING_YET]
+        cells = list(past_cells(same[0], now)[:CAMPAIGN]) if same else [none]
         if same and undated:
             cells[WHEN] = cells[WHEN].partition(", ")[2]
         return (

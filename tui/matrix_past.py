@@ -27,7 +27,7 @@ from backends.results.past_result import (
 from profiles.durations import format_duration
 from profiles.format.case import Case
 from tui.matrix_marks import Cell, Marks
-from tui.plan_words import estimate_source
+from tui.plan_words import READING_PAST, estimate_source
 from tui.text import RUN_STATES, ago, both_ends, number, plain, shorten
 from tui.theme import BAD, MUTED
 
@@ -125,7 +125,7 @@ def past_line(
         return Text(failure_words(of.failed, now, room), BAD, end="")
     found = of.newest or of.other
     if found is None:
-        words = "reading past results …" if reading else NOTHING_YET
+        words = READING_PAST if reading else NOTHING_YET
         return Text(words, MUTED, end="")
     prefix = ""
     if of.newest is None:

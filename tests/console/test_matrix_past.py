@@ -220,11 +220,14 @@ async def test_nothing_is_read_before_the_matrix_is_open_nor_after_the_console_i
             gone.wait(0.01)
 
     monkeypatch.setattr(PastIndex, "read", slowly)
-    async with console(workspace, LARGE) as (app, pilot):
+    async with console(workspace, HUGE) as (app, pilot):
         assert not asked
         await open_matrix(app, pilot)
         await until(pilot, begun.is_set)
         assert "reading past results" in screen_text(app)
+        await pilot.press("a")
+        await until(pilot, partial(shows, app, "its last result"))
+        assert not shows(app, "no result yet"), "nobody knows so far"
         await pilot.press("j")  # the thread holds nothing up
         await until(pilot, partial(shows, app, "1n2g b32"))
     assert not asked[0]()

@@ -627,7 +627,7 @@ async def test_past_results_change_how_long_a_plan_takes_and_never_what_it_is(
             await until(pilot, partial(shows, app, "1 case × 9"))
             assert shows(app, READING_PAST)
             footer = next(
-                x for x in screen_text(app).splitlines() if "× 9" in x and READING_PAST in x
+                x for x in screen_text(app).splitlines() if "1 case × 9" in x and READING_PAST in x
             )
             assert "≈" not in footer
             await settled(app)
