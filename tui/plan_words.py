@@ -254,6 +254,23 @@ def host_states(
     return {name: state for name, (state, _) in _standing(plan, snapshots, findings).items()}
 
 
+def able_alone(
+    plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None = None
+) -> list[str]:
+    """Of several profiles those that some host can take now if they start without the others;
+    of hosts and findings as :func:`host_states` has them."""
+    names = dict.fromkeys(planned.profile.name for planned in plan.cases)
+    able = []
+    for name in names if len(names) > 1 else ():
+        alone = replace(plan, cases=tuple(one for one in plan.cases if one.profile.name == name))
+        found = findings and [
+            one for one in findings if not one.bearing or name in (one.bearing.profiles or [name])
+        ]
+        if "" in host_states(alone, snapshots, found).values():
+            able.append(name)
+    return able
+
+
 OF_NOW_S = 30.0
 """What a host said before that it said some time ago."""
 

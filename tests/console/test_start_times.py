@@ -13,17 +13,26 @@ from textual.widgets import TextArea
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
+from backends.hosts.foreseen import facts_for, foreseen
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import Lease
 from backends.results.auto_repeats import AutoRepeats
 from profiles.durations import format_duration
+from profiles.format.catalog import Catalog
 from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import LARGE, console, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
-from tui.plan_words import host_states, keys_line, plan_totals, time_text, usable_now
+from tui.plan_words import (
+    able_alone,
+    host_states,
+    keys_line,
+    plan_totals,
+    time_text,
+    usable_now,
+)
 from tui.screens.dry_run import DryRunView
 from tui.screens.start_text import checklist_text, stopped_text, totals_text
 
@@ -167,6 +176,45 @@ def test_where_no_host_can_be_used_none_is_named_with_the_time(states: list[str]
         0
     ]
     assert not any(name in above for name in ("node", " on ", " with "))
+
+
+TAKEN_BY = {
+    "well": {"cpu-smoke", "megatron-lm"},
+    "without GPUs": {"cpu-smoke"},
+    "busy": {"cpu-smoke"},
+    "held": set(),
+    "away": set(),
+}
+
+
+def host_that_is(name: str, kind: str) -> HostSnapshot:
+    found = held(name, kind == "held")
+    assert found.facts is not None
+    if kind == "without GPUs":
+        return replace(found, facts=found.facts.without_gpus())
+    if kind == "busy":
+        return replace(found, facts=replace(facts(busy=(0,)), disk_free_mib=10**6))
+    return replace(found, state=HostState.UNREACHABLE) if kind == "away" else found
+
+
+@given(st.lists(st.sampled_from([*TAKEN_BY]), min_size=4, max_size=4), st.booleans())
+def test_that_no_host_takes_a_run_is_said_where_it_is_so_of_each_profile(
+    kinds: list[str], looked: bool
+) -> None:
+    """Before preflight and after it."""
+    plan = plan_on(NAMES)
+    catalog = Catalog.load()
+    both = ("cpu-smoke", "megatron-lm")
+    cases = tuple(replace(plan.cases[0], profile=catalog.get(name)) for name in both)
+    plan = replace(plan, cases=cases)
+    hosts = [host_that_is(name, kind) for name, kind in zip(NAMES, kinds, strict=True)]
+    found = foreseen(facts_for(plan.cases, hosts), plan.cases) if looked else None
+    alone = able_alone(plan, hosts, found)
+    assert set(alone) == set().union(*(TAKEN_BY[kind] for kind in kinds))
+    text = totals_text(plan, host_states(plan, hosts, found), alone=alone).plain
+    assert ("on no host for now" in text) == (not alone)
+    nowhere = bool(alone) and "well" not in kinds
+    assert ("no host takes all of it for now, one takes cpu-smoke alone" in text) == nowhere
 
 
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:

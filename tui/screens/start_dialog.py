@@ -17,7 +17,14 @@ from profiles.errors import DlperfError
 from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
 from tui.messages import Problem
-from tui.plan_words import READING_PAST, host_states, unfit_lines, unlike_lines, usable_now
+from tui.plan_words import (
+    READING_PAST,
+    able_alone,
+    host_states,
+    unfit_lines,
+    unlike_lines,
+    usable_now,
+)
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.start_text import (
@@ -222,6 +229,7 @@ class StartDialog(Dialog[str]):
             host_states(plan, self._hosts),
             reading=self._reading,
             as_of=self._hosts_now.as_of(name for name, why in states.items() if why),
+            alone=able_alone(plan, self._hosts, findings),
         )
         if self._why and not self.stopped:  # which decides alone
             text.append(f"not started at once: {self._why}\n", MUTED)

@@ -45,10 +45,11 @@ def totals_text(
     *,
     reading: bool = False,
     as_of: str = "",
+    alone: Sequence[str] = (),
 ) -> Text:
     """What the plan comes to, and where it can run; ``states``: of its hosts, ``foreseen``: before
     preflight, ``as_of``: when that was so, where that is long ago. ``reading``: past results, so
-    that nobody knows how long."""
+    that nobody knows how long. ``alone``: of :func:`~tui.plan_words.able_alone`."""
     rule = plan.selection.auto
     text = Text(end="")
     text.append(f"{counted(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
@@ -62,7 +63,10 @@ def totals_text(
         text.append(f" · {price_text(plan)}\n")
     there = [host.name for host in plan.hosts if not states.get(host.name)]
     any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
-    text.append(f"on {any_of}{_names(there)}" if there else "on no host for now", MUTED)
+    nowhere = "on no host for now"
+    if alone:
+        nowhere = f"no host takes all of it for now, one takes {plain(' or '.join(alone))} alone"
+    text.append(f"on {any_of}{_names(there)}" if there else nowhere, MUTED)
     if others := not_counted(states):
         text.append(f"; {others}{as_of}", WARN)
     text.append("\n")
