@@ -171,8 +171,8 @@ def _warm_up(found: Disturbance) -> tuple[str, str]:
 def _step(found: Disturbance) -> tuple[str, str]:
     (en, zh), size = _where(found), signed_percent(found.size)
     return (
-        f"the speed changes by {size} at {en} and stays there",
-        f"速度在{zh}变化 {size} 且不再恢复",
+        f"the speed changes by {size} at {en}",
+        f"速度在{zh}变化 {size}",
     )
 
 

@@ -360,7 +360,7 @@ def test_a_change_of_speed_is_told_with_what_a_gpu_did_meanwhile(watched) -> Non
     throttled = Meanwhile(0, "node3", 5, 31.2, "hardware thermal slowdown", -0.1)
     slower = Meanwhile(0, "node3", 6, 0.0, "", -0.12)
     step = (Disturbance(Shape.STEP, -0.04, 0.01, 42, 420.0),)
-    said = "repeat 3: the speed changes by -4.0% at step 420 and stays there"
+    said = "repeat 3: the speed changes by -4.0% at step 420"
     for seen, more in (
         ((), ""),
         ((slower,), "; meanwhile the SM clock of GPU6 of node3 was lower by 12.0%"),
