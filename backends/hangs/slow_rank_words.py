@@ -15,19 +15,22 @@ CLOCK_S = 300.0
 """From here on a clock by the minute says enough."""
 
 
-def slow_rank_line(slow: SlowRank, *, ranks: int = 0, ended_at: float | None = None) -> str:
+def slow_rank_line(
+    slow: SlowRank, *, ranks: int = 0, ended_at: float | None = None, now: float | None = None
+) -> str:
     """``rank 5 on node3 GPU5: own time 14% above the others since 02:13``; of less than a minute
     how long, and of less than some minutes with the seconds.
 
-    ``ranks``: of the run, where that is known. ``ended_at``: when it was over, seconds since the
-    epoch; None: it is at work, or nobody says.
+    ``ranks``: of the run, where that is known. ``ended_at``: when it was over, ``now``: of one that
+    is at work, seconds since the epoch; neither: nobody says.
     """
     until = ended_at if slow.until is None else slow.until
-    seconds = math.inf if until is None else until - slow.since
+    latest = now if until is None else until
+    seconds = math.inf if latest is None else latest - slow.since
     clock = "%H:%M:%S" if 0 <= seconds < CLOCK_S else "%H:%M"
     since = _clock(slow.since, clock)
     when = f"since {since}"
-    if 0 <= seconds < SHORT_S:
+    if until is not None and 0 <= seconds < SHORT_S:
         when = f"for {seconds:.{int(seconds < 10)}f} s from {since} on"
     elif slow.until is not None:
         when = f"from {since} to {_clock(slow.until, clock)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.text import Text
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup
+from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_view import chart_series
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.state import fold
@@ -23,6 +25,8 @@ from backends.campaign.record.status_view import take
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
 from backends.hangs.remedy_words import remedy_line
+from backends.hangs.slow_rank import SlowRank
+from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hosts.environment import environment_document
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
 from profiles.throughput.steady import Disturbance, Shape
@@ -498,3 +502,22 @@ def told_lines(text: Text, width: int) -> list[str]:
     with console.capture() as capture:
         console.print(Hanging(text))
     return [line.rstrip() for line in capture.get().splitlines() if line.strip()]
+
+
+@given(st.floats(2.0, 3000.0), st.booleans())
+def test_since_when_a_rank_is_slow_is_told_with_seconds_where_minutes_say_nothing(
+    lasted: float, over: bool
+) -> None:
+    run_id = "r-0001-a1"
+    slow = (SlowRank(1, "h1", 1, 0.14, 0.114, 0.1, 5.0),)
+    told = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+    told.append(ev.SlowRanksTold(t=6.0, run_id=run_id, slow_ranks=slow))
+    told += [replace(succeeded(run_id), t=5.0 + lasted)] if over else []
+    state = fold(told)
+    (run,) = take(state, Path("c"), now=5.0 + lasted).runs
+    record = state.runs[run_id]
+    line = next(one for one in details_text(run, state).plain.splitlines() if "own time" in one)
+    if record.ended_at is not None:
+        case = run_result(record, state)
+        assert line == f"▲ {slow_rank_line(slow[0], ranks=case.gpus, ended_at=record.ended_at)}"
+    assert bool(re.search(r"\d\d:\d\d:\d\d", line)) == (lasted < 300)

@@ -143,7 +143,11 @@ def details_text(
         f"{disturbance_text(one)}{coinciding(result, place)}"
         for place, one in enumerate(record.steady or ())
     )
-    slow = map(slow_rank_line, record.slow_ranks or ())
+    now_s = None if record.started_at is None else record.started_at + (run.elapsed_s or 0.0)
+    slow = (
+        slow_rank_line(one, ranks=result.gpus, ended_at=record.ended_at, now=now_s)
+        for one in record.slow_ranks or ()
+    )
     for warning in (*slow, *unsteady, *record.warnings):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     for host, command in zip(run.hosts, run.commands, strict=False):

@@ -133,6 +133,9 @@ def test_words_say_who_where_by_how_much_and_since_when() -> None:
         for told in (replace(SLOW, until=SLOW.since + lasted), SLOW):
             line = slow_rank_line(told, ended_at=SLOW.since + lasted)
             assert bool(re.search(r"\d\d:\d\d:\d\d", line)) == (lasted < 300), line
+        line = slow_rank_line(SLOW, now=SLOW.since + lasted)
+        clock = r"\d\d:\d\d:\d\d" if lasted < 300 else r"\d\d:\d\d"
+        assert re.search(rf" above the others since {clock}$", line), line
     assert still_slow((over,)) == still_slow(None) == ""
     assert (
         still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 14% slow on node3 GPU5, 1 more"
