@@ -152,6 +152,7 @@ class CampaignController:
             now=self._clock(),
             waiting=moment.waiting,
             starting=moment.starting,
+            given_up=moment.given_up,
             revision=self._recorder.revision,
             kept=self._kept,
         )
@@ -163,7 +164,8 @@ class CampaignController:
         waiting = dict(self._dispatcher.schedule.waiting)
         for run_id in self._dispatcher.cancel_asked & waiting.keys():
             waiting[run_id] = replace(waiting[run_id], ending=True)
-        return Moment(waiting, dict(self._dispatcher.starting))
+        dispatcher = self._dispatcher
+        return Moment(waiting, dict(dispatcher.starting), given_up=dict(dispatcher.given_up))
 
     def start(self) -> None:
         """Begin, or go on, working; returns at once."""

@@ -140,6 +140,12 @@ class Dispatcher:
         said |= {run_id: one.starting for run_id, one in self._supervisors.items()}
         return {run_id: words for run_id, words in said.items() if words}
 
+    @property
+    def given_up(self) -> Mapping[str, float]:
+        """By run: when it will be ended as stalled, of those without a reading for a while."""
+        at = {run_id: one.given_up_at for run_id, one in self._supervisors.items()}
+        return {run_id: t for run_id, t in at.items() if t is not None}
+
     def diagnose(self, run_id: str) -> bool:
         """Have the run's hosts asked what keeps it; False: it is not at work."""
         supervisor = self._supervisors.get(run_id)

@@ -67,6 +67,7 @@ class CampaignViews:
             now=max(self._now(state) if moment.at is None else moment.at, _reached(state)),
             waiting=moment.waiting,
             starting=moment.starting,
+            given_up=moment.given_up,
             read_only=True,
             kept_by=writer,
             revision=self._revision(path, judged, doubts),

@@ -115,10 +115,12 @@ def view_of(
     waiting: Waiting | None,
     start: str,
     *,
+    given_up_at: float | None = None,
     watched: bool,
     simulated: bool = False,
 ) -> RunView:
-    """``watched``: somebody is at work on it. ``simulated``: else its hosts went with a console."""
+    """``given_up_at``: when it is ended as stalled if no reading comes. ``watched``: somebody is at
+    work on it. ``simulated``: else its hosts went with a console."""
     elapsed = None
     # Without watching nobody knows whether it still runs.
     expected = takes.due if takes is not None and watched else None
@@ -144,7 +146,7 @@ def view_of(
     elif takes is not None and expected and elapsed is not None and elapsed < expected:
         progress = elapsed / takes.total(elapsed)
         eta = takes.total(elapsed) - elapsed
-    silent = "" if quiet_s is None else f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
+    silent = "" if quiet_s is None else _silent(run, now, quiet_s, given_up_at)
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
         ago = f"last seen {format_duration(now - _last_seen(run))} ago"
@@ -220,6 +222,14 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
             lost = f"{lost} {format_duration(now - since)} ago{again}"
         return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
     return COLLECTING if run.collecting and watched else ""
+
+
+def _silent(run: RunRecord, now: float, quiet_s: float, given_up_at: float | None) -> str:
+    """``running, no reading for 4m; ended as stalled in 6m unless one comes``"""
+    said = f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
+    if given_up_at is None or given_up_at <= now:
+        return said
+    return f"{said}; ended as stalled in {format_duration(given_up_at - now)} unless one comes"
 
 
 def _last_seen(run: RunRecord) -> float:

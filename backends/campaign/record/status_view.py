@@ -150,6 +150,7 @@ def take(
     now: float,
     waiting: Mapping[str, Waiting] | None = None,
     starting: Mapping[str, str] | None = None,
+    given_up: Mapping[str, float] | None = None,
     revision: int = 0,
     read_only: bool = False,
     kept_by: Holder | None = None,
@@ -158,7 +159,8 @@ def take(
     """A snapshot at ``now`` (seconds since the epoch).
 
     ``waiting``: by run id, what a planned run waits for; ``starting``: what a start is at, where
-    that is known here. ``kept_by``: who else is at work on it.
+    that is known here; ``given_up``: when one is ended as stalled. ``kept_by``: who else is at work
+    on it.
     ``kept``: what the caller keeps between snapshots of one campaign.
     """
     waiting = waiting or {}
@@ -187,6 +189,7 @@ def take(
                 expected,
                 what_for,
                 start,
+                given_up_at=(given_up or {}).get(run.run_id),
                 watched=watched,
                 simulated=state.simulated,
             )

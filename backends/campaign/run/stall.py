@@ -39,5 +39,10 @@ class StallWatch:
         return self.quiet_s >= self.limit_s
 
     @property
+    def over_at(self) -> float:
+        """When it will be over, if no reading comes."""
+        return self._looked_at + self.limit_s - self.quiet_s
+
+    @property
     def next_look_s(self) -> float:
         return min(max(self.limit_s - self.quiet_s, 0.05), 5.0)

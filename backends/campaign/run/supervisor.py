@@ -19,6 +19,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_changes import launching
 from backends.campaign.record.run_view import TAKEN_UP
+from backends.campaign.record.silence import SILENT_S
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.diagnosing import Diagnoser, Evidence, all_answer
 from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
@@ -166,6 +167,14 @@ class RunSupervisor:
         if self._was_at_work and not all(mirror.heard for mirror in self._mirrors.values()):
             return TAKEN_UP
         return self._start.doing
+
+    @property
+    def given_up_at(self) -> float | None:
+        """To the second, when it will be ended as stalled if no reading comes; None where one came
+        a moment ago."""
+        if self._watch.quiet_s <= SILENT_S:
+            return None
+        return float(round(self._clock() + self._watch.over_at - self._now()))
 
     def request_diagnosis(self) -> None:
         """Have its hosts asked what keeps it; nothing of it is disturbed."""

@@ -751,6 +751,11 @@ def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
     assert ("no reading for" in run.state_text) == (run.silent_s is not None)
     if run.silent_s is not None:
         assert (run.progress, run.eta_s, run.outlived) == (None, None, False)
+    for left in (-1.0, 0.0, 90.0):
+        given_up = view(shown(state, now, given_up={A: now + left}), A)
+        until = "; ended as stalled in 1m30s unless one comes"
+        said = until * (left > 0 and run.silent_s is not None)
+        assert given_up.state_text == run.state_text + said
     pause = replace(told, first=count, readings=((count, 100.0, now),))
     after = fold([pause], state)
     assert view(shown(after, now + min(quiet, 5 * every)), A).silent_s is None, "it goes on"

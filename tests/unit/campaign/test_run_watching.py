@@ -39,6 +39,29 @@ def test_a_run_without_readings_stalls_after_the_limit() -> None:
     assert watch.stalled(1043.0, in_contact=True)
 
 
+@given(
+    st.lists(st.tuples(st.floats(0.1, 4.0), st.sampled_from(["look", "lost", "reading"]))),
+    st.floats(20.0, 90.0),
+)
+def test_when_a_run_will_have_stalled_is_known_before_it_has(
+    before: list[tuple[float, str]], limit_s: float
+) -> None:
+    watch, now = StallWatch(limit_s), 1000.0
+    watch.start(now)
+    for passed, what in before:
+        now += passed
+        if what == "reading":
+            watch.reading_came(now)
+        else:
+            watch.stalled(now, in_contact=what == "look")
+    told, begun = watch.over_at, now
+    while not watch.over:
+        now += watch.next_look_s
+        watch.stalled(now, in_contact=True)
+        assert watch.over_at == pytest.approx(told)
+    assert now == pytest.approx(max(told, begun), abs=0.1)
+
+
 def test_a_reading_between_two_looks_counts_from_when_it_came() -> None:
     watch = StallWatch(2.0)
     watch.start(0.0)
