@@ -343,6 +343,8 @@ PANELS: Mapping[str, Panel] = {
     "runs": Panel(
         "Runs",
         "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
+        "They start repeat by repeat, in each those first that take the most host time, hosts × "
+        "time: smaller ones fill what these leave. "
         "The panels below follow the run under the cursor; the chart of one that has not ended has "
         "those that are at work, too. Progress and ETA are one estimate by the clock, elapsed of "
         "elapsed and ETA: by the time that runs of its case took, or its profile lets expect, and "
