@@ -89,21 +89,23 @@ def of_several_profiles(viewed: CampaignSnapshot, reason: str = REASON) -> Campa
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("size", SIZES)
 async def test_columns_stand_still_from_the_first_run_to_the_last(
-    workspace: FakeWorkspace, size: tuple[int, int], several: bool
+    workspace: FakeWorkspace,
+    monkeypatch: pytest.MonkeyPatch,
+    size: tuple[int, int],
+    several: bool,
 ) -> None:
     async with console(workspace, size) as (app, pilot):
         controller = begin(app, workspace)
+        if several:
+            of_one = controller.snapshot
+            monkeypatch.setattr(controller, "snapshot", lambda: of_several_profiles(of_one()))
         await pilot.press("3")
         await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
         table = app.screen.query_one("#runs", KeyedTable)
-        rows, seen = RunRows(), []
+        seen: list[dict[str, int]] = []
         while True:
             viewed = controller.snapshot()
-            if several:
-                viewed = of_several_profiles(viewed)
-                table.refill(rows(viewed), run_columns(viewed))
-            else:
-                tick(app)
+            tick(app)
             await pilot.pause()
             seen.append({column.key: width for column, width in table._layout()})
             if viewed.finished:
@@ -165,6 +167,28 @@ async def test_a_reason_is_cut_only_where_its_row_has_no_blank_left(
         assert words in line or (room - 4 <= cell_len(words) and "  " not in line[begins:-4])
 
 
+@pytest.mark.parametrize("width", [80, 84, 90, 100, 110, 120, 160])
+async def test_another_attempt_takes_no_column_away(workspace: FakeWorkspace, width: int) -> None:
+    async with console(workspace, (width, 24)) as (app, pilot):
+        controller = begin(app, workspace)
+        workspace.clock.tick(20)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
+        page, viewed = app.screen, controller.snapshot()
+        assert isinstance(page, RunsPage)
+        table = app.screen.query_one("#runs", KeyedTable)
+        before = table.shown_columns
+        assert "elapsed" in before
+        first, *others = viewed.runs
+        again = replace(first, attempt=2, run_id="again", label=f"{first.label} attempt 2")
+        page._fill(replace(viewed, runs=(first, again, *others)))
+        await pilot.pause()
+        assert table.shown_columns == before
+        (line,) = (one for one in screen_text(app).splitlines() if "attempt 2" in one)
+        assert re.search(r"#1 attempt 2 ", line)
+        assert re.search(r"[━╸┄] ≈\d+%", line)
+
+
 @pytest.mark.parametrize("longer", [1, 2, 4, 6, 8, 12])
 async def test_words_behind_a_bar_are_whole_where_names_have_become_shorter(
     workspace: FakeWorkspace, longer: int
@@ -185,7 +209,7 @@ async def test_words_behind_a_bar_are_whole_where_names_have_become_shorter(
         )
         for shown in (named, runs[:-1]):
             at = replace(viewed, runs=shown)
-            table.refill(rows(at, SMALL[0]), run_columns(at))
+            table.refill(rows(at, SMALL[0]), run_columns(at, rows.enough))
             await pilot.pause()
             lines = screen_text(app).splitlines()
             bars = [line for line in lines if re.search("[━┄]{3}", line)]

@@ -58,10 +58,11 @@ NEVER = 1_000_000
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
 
 
-def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
+def run_columns(viewed: CampaignSnapshot | None, enough: int = 0) -> tuple[Column, ...]:
     """What stands over the rows: the unit of the figures; nothing is estimated of what is over, or
-    of a replay."""
+    of a replay. ``enough``: :attr:`RunRows.enough`."""
     columns = {one.key: one for one in COLUMNS}
+    columns["label"] = replace(columns["label"], enough=enough)
     units = _units(viewed)
     label = throughput_heading(units)
     widest = max(map(cell_len, units)) if len(units) > 1 else 0  # behind each figure
@@ -136,6 +137,8 @@ class RunRows:
         self._names: Mapping[str, str] = {}
         self._labels_of: object = None
         self._longest = 0  # of the names
+        self.enough = 0
+        """The longest name of a first attempt: for that of another no column gives way."""
         self._held: tuple[object, int] = (None, 0)  # the longest that their column has held
 
     def _labels_for(self, viewed: CampaignSnapshot) -> None:
@@ -146,6 +149,8 @@ class RunRows:
             self._profiles, self._alike = apart(dict.fromkeys(run.profile for run in viewed.runs))
             self._names = {run.run_id: self._name(run) for run in viewed.runs}
             self._longest = max(map(cell_len, self._names.values()), default=0)
+            first = (self._names[run.run_id] for run in viewed.runs if run.attempt == 1)
+            self.enough = max(map(cell_len, first), default=0)
 
     def _name(self, run: RunView) -> str:
         called = _called(run, self._labels)
@@ -189,12 +194,13 @@ class RunRows:
         of = viewed.identity, columns
         held = self._held[1] if self._held[0] == of else 0
         self._held = of, max(self._longest, held)
-        widths["label"] = max(widths["label"] or 0, min(self._held[1], most))
+        least = max(widths["label"] or 0, self.enough)
+        widths["label"] = name = max(widths["label"] or 0, min(self._held[1], most))
         taken = sum(width or 0 for width in widths.values()) + PADDING * len(widths)
         room = columns - FRAME - SCROLL_BAR - taken - BEHIND_BAR
-        most = LONG_BAR
+        most, cut = LONG_BAR, max(0, name - least) if self.enough else 0
         for gone in sorted((one for one in COLUMNS if one.gives_way), key=lambda c: c.gives_way):
-            if room + SCROLL_BAR < LEAST_BAR:
+            if room + cut + SCROLL_BAR < LEAST_BAR:
                 room, most = room + (gone.width or 0) + PADDING, BAR
         return max(LEAST_BAR, min(room, most))
 

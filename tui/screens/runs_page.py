@@ -121,7 +121,7 @@ class RunsPage(RunChanges):
         if viewed is not None and not self._order.given:
             listed = self._order.of(zip(viewed.runs, rows, strict=True))
             rows = [row for _, row in listed]
-        self.main_panel().table.refill(rows, run_columns(viewed))
+        self.main_panel().table.refill(rows, run_columns(viewed, self._rows.enough))
 
     def pull(self) -> None:
         viewed = self.viewed
