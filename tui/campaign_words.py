@@ -18,8 +18,9 @@ FIGURES = ("fastest case", "speedup", "grade", "device")
 MARKS = {
     "†": "not all repeats of it and of its base were measured in one environment",
     "‡": "measured by another rule than its base",
+    "?": "logs were written after their runs; a list does not read them, a report does",
 }
-"""Of a speedup, in its place in :func:`figure_words`."""
+"""Of a speedup, the last of a grade, in their places in :func:`figure_words`."""
 GRADES = "A a claim, B a table, C orientation, D is a number, no more"
 """What a figure of each is good for, in the helps."""
 
@@ -48,6 +49,10 @@ def note_words(summary: CampaignSummary) -> str:
     return f"note: {summary.about.note}" if summary.about.note else ""
 
 
+def grade_mark(fastest: PastResult) -> str:
+    return "?" if fastest.logs_unread and fastest.grade else ""
+
+
 def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
     """``1n4g 26,596 images/s``, its speedup and grade, and the model of its devices."""
     if fastest is None:
@@ -56,6 +61,6 @@ def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
     return (
         f"{fastest.tag} {readable(fastest.throughput)} {fastest.unit}",
         " ".join([fixed(fastest.speedup), *fastest.marks]),
-        fastest.grade or NOTHING,
+        f"{fastest.grade}{grade_mark(fastest)}" if fastest.grade else NOTHING,
         device or NOTHING,
     )

@@ -224,8 +224,8 @@ DIALOGS: Mapping[str, Panel] = {
         "Every campaign against one of them, the oldest at first, by the rules of "
         "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
         "improvement or regression where that excludes 1 and the change is beyond the threshold, "
-        "but slower or faster, in doubt, where a figure is of grade D, of mixed environments or "
-        "of other hosts; same "
+        "but slower or faster, in doubt, where a figure is of grade D, of mixed environments, "
+        "of other hosts or measured by another rule; same "
         "where all of it is within; inconclusive between these, and of fewer than three repeats; "
         "insufficient where a side has no successful run of the case; only in 1 where no other has "
         "the case at all. n: successful repeats of "
@@ -310,6 +310,7 @@ DIALOGS: Mapping[str, Panel] = {
         "Repeats",
         "",
         (
+            Key("y", "copy", "Copy", "copy all of it to the clipboard, as markdown", footer=2),
             Key(
                 "escape,q", "leave", "Close", "back to where it was opened", footer=1, said="Esc q"
             ),

@@ -235,8 +235,8 @@ class Session:
         return self._load(before.path)
 
     async def refresh(self) -> None:
-        """Bring the opened campaign up to date: another console may be at work on it, or plan
-        further runs of one that has ended.
+        """Bring the campaign that is shown up to date: another console may be at work on an opened
+        one, or plan further runs of one that has ended; logs of one that ended here may be changed.
 
         Raises
         ------
@@ -244,6 +244,8 @@ class Session:
         away, and is not looked at from then on.
         """
         before = self.opened
+        if before is None and self.controller is not None:
+            await self._look_at_ours(self.controller)
         if before is None or before is self._lost:
             return
         try:
@@ -262,6 +264,18 @@ class Session:
                 self.followed |= not now.finished
                 if now is not before:
                     self._read_logs_of(now)
+
+    async def _look_at_ours(self, ours: Controller) -> None:
+        """At what became of it on disk, once it has ended here."""
+        shown = ours.snapshot()
+        if not shown.finished:
+            return
+        if await asyncio.to_thread(_is_gone, ours.path):
+            await self._forget(ours.path)
+            raise await self._gone(shown)
+        if await asyncio.to_thread(self._log_look.differ, shown):
+            look = partial(self.workspace.log_doubts, ours.path, go_on=lambda: not self._closed)
+            ours.judge_logs(await asyncio.to_thread(look))
 
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""

@@ -259,6 +259,11 @@ class CampaignController:
             for event in more_repeats(self.state, repeats, number, self._clock()):
                 self.note(event)
 
+    def judge_logs(self, doubts: Sequence[LogDoubt]) -> None:
+        """Have the state and the notes say what there is to say of the logs of what has ended."""
+        self._log_lines = levelled_lines(doubts)
+        self._recorder.judge(lambda state: with_doubts(state, doubts))
+
     @contextlib.contextmanager
     def _open(self) -> Iterator[None]:
         """Something is planned meanwhile: a campaign that has finished is taken up again for it."""
@@ -312,8 +317,7 @@ class CampaignController:
         except (DlperfError, OSError):
             debug.log().exception("the logs of what ended before are not looked at")
             return
-        self._log_lines = levelled_lines(found)
-        self._recorder.judge(lambda state: with_doubts(state, found))
+        self.judge_logs(found)
 
     async def _to_the_end(self) -> None:
         looked = False

@@ -177,6 +177,11 @@ class CaseResult:
         return frozenset(run.fingerprint for run in self.measured_runs if run.fingerprint)
 
     @property
+    def rules(self) -> frozenset[tuple[str, str]]:
+        """Statistic and window by which its runs were measured, as far as that is known."""
+        return frozenset((run.statistic, run.window) for run in self.measured_runs if run.statistic)
+
+    @property
     def on_cpus(self) -> bool:
         """Its devices are known to be CPU slots: no host that it ran on had a GPU that it used."""
         return ran_on_cpus(self.runs)

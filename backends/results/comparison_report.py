@@ -17,7 +17,6 @@ from backends.results.compared_labels import compared_label, compared_labels, va
 from backends.results.comparison import THRESHOLD, ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text
 from backends.results.findings import Concern
-from backends.results.grade import rules_of
 from backends.results.grade_words import rules_text
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.mixed_environments import no_verdict_words, shares_changed
@@ -31,7 +30,7 @@ from backends.results.repeats_needed import needed_words
 from backends.results.short_flags import fell_by
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
-from backends.results.verdict_doubts import why_doubted
+from backends.results.verdict_doubts import by_other_rules, why_doubted
 from profiles.counted import counted
 
 if TYPE_CHECKING:
@@ -248,9 +247,8 @@ def _other_rules(comparison: Comparison) -> list[str]:
     for case in comparison.cases:
         if case.baseline is None or case.candidate is None:
             continue
-        rules = rules_of(case.baseline), rules_of(case.candidate)
-        if all(rules) and rules[0] != rules[1]:
-            told[rules_text(rules[0]), rules_text(rules[1])] += 1
+        if by_other_rules(case.baseline, case.candidate):
+            told[rules_text(case.baseline.rules), rules_text(case.candidate.rules)] += 1
     return [
         f"Measured by another rule: {ours} in the baseline, {theirs} in the candidate "
         f"({counted(number, 'case')}): the ratio divides unlike figures."

@@ -24,7 +24,7 @@ from backends.results.telemetry_figures import (
     throttled,
     unwatched,
 )
-from backends.results.verdict_doubts import Doubt, environment_doubt
+from backends.results.verdict_doubts import Doubt, by_other_rules, environment_doubt
 
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
@@ -198,7 +198,7 @@ def _of_the_scaling(
         yield _usual(Concern.SUPERLINEAR)
     if base.throughput is None:
         yield _usual(Concern.NO_BASE)
-    elif rules_of(base) and rules_of(case) and rules_of(base) != rules_of(case):
+    elif by_other_rules(base, case):
         yield _usual(Concern.OTHER_RULE)
 
 
@@ -224,12 +224,6 @@ def over_other_devices(case: CaseResult) -> bool:
 def unrecorded(run: RunResult) -> bool:
     """Nothing is known of its environment but, maybe, which GPU it was."""
     return not run.fingerprint or tells_devices_alone(run.fingerprint)
-
-
-def rules_of(case: CaseResult) -> frozenset[tuple[str, str]]:
-    """Statistic and window by which its runs were measured, as far as that is known."""
-    runs = case.measured_runs
-    return frozenset((run.statistic, run.window) for run in runs if run.statistic)
 
 
 def other_warnings(run: RunResult) -> set[str]:

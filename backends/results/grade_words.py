@@ -19,7 +19,6 @@ from backends.results.grade import (
     not_looked_at,
     other_warnings,
     over_other_devices,
-    rules_of,
     slower_than,
     unrecorded,
 )
@@ -509,7 +508,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
     if concern is Concern.SUPERLINEAR:
         return _more_than_linear(case, group)
     if concern is Concern.OTHER_RULE:
-        ours, theirs = rules_text(rules_of(case)), rules_text(rules_of(group.base_case))
+        ours, theirs = rules_text(case.rules), rules_text(group.base_case.rules)
         return (
             f"measured by another rule than the base {group.base} ({ours}; there {theirs}): "
             "the speedup divides unlike figures",

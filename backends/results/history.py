@@ -46,7 +46,13 @@ from backends.results.run_result import RunResult
 from backends.results.statistics import Drift, drift
 from backends.results.student import quantile
 from backends.results.summary import summarise
-from backends.results.verdict_doubts import Doubt, doubt_of_environments, in_order, pairs_apart
+from backends.results.verdict_doubts import (
+    Doubt,
+    by_other_rules,
+    doubt_of_environments,
+    in_order,
+    pairs_apart,
+)
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -105,7 +111,7 @@ class Point:
         what both have.
     hosts: those of its own figure, or of its runs where there is none, in words; empty where they
         did not change.
-    doubts: what of hosts, devices and environment makes it another figure than that before.
+    doubts: what of rule, hosts, devices and environment makes it another figure than that before.
     unlike: what its runs were not started alike from, ``baseline`` being what was before.
     """
 
@@ -386,7 +392,12 @@ def _with_what_changed(points: Sequence[Point], campaigns: Sequence[Campaign]) -
             else "",
             hosts=machines_apart(machines, on, setup=other is None) if machines and on else "",
             unlike=recipes_apart(recipe, made_of, [point.case.profile]),
-            doubts=in_order(_doubts(machines, on, fingerprints, now)),
+            doubts=in_order(
+                [
+                    *[Doubt.RULE] * (before is not None and by_other_rules(before, point.case)),
+                    *_doubts(machines, on, fingerprints, now),
+                ]
+            ),
         )
         if point.measured:
             fingerprints, before = now or fingerprints, point.case

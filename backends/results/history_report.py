@@ -6,8 +6,9 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from backends.results.attempts import latest_attempts
 from backends.results.change_points import FEWEST_FOR_DAYS
@@ -28,6 +29,9 @@ from backends.results.summary import parameters_text
 from backends.results.translations import EN
 from backends.results.verdict_doubts import why_doubted
 from profiles.counted import counted, first_of
+
+if TYPE_CHECKING:
+    from profiles.scalars import Scalar
 
 FEW = 8
 """Campaigns below which it is said how little is known of their scatter: docs/statistics.md."""
@@ -85,21 +89,29 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _cases_table(history: History) -> Table:
     """What all cases share is said once, above them."""
-    table = _every_column(history)
-    shared = {(case.profile, parameters_text(dict(case.parameters))) for case in history.cases}
-    if len(shared) > 1 or len(history.cases) < 2:
-        return table
-    own = [at for at, column in enumerate(table.columns) if column.heading not in SHARED]
-    values = shared.pop()
+    if len(history.cases) < 2:
+        return _every_column(history, ())
+    own = [case.parameters for case in history.cases]
+    shared = tuple(one for one in own[0] if all(one in other for other in own))
+    table = _every_column(history, shared)
+    alike = [
+        at
+        for at, column in enumerate(table.columns)
+        if column.heading in SHARED and len({row[at] for row in table.rows}) == 1
+    ]
+    values = [table.rows[0][at] for at in alike if table.columns[at].heading == "profile"]
+    said = ", ".join(filter(None, [*values, parameters_text(dict(shared))]))
+    kept = [at for at in range(len(table.columns)) if at not in alike]
     return replace(
         table,
-        columns=tuple(table.columns[at] for at in own),
-        rows=tuple(tuple(row[at] for at in own) for row in table.rows),
-        caption=f"All of {', '.join(filter(None, values))}. {table.caption}",
+        columns=tuple(table.columns[at] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
+        caption=f"All of {said}. {table.caption}" if said else table.caption,
     )
 
 
-def _every_column(history: History) -> Table:
+def _every_column(history: History, shared: Sequence[tuple[str, Scalar]]) -> Table:
+    """``shared``: parameters that no row has."""
     units = dict.fromkeys(case.unit for case in history.cases)
     of_all = f" in {next(iter(units))}" if len(units) == 1 else ""
     counts = f"{history.threshold * 100:g}%"
@@ -121,21 +133,34 @@ def _every_column(history: History) -> Table:
             Column("rests on", "left", below=True),
         ),
         rows=tuple(
-            _case_row(history, case, "" if of_all else f" {case.unit}") for case in history.cases
+            _case_row(history, case, shared, "" if of_all else f" {case.unit}")
+            for case in history.cases
         ),
-        caption=f"Last: the median{of_all}; a change counts beyond {counts}, and is of geometric "
-        "means, as levels are.",
-        notes=(
-            "history: │ between blocks is a change of level, whether it counts or not, × a "
-            "campaign in which all failed, · one without a figure, D behind a block its grade, "
-            "where not all have that; change: the last that counts, after over before, "
-            "with the interval of the levels' means; "
-            "(+1.5%): the last, and none counts; none: none was found; –: too few figures to look "
-            "for one",
-            "last, n: of the last campaign with a figure, and how many of its repeats succeeded; "
-            + _grade_note(history),
-        ),
+        caption=f"Last: the median{of_all}; a change counts beyond {counts}.",
+        notes=(_legend(history),),
     )
+
+
+def _legend(history: History) -> str:
+    """Of the marks that stand in the rows, and no others."""
+    drawn = "".join(_line(history, case) for case in history.cases)
+    cells = {_change_cell(case) for case in history.cases}
+    said = [means for mark, means in DRAWN.items() if mark in drawn]
+    change = ["change: the last that counts, by the levels' geometric means, with its 95%"]
+    change += ["(…): the last, and none counts"] * any(cell[0] == "(" for cell in cells)
+    change += ["none: none was found"] * ("none" in cells)
+    change += ["–: too few figures to look for one"] * (NOTHING in cells)
+    parts = [f"history: {', '.join(said)}"] * bool(said)
+    return ". ".join([*parts, "; ".join(change), _grade_note(history)])
+
+
+DRAWN = {
+    "│": "│ a change of level, whether it counts or not",
+    FAILED: f"{FAILED} all repeats failed",
+    MISSING: f"{MISSING} no figure",
+    "D": "D of grade D",
+}
+"""What may stand in a history."""
 
 
 SHARED = ("profile", "parameters")
@@ -165,13 +190,15 @@ def _grade_note(history: History) -> str:
     return "grade: of each campaign, in their order; one letter where all have the same"
 
 
-def _case_row(history: History, case: CaseHistory, unit: str) -> tuple[str, ...]:
+def _case_row(
+    history: History, case: CaseHistory, shared: Sequence[tuple[str, Scalar]], unit: str
+) -> tuple[str, ...]:
     last = case.measured[-1].case if case.measured else None
     change = case.last_change or next(reversed(case.changes), None)
     return (
         case.profile,
         case.case,
-        parameters_text(dict(case.parameters)),
+        parameters_text(dict(one for one in case.parameters if one not in shared)),
         _line(history, case),
         str(len(case.points)),
         f"{fixed(last.throughput)}{unit}" if last else NOTHING,
@@ -319,7 +346,7 @@ def _campaigns_table(history: History) -> Table:
         columns=(
             Column("no."),
             Column("campaign", "left"),
-            Column("began", "left"),
+            Column("began", "left", whole=True),
             Column("marks", "left"),
             Column("what else changed", "left", below=True),
         ),

@@ -65,6 +65,7 @@ class PastResult(Past):
         :func:`backends.results.layouts.cells.speedup_marks`.
     run_s: how long a run took, the median; None where nobody knows.
     log_changed: a log of it was changed or removed, as far as that is known.
+    logs_unread: whether they were is not known: logs of its campaign have to be read for that.
     """
 
     throughput: float
@@ -76,6 +77,7 @@ class PastResult(Past):
     speedup: float | None = None
     marks: tuple[str, ...] = ()
     log_changed: bool = False
+    logs_unread: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

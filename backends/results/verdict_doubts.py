@@ -18,6 +18,7 @@ class Doubt(StrEnum):
     """What else may be why one figure is faster than the other."""
 
     GRADE = "grade"  # one of them is a number, no more
+    RULE = "rule"  # of measuring: another statistic, or another window
     HOSTS = "hosts"  # none of one side was on the other
     DEVICES = "devices"  # of another model
     ENVIRONMENT = "environment"  # the same hosts and devices, as far as that is known
@@ -26,6 +27,7 @@ class Doubt(StrEnum):
 
 _WHY = {
     Doubt.GRADE: "grade D",
+    Doubt.RULE: "another rule",
     Doubt.HOSTS: "other hosts",
     Doubt.DEVICES: "other devices",
     Doubt.MIXED: "mixed environments",
@@ -36,8 +38,15 @@ def doubts_between(ours: CaseResult, theirs: CaseResult) -> Iterable[Doubt]:
     """What their environments and grades give; who knows of the hosts adds these."""
     if Grade.D in (ours.grade, theirs.grade):
         yield Doubt.GRADE
+    if by_other_rules(ours, theirs):
+        yield Doubt.RULE
     if other := doubt_of_environments(ours.fingerprints, theirs.fingerprints):
         yield other
+
+
+def by_other_rules(ours: CaseResult, theirs: CaseResult) -> bool:
+    """Both were measured by rules that are known, and by other ones."""
+    return bool(ours.rules and theirs.rules) and ours.rules != theirs.rules
 
 
 def pairs_apart(ours: frozenset[str], theirs: frozenset[str]) -> list[tuple[str, str]]:

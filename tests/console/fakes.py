@@ -15,6 +15,7 @@ from pathlib import Path
 
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.past_index import PastIndex
+from backends.campaign.folder.raw_logs import LogDoubt, with_doubts
 from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan, PlannedCase
@@ -469,6 +470,9 @@ class FakeController:
     def repeat(self, repeats: int) -> None:
         self.repeated += repeats
 
+    def judge_logs(self, doubts: Sequence[LogDoubt]) -> None:
+        self.state = with_doubts(self.state, doubts)
+
     async def detach(self) -> None:
         self.detached = True
 
@@ -727,7 +731,7 @@ class FakeWorkspace:
     def campaigns(self) -> tuple[FakeSummary, ...]:
         return tuple(self.summaries)
 
-    def log_doubts(self, path: Path, *, go_on: Callable[[], bool]) -> Sequence[object]:
+    def log_doubts(self, path: Path, *, go_on: Callable[[], bool]) -> Sequence[LogDoubt]:
         return ()
 
     def logs_as_known(self, state: CampaignState, path: Path) -> tuple[object, ...]:

@@ -59,6 +59,11 @@ async def test_repeats_are_in_order_and_the_whole_note_of_one_stands_below(
             assert (why in below) is (runs[key].attempt == 1)
             assert ("replaced by a later attempt" in below) is (runs[key].attempt == 1)
             await pilot.press("j")
+        await pilot.press("y")
+        await until(pilot, lambda: "handed to the terminal for its clipboard" in screen_text(app))
+        copied = [line for line in app.clipboard.splitlines() if line.startswith("| ")][2:]
+        assert [why in line for line in copied] == [attempt == 1 for _, attempt in order]
+        assert [line.split()[1] for line in copied] == [str(repeat) for repeat, _ in order]
         assert app.screen.query_one(".dialog").outer_size.width > size[0] * 0.96 - 4
 
 

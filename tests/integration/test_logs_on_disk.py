@@ -21,8 +21,11 @@ from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import LogDigest
 from backends.transports.transport import HostUnreachableError, Problem
+from profiles.errors import DlperfError
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.waiting import until
+from tui.log_look import AGAIN_S, LogLook
+from tui.session import Session
 
 
 def removed(log: Path) -> None:
@@ -314,3 +317,27 @@ async def test_who_reads_the_results_is_told_that_the_log_on_the_host_was_cut(be
     assert f"kept as {log.name}.kept-1" in told
     assert told in (controller.path / "report.md").read_text()
     assert json.dumps(told) in (controller.path / "results.json").read_text()
+
+
+async def test_the_console_that_ran_a_campaign_says_of_a_log_changed_since_what_others_say(
+    bench: Bench,
+) -> None:
+    """And that it was renamed."""
+    workspace, clock = bench.workspace(), [0.0]
+    session = Session(workspace)
+    session._log_look = LogLook(workspace, lambda: clock[0])
+    controller = session.controller = await bench.start(workspace=workspace)
+    await finish(controller)
+    await controller.wait()
+    await session.refresh()
+    truncated(controller.path / only_run(controller.state).log)
+    clock[0] += AGAIN_S
+    await session.refresh()
+    shown, opened = session.viewed, bench.workspace().load(controller.path)
+    assert shown is not None
+    assert only_run(shown.state).log_differs
+    assert (shown.state.runs, shown.notes) == (opened.state.runs, opened.notes)
+    controller.path.rename(controller.path.with_name("renamed"))
+    with pytest.raises(DlperfError, match="it was moved"):
+        await session.refresh()
+    assert session.viewed is None

@@ -17,7 +17,7 @@ from backends.results.past_result import fastest, logs_changed
 from backends.use_cases import Workspace
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError, ProfileError, SelectionError
-from tui.campaign_words import MARKS
+from tui.campaign_words import MARKS, grade_mark
 from tui.cli.arguments import Parser, add_common
 from tui.cli.shared.campaign_remarks import fastest_document, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows
@@ -121,7 +121,8 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         )
     elif campaigns:
         print_rows(campaign_rows(campaigns, sizes, figures, noted))
-        marks = {mark for figure in figures if figure is not None for mark in figure.marks}
+        told = [figure for figure in figures if figure is not None]
+        marks = {mark for one in told for mark in (*one.marks, *grade_mark(one))}
         for mark in sorted(marks):
             say(f"{mark} {MARKS[mark]}")
         if any(figures):

@@ -21,6 +21,7 @@ from tui.campaign_words import (
     MARKS,
     begun_words,
     figure_words,
+    grade_mark,
     listed_name,
     note_words,
     state_words,
@@ -184,7 +185,8 @@ def summary_words(
         why = ", ".join(MARKS[mark] for mark in best.marks)
         why = f" ({why})" if why else ""
         parts += [f"speedup {speedup}{why}"] if best.speedup is not None else []
-        parts += [f"grade {grade}"] if best.grade is not None else []
+        unsure = f" ({MARKS[mark]})" if (mark := grade_mark(best)) else ""
+        parts += [f"grade {grade}{unsure}"] if best.grade is not None else []
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
     parts += [note] if (note := note_words(summary)) else []

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from backends.campaign.record.run_state import RunState
 from backends.hosts.fingerprint import devices_of, has_gpus, tells_devices_alone
 from backends.inventory.nodesets import ranked_nodeset
+from backends.results import render
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import SUCCEEDED, RunResult
@@ -24,6 +25,7 @@ from profiles.counted import counted
 from profiles.format.case_labels import case_labels
 from profiles.gpu_models import short_model
 from profiles.throughput.steady import Disturbance
+from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDEST, Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
@@ -62,6 +64,19 @@ def repeat_rows(case: CaseResult, now: Mapping[str, Text] | None = None) -> list
     return [
         _row(run, case, strange, models.get(run.run_id, ""), now or {}) for run in _in_order(case)
     ]
+
+
+def copied_repeats(case: CaseResult, now: Mapping[str, Text] | None = None) -> str:
+    """The same as markdown, every column that there is something in."""
+    rows = [[text.plain.strip() for text in row.cells] for row in repeat_rows(case, now)]
+    filled = [at for at in range(len(REPEAT_COLUMNS)) if any(row[at] for row in rows)]
+    columns = [_columns(case.unit)[at] for at in filled]
+    table = render.Table(
+        _title(case),
+        tuple(render.Column(one.label, "right" if one.right else "left") for one in columns),
+        tuple(tuple(row[at] for at in filled) for row in rows),
+    )
+    return render.render_markdown([table])
 
 
 def models_apart(case: CaseResult) -> Mapping[str, str]:
@@ -292,6 +307,10 @@ class Repeats(Dialog[str]):
         self.query_one(KeyedTable).refill(repeat_rows(now, told), _columns(now.unit))
         self._say_note()
         self.refresh_bindings()
+
+    def action_copy(self) -> None:
+        text = copied_repeats(self._case, self._told)
+        self.app.notify(hand_over(self.app, text), markup=False)
 
     def on_resize(self) -> None:
         super().on_resize()

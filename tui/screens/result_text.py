@@ -14,7 +14,7 @@ from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
 from backends.results.findings import Concern, Grade
-from backends.results.grade import over_other_devices, rules_of
+from backends.results.grade import over_other_devices
 from backends.results.grade_words import (
     HOSTS_OPTION,
     found_lines,
@@ -393,7 +393,7 @@ def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
 
 def _window_rows(case: CaseResult) -> list[tuple[str, str]]:
     """Over what a run's figure was taken, and whether that was steady."""
-    rules, window = rules_text(rules_of(case)), window_text(case.measured_runs)
+    rules, window = rules_text(case.rules), window_text(case.measured_runs)
     rows = [("rule", rules)] if rules else []
     if not window:
         return rows

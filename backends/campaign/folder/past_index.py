@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -50,7 +50,7 @@ class _Journal:
 @dataclass(frozen=True, slots=True)
 class _Read:
     """What was read of a campaign. ``seen``: of its ``logs``, when that was. ``unread``: some have
-    to be read."""
+    to be read for :meth:`PastIndex.look_at_logs`."""
 
     changed: tuple[int, int, int]
     results: tuple[Past, ...]
@@ -128,12 +128,15 @@ class PastIndex:
         names = checks.logs_of(state, directory)
         seen = checks.as_known(directory, names)
         if logs:
-            doubts, unread = checks.doubts(state, directory, unstamped=False), False
+            doubts = checks.doubts(state, directory, unstamped=False)
             seen = (*checks.as_known(directory, ()), *seen[1:])  # what was read for it is known
+            unread = checks.at_once(state, directory)[1]
         else:
             doubts, unread = checks.at_once(state, directory)
         results = _results(directory, with_doubts(state, doubts))
-        return _Read(one.changed, results, names, seen, unread=unread)
+        if unread:
+            results = tuple(map(_not_looked_at, results))
+        return _Read(one.changed, results, names, seen, unread=unread and not logs)
 
     def _changed(self, path: Path) -> tuple[int, int, int] | None:
         return self._read[path].changed if path in self._read else None
@@ -187,6 +190,10 @@ def _results(directory: Path, state: CampaignState) -> tuple[Past, ...]:
             if (past := _past(case, group, state, directory, settings)) is not None
         )
     return ()
+
+
+def _not_looked_at(past: Past) -> Past:
+    return replace(past, logs_unread=True) if isinstance(past, PastResult) else past
 
 
 def _settings(directory: Path, state: CampaignState) -> Mapping[str, Mapping[str, str]]:

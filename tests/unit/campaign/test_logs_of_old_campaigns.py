@@ -18,10 +18,11 @@ from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
-from backends.results.past_result import PastResult
+from backends.results.past_result import PastResult, fastest
 from backends.results.summary import summarise
 from backends.use_cases import Workspace
 from tests.unit.results.test_logs_edited_later import FALSE, TRUE, campaign
+from tui.campaign_words import figure_words
 from tui.cli import main
 from tui.log_look import AGAIN_S, LogLook
 from tui.screens.campaign_text import Results, summary_words
@@ -187,6 +188,27 @@ def test_campaigns_ls_has_the_grade_that_a_report_has(
         for run in read_campaign(path).runs.values():
             (path / run.log).unlink(missing_ok=True)
     assert found == [("B", False), ("C", True)]
+
+
+@settings(max_examples=8, deadline=None)
+@given(deed=st.sampled_from(["untouched", "commented", "changed"]), stamped=st.booleans())
+def test_a_grade_of_a_list_has_a_mark_until_somebody_has_read_its_logs(
+    deed: str, stamped: bool
+) -> None:
+    def mark() -> str:
+        workspace.past.read()
+        workspace.past.look_at_logs()
+        best = fastest(workspace.past.by_campaign[path])
+        assert best is not None
+        return figure_words(best)[2].removeprefix(str(best.grade))
+
+    with campaign(stamped=stamped) as path:
+        workspace = Workspace.open(campaigns=path.parent)
+        run = next(run for run in read_campaign(path).runs.values() if run.throughput)
+        (TRUE[deed] if deed in TRUE else FALSE[deed][0])(path / run.log)
+        assert mark() == "?" * (deed != "untouched" and not stamped)
+        workspace.load(path)
+        assert mark() == ""
 
 
 def _of_the_list(campaigns: Path) -> tuple[CampaignSummary, float, Results]:

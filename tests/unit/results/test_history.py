@@ -505,7 +505,10 @@ def test_no_change_has_a_word_where_it_was_looked_for(
     nights = [campaign(at, runs_of("1n1g", times(level))) for at, level in enumerate(levels)]
     table = history_tables(history(nights))[0]
     assert table.rows[0][table.headings.index("change")] == shown
-    assert "none: " in table.notes[0]
+    assert ("none: " in table.notes[0]) is (shown == "none")
+    assert ("(…): " in table.notes[0]) is (shown[0] == "(")
+    assert ("–: " in table.notes[0]) is (shown == "–")
+    assert ("│ " in table.notes[0]) is ("│" in table.rows[0][table.headings.index("history")])
 
 
 def _recipe(digest: str, **variables: str) -> Recipe:
@@ -577,7 +580,7 @@ def test_a_change_that_does_not_count_is_in_the_table_as_in_json(runs_of: Runs) 
     (change,) = history_document(seen)["cases"][0]["changes"]
     assert row["change"] == "(-1.5%)"
     assert row["since"] == change["campaign"] == "night-1"
-    assert "(+1.5%): the last, and none counts" in table.notes[0]
+    assert "(…): the last, and none counts" in table.notes[0]
     assert "│" in row["history"]
     assert "change of level, whether it counts or not" in table.notes[0]
 

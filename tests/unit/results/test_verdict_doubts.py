@@ -32,12 +32,15 @@ sides = st.fixed_dictionaries(
         "simulated": st.booleans(),
         "fingerprint": st.sampled_from(["", OLD, NEW, H200]),
         "machines": st.sampled_from([None, HERE, THERE]),
+        "rule": st.sampled_from([("", ""), ("mean", "all readings"), ("median", "all readings")]),
     }
 )
 
 
 def expected(one: dict[str, object], other: dict[str, object]) -> list[str]:
     told = ["grade"] * bool(one["simulated"] or other["simulated"])
+    rules = {one["rule"], other["rule"]} - {("", "")}
+    told += ["rule"] * (len(rules) > 1)
     told += ["hosts"] * ({HERE, THERE} == {one["machines"], other["machines"]})
     prints = {str(side["fingerprint"]) for side in (one, other)}
     if len(prints) > 1 and "" not in prints:
@@ -57,6 +60,8 @@ def test_a_change_that_the_figures_do_not_judge_is_called_none_anywhere(
             times(level),
             simulated=side["simulated"],
             fingerprint=side["fingerprint"],
+            statistic=side["rule"][0],
+            window=side["rule"][1],
         )
         for side, level in ((one, 1.0), (other, factor))
     )
@@ -88,7 +93,7 @@ def test_a_change_that_the_figures_do_not_judge_is_called_none_anywhere(
     assert f"{case.words}: " in "".join(ET.fromstring(junit).itertext())
     assert ";".join(doubts) in comparisons_csv([compared])
     for words in (comparison_words(compared)[1], history_words(seen)[1]):
-        why_doubted = {*doubts} & {"grade", "hosts", "devices"}
+        why_doubted = {*doubts} & {"grade", "rule", "hosts", "devices"}
         named = any("in doubt: " in line for line in words)
         assert named == bool(why_doubted and factor < 1), words
     assert bool(compared.fails()) == bool(seen.fails) == (factor < 1)

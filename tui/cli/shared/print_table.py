@@ -96,8 +96,8 @@ def print_tables(tables: Sequence[render.Table], said: Report = ((), ())) -> Non
             if words:
                 console.print(Text(f"{clean_text(words)}\n", str(tone)))
         print_on(Console(highlight=False), Rows(table.columns, table.rows))
-        links = (f"{link.text}: {link.path}" for link in table.links)
-        for line in ("", *table.notes, *links):
+        below = [*table.notes, *(f"{link.text}: {link.path}" for link in table.links)]
+        for line in ("", *below, *[""] * bool(below)):
             console.print(Text(clean_text(line), str(Tone.QUIET)))
     for line in after:
         console.print(Text(clean_text(line)))
