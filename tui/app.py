@@ -335,9 +335,6 @@ class DlperfApp(App[str]):
                 if isinstance(error, DlperfError):
                     self.show_problem(error)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.session.views or bool(self._said_last) if action == "notes" else True
-
     def action_command_palette(self) -> None:
         from tui.command_palette import Palette  # noqa: PLC0415 - when it is opened
 
