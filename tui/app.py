@@ -34,6 +34,7 @@ from tui.repaint import Painted
 from tui.screens.front_screen import FrontScreen
 from tui.screens.login_questions import ConsolePrompter
 from tui.screens.page import Page
+from tui.scroll_bars import end_scroll_bars_with_whole_cells
 from tui.session import Session
 from tui.stylesheet import KeptStylesheet
 from tui.terminal import Terminal
@@ -89,6 +90,7 @@ class DlperfApp(App[str]):
     ) -> None:
         super().__init__(driver_class=Terminal)
         let_go_of_closed_screens()
+        end_scroll_bars_with_whole_cells()
         self.animation_level = "none"  # each step of a scroll is a repaint over ssh
         if prompter is not None:
             prompter.attach(self)
