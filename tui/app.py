@@ -34,6 +34,7 @@ from tui.repaint import Painted
 from tui.screens.front_screen import FrontScreen
 from tui.screens.login_questions import ConsolePrompter
 from tui.screens.page import Page
+from tui.scroll_bars import end_scroll_bars_with_whole_cells
 from tui.session import Session
 from tui.stylesheet import KeptStylesheet
 from tui.terminal import Terminal
@@ -89,6 +90,7 @@ class DlperfApp(App[str]):
     ) -> None:
         super().__init__(driver_class=Terminal)
         let_go_of_closed_screens()
+        end_scroll_bars_with_whole_cells()
         self.animation_level = "none"  # each step of a scroll is a repaint over ssh
         if prompter is not None:
             prompter.attach(self)
@@ -334,9 +336,6 @@ class DlperfApp(App[str]):
             for error in errors.exceptions:
                 if isinstance(error, DlperfError):
                     self.show_problem(error)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.session.views or bool(self._said_last) if action == "notes" else True
 
     def action_command_palette(self) -> None:
         from tui.command_palette import Palette  # noqa: PLC0415 - when it is opened

@@ -13,7 +13,6 @@ from textual import on, work
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.markup import escape
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
@@ -185,7 +184,7 @@ class ActionsProvider(Provider):
     async def discover(self) -> Hits:
         for key, label, act in self._actions():
             text = f"{label}  ({key_name(key)})"
-            yield DiscoveryHit(Content(text), act, text=text, help=escape(key.help))
+            yield DiscoveryHit(_line(Content(text), key.help), act, text=text)
 
     async def search(self, query: str) -> Hits:
         """What begins words with it, where anything does, else what has its letters. What cannot be
@@ -202,7 +201,7 @@ class ActionsProvider(Provider):
                 shown = Content.styled(text, MUTED) if why else Content(text)
                 about = f"not now: {why}" if why else key.help
                 score = score / LAST if why else score
-                hits.append((text, Hit(score, shown, act, text=text, help=escape(about)), key.help))
+                hits.append((text, Hit(score, _line(shown, about), act, text=text), key.help))
         begun = [hit for text, hit, about in hits if _begins_words(query, f"{text} {about}")]
         for hit in begun or [hit for _, hit, _ in hits]:
             yield hit
@@ -219,6 +218,11 @@ class ActionsProvider(Provider):
 
     async def _say(self, words: str) -> None:
         cast(Console, self.app).flash(words)
+
+
+def _line(name: Content, about: str) -> Content:
+    """An action on one line, which ends where its list does."""
+    return Content.assemble(name, "  ", (about, MUTED))
 
 
 def rank(query: str, name: str, about: str, fuzzy: Callable[[str], float]) -> float:

@@ -231,9 +231,10 @@ DIALOGS: Mapping[str, Panel] = {
         "the case at all. n: successful repeats of "
         "the baseline, then of the candidate, 6/7 where one failed or is to come. "
         "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
-        "that of the medians, which has one of its own from six repeats on. Curves of speedup and "
-        "efficiency are over the smallest case that all of them have a figure of, which their "
-        "title names.\n"
+        "that of the medians, which has one of its own from six repeats on. "
+        "Holm: his test of all cases at once, for among many one may look slower by chance. "
+        "Curves of speedup and efficiency are over the smallest case that all of them have a "
+        "figure of, which their title names.\n"
         "◉ in a curve: the case under the cursor.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),

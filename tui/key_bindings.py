@@ -125,7 +125,8 @@ PANELS: Mapping[str, Panel] = {
     "app": Panel("Everywhere", "", _EVERYWHERE),
     "replay": Panel(
         "Everywhere",
-        "This is a replay: what was recorded, as it came. Nothing is asked of a host.",
+        "This is a replay: what was recorded, as it came. Nothing is asked of a host. Why a run "
+        "waited is not recorded.",
         (*_REPLAY, *(key for key in _EVERYWHERE if key.action not in NOT_IN_A_REPLAY)),
         "Replay",
         _REPLAY,
@@ -351,6 +352,15 @@ PANELS: Mapping[str, Panel] = {
         "as much "
         "longer as other cases of it took than that; how far its log is they do not tell, and of a "
         "run that is silent there are none. "
+        "State: planned; queued, an engine was asked for its hosts; starting; running, or warming "
+        "up, as long as none of its readings counts; silent, none comes any more; cancelling; "
+        "succeeded, failed, cancelled or skipped; paused, as p asks. "
+        "a2 in a name: attempt 2. "
+        "Progress of one that waits is why: waiting for hosts, waiting for its turn; settling, its "
+        "hosts rest after the run before; needs, more hosts than can be used; retry in, it failed. "
+        "past ≈2m: it takes longer than was expected. being taken up again: its hosts have not "
+        "told yet how far it is. last seen, not collected yet: nobody is at work on the campaign. "
+        "log changed, log missing: it does not give the run's figure any more. "
         "collecting: its program has ended, and others may have its hosts; its log is fetched, "
         "compared and measured. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "

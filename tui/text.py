@@ -26,6 +26,8 @@ from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
 _LEAD = re.compile(r"\s*(?:[^\w\s]\s+)?(?:(?:stop|warn) )?")
 """What stands before the words of a line: spaces, a symbol, how grave it is."""
 
+_ATTEMPT = re.compile(r"\battempt (?=\d+$)")
+
 
 @dataclass(eq=True)
 class Hanging:
@@ -260,7 +262,9 @@ def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
 def without_middle(text: Text, width: int) -> Text:
     """At most ``width`` columns without the middle of its longest word: of a name both ends stay,
     for either may be what tells it from others. Where that is not enough as much of the end stays
-    as there is room for: of a run that is its case."""
+    as there is room for: of a run that is its case. Before that ``attempt 2`` becomes ``a2``."""
+    if text.cell_len > width and (found := _ATTEMPT.search(text.plain)):
+        text = _joined(text[: found.start()].append("a"), text[found.end() :], text)
     over = text.cell_len - width
     if over <= 0 or width < _LEAST_OF_A_WORD:
         return text
@@ -276,9 +280,14 @@ def _without_middle(text: Text, begin: int, end: int, room: int, behind: int) ->
     part = text.plain[begin:end]
     first = len(shorten(part, room - behind)) - 1
     last = len(shorten(part[::-1], behind + 1)) - 1
-    kept = text[: begin + first].append("…").append_text(text[end - last :])
-    kept.no_wrap, kept.end = text.no_wrap, text.end  # which a part of it does not have
-    return kept
+    return _joined(text[: begin + first].append("…"), text[end - last :], text)
+
+
+def _joined(first: Text, last: Text, whole: Text) -> Text:
+    """Parts of one text as it is itself."""
+    first.append_text(last)
+    first.no_wrap, first.end = whole.no_wrap, whole.end  # which a part of it does not have
+    return first
 
 
 LEAST_PART = 6

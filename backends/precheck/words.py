@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
+from backends.inventory.nodesets import expand_nodeset, fold_nodeset, ranked_nodeset
 from backends.precheck.figures import METRICS, About, Figure, Stage
 from backends.precheck.naming import UNNAMED, Named, RankedHost, Ranking, Unequal, Verdict, Why
 from backends.precheck.plan_precheck import PrecheckPlan, Step
@@ -16,6 +16,7 @@ from backends.results.render import Column, Table, render_markdown
 from profiles.counted import counted
 from profiles.durations import format_duration
 
+PROPOSED = "Proposed to leave out"
 NO_TWO_LEFT = "no two hosts are left for runs of several hosts"
 MOST_ROWS = 66
 """Of pairs: those of twelve hosts; of more only what is named is printed."""
@@ -86,11 +87,36 @@ def named_text(named: Named) -> str:
 
 def reasons_text(ranked: RankedHost) -> str:
     """Of a host in the ranking."""
+    own = own_reasons_text(ranked)
     if ranked.left_out and not ranked.reasons:
-        return ranked.left_out
+        return own
     busy = [f"busy when it was measured: {ranked.busy}"] if ranked.busy else []
     shared = [f"one machine with {ranked.shared}: they share what is measured"]
-    return "; ".join([*map(reason_text, ranked.reasons), *busy, *shared * bool(ranked.shared)])
+    return "; ".join([*filter(None, [own]), *busy, *shared * bool(ranked.shared)])
+
+
+def own_reasons_text(ranked: RankedHost) -> str:
+    """Without :func:`shared_remarks`."""
+    if ranked.left_out and not ranked.reasons:
+        return ranked.left_out
+    return "; ".join(map(reason_text, ranked.reasons))
+
+
+def shared_remarks(ranking: Ranking) -> Iterator[str]:
+    """What is so of several hosts, and names none of them, each a sentence."""
+    loads, machines = dict[str, list[str]](), dict[str, None]()
+    for ranked in ranking.hosts:
+        if ranked.left_out and not ranked.reasons:
+            continue
+        if ranked.busy:
+            loads.setdefault(ranked.busy, []).append(ranked.host)
+        if ranked.shared:
+            machines[fold_nodeset([ranked.host, *expand_nodeset(ranked.shared)])] = None
+    if loads:
+        each = "; ".join(f"{fold_nodeset(hosts)}: {load}" for load, hosts in loads.items())
+        yield f"Busy when measured: {each}."
+    for hosts in machines:
+        yield f"{hosts} are one machine: they share what is measured."
 
 
 def unequal_text(unequal: Unequal) -> str:
@@ -130,7 +156,7 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
             rest = f"{judged}: {hosts_option(ranking.keep)}"
         elif busy:
             rest = f" is not judged: {fold_nodeset(busy)}"
-        yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest{rest}"
+        yield f"{PROPOSED}: {fold_nodeset(ranking.exclude)}. The rest{rest}"
     yield from _of_several_hosts(ranking)
     if mixed := _mixed(ranking):
         yield mixed

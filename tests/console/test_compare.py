@@ -7,7 +7,7 @@ import csv
 import json
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -45,15 +45,17 @@ from tests.console.conftest import (
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import BURSTS, SEED, key_event
 from tui.app import DlperfApp
+from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import PANELS, hints
 from tui.screens import compare_screen
 from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_panels import environments_text, figures_text, verdict_panel
-from tui.screens.compare_screen import Compare
+from tui.screens.compare_screen import READING_AGAIN, Compare
 from tui.screens.compare_text import VERDICTS, title_words
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
+from tui.side_by_side import Side
 from tui.text import cell, number, problem_line
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
@@ -404,6 +406,51 @@ async def test_figures_of_before_stay_with_a_word_when_reading_again_fails(
         await pilot.press("r")
         await until(pilot, lambda: screen._problem is None)
         assert shows(app, "Against 2 c-again")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_how_far_an_unfinished_one_is_stands_in_the_title_whatever_is_in_sight(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    await three(workspace)
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        assert screen._found is not None
+        assert "unfinished" not in screen_text(app)
+        [other] = screen._found.others
+        assert other.comparison is not None
+        going = replace(other.comparison, unfinished=(None, (7, 9)))
+        screen._found = replace(screen._found, others=(replace(other, comparison=going),))
+        for keys in ("", "v", "v", "z"):
+            await pilot.press(*keys)
+            screen._fill()
+            await pilot.pause()
+            first = screen_text(app).splitlines()[0]
+            assert f"{other.place + 1} unfinished: 7 of 9 runs ended" in first
+
+
+async def test_that_the_campaigns_are_read_again_is_said_until_they_are(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await three(workspace)
+    async with console(workspace, SMALL) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        read, sides = asyncio.Event(), app.session.sides
+
+        async def slow(campaigns: Sequence[CampaignSummary]) -> tuple[Side, ...]:
+            await read.wait()
+            return await sides(campaigns)
+
+        monkeypatch.setattr(app.session, "sides", slow)
+        await type_ahead(app, pilot, "r")
+        await until(pilot, partial(shows, app, READING_AGAIN))
+        read.set()
+        await until(pilot, lambda: not shows(app, READING_AGAIN))
+        assert screen._problem is None
+        workspace.load = unreadable  # type: ignore[method-assign]
+        await pilot.press("r")
+        await until(pilot, partial(shows, app, "the journal is damaged"))
+        assert not shows(app, READING_AGAIN)
 
 
 async def test_r_reads_anew_how_far_each_campaign_is(workspace: FakeWorkspace) -> None:

@@ -142,7 +142,7 @@ async def test_what_is_typed_or_lost_while_a_keeper_begins_leaves_no_campaign_al
             assert "handing over to a keeper …" in screen_text(app).splitlines()[0]
             for wrong in ("nobody goes on with this campaign", "nobody at work", "overdue"):
                 assert not shows(app, wrong)
-            assert not shows(app, "when last seen")
+            assert not shows(app, "last seen")
             with pytest.raises(DlperfError, match="a keeper is being started"):
                 await app.session.resume(controller.path)
             assert not workspace.closed

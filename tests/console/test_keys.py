@@ -7,6 +7,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import product
 
 import pytest
 from rich.console import Console, RenderableType
@@ -17,6 +18,10 @@ from textual.widgets import Input
 
 import tui.screens
 import tui.widgets
+from backends.campaign.record.run_state import RunState
+from backends.campaign.record.run_view import COLLECTING, NOT_COLLECTED, TAKEN_UP
+from backends.campaign.record.waiting_words import waiting_text
+from backends.engines.engine import Waiting, WaitKind
 from tests.console.conftest import LARGE, begin, console, screen_text, shows, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
@@ -27,6 +32,7 @@ from tui.refused_keys import around, enabled, idle, never, without_it
 from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
 from tui.screens.help import all_notes, help_text, notes_text
+from tui.text import run_state
 from tui.widgets.chart import CURSOR
 from tui.widgets.keybar import panel_of
 from tui.widgets.keyed_table import Column
@@ -94,6 +100,26 @@ TEXTUAL_OWN = {
     "escape": "leaves",
     "ctrl+p": "the palette",
 }
+
+
+def words_of_states() -> Iterator[str]:
+    """That State and Progress of a run begin with."""
+    for state, *how in (*product(RunState, (False, True)), (RunState.CANCELLED, True, False)):
+        yield run_state(state, paused=how[0], begun=how[-1]).plain[2:]
+    for over in (COLLECTING, NOT_COLLECTED.partition(",")[0]):
+        yield run_state(RunState.RUNNING, over=over).plain[2:]
+    yield run_state(RunState.RUNNING, silent=True).plain[2:]
+    yield run_state(RunState.RUNNING, warming=True).plain[2:]
+    yield NOT_COLLECTED.partition(", ")[2]
+    yield TAKEN_UP
+    for kind, hosts in product(WaitKind, ((), ("node1",))):
+        waiting = Waiting(kind, hosts, nodes=2)
+        yield re.split("[,:]| 2| node| of", waiting_text(waiting, 0.0, brief=True))[0]
+
+
+@pytest.mark.parametrize("word", dict.fromkeys(words_of_states()))
+def test_the_help_of_runs_has_every_word_of_their_states(word: str) -> None:
+    assert word in drawn(help_text(("runs", "table", "app")), 4000)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)

@@ -33,7 +33,7 @@ from tui.app import DlperfApp
 from tui.command_palette import Palette
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.screens.campaign_list import Unfinished
-from tui.screens.dialogs import Choice, Dialog
+from tui.screens.dialogs import Choice, Dialog, Notes
 from tui.screens.export_sheet import ExportSheet
 from tui.widgets.told import told_text
 
@@ -210,6 +210,21 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         await pilot.press("N")
         await until(pilot, lambda: "word59" in screen_text(app))
         assert "your note  on the old switch" in screen_text(app)
+
+
+@pytest.mark.parametrize("page", ["", "1", "2", "3", "4"])
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_notes_open_on_every_page_before_anything_was_said_or_a_campaign_is_there(
+    workspace: FakeWorkspace, page: str, at_once: bool
+) -> None:
+    async with console(workspace) as (app, pilot):
+        if not at_once:
+            await type_ahead(app, pilot, *page)
+            await pilot.pause()
+        await type_ahead(app, pilot, *(page if at_once else ""), "N")
+        assert isinstance(app.screen, Notes)
+        assert "No campaign is open" in screen_text(app)
+        assert not told(app)
 
 
 async def test_a_key_of_what_lies_directly_below_a_dialog_is_said_to_be_none_of_its_own(

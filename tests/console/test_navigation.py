@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 from textual.fuzzy import Matcher
 
 from profiles.counted import counted
@@ -357,11 +358,15 @@ async def test_the_palette_offers_only_actions_that_are_possible_now(
         assert "Retry" not in screen_text(app)
 
 
-async def test_the_palette_says_all_of_what_a_key_does(workspace: FakeWorkspace) -> None:
+async def test_the_palette_says_what_a_key_does_as_it_is_written_as_far_as_its_line_has_room(
+    workspace: FakeWorkspace,
+) -> None:
     async with console(workspace, (120, 60)) as (app, pilot):
         await pilot.press("ctrl+p", *"matrixexplain")
         await until(pilot, lambda: "Matrix: Explain  (e)" in screen_text(app))
-        assert "[explain]" in screen_text(app)
+        line = app.screen.query_one(CommandList).get_option_at_index(0).prompt
+        assert "its [explain]" in str(line)
+        assert "(e)  one more run of each case" in screen_text(app)
 
 
 @pytest.mark.parametrize("query", ["comp", "compare", "comparecampaigns"])

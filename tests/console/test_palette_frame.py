@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from textual.command import CommandList
 
 from tests.console.conftest import (
     HUGE,
     LARGE,
     SMALL,
+    begin,
     console,
     screen_text,
     shows,
@@ -38,6 +42,27 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
         assert lines[end].replace("─", "") == "╰╯"
         assert end > 1
         assert all(line[0] == line[-1] == "│" for line in lines[1:end])
+
+
+@pytest.mark.parametrize("typed", ["", "r"])
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_an_action_has_one_line_with_what_it_does(
+    workspace: FakeWorkspace, size: tuple[int, int], typed: str
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3", "ctrl+p", *typed)
+        await until(pilot, lambda: isinstance(app.screen, Palette))
+        listed = app.screen.query_one(CommandList)
+        await until(pilot, lambda: listed.option_count and listed.region.height > 2)
+        room = listed.scrollable_content_region
+        lines = [
+            line[listed.region.x + 1 : listed.region.right - 1]
+            for line in screen_text(app).splitlines()[room.y : room.bottom]
+        ]
+        assert len(lines) == min(listed.option_count, room.height)
+        for line in lines:
+            assert re.match(r"  \S.*  \(\S+\)  \S", line), line
 
 
 @pytest.mark.parametrize(("page", "named"), [("2", "One more repeat  (+)"), ("3", "Matrix: One m")])

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
+from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.figures import Figure
 from backends.precheck.measure import Progress
 from backends.precheck.plan_precheck import PrecheckPlan
@@ -268,7 +269,13 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     assert shown.endswith("every figure: p/precheck.md")
     verdicts = [line for line in shown.splitlines() if line[:1] in ("✗", "▼", "?", "●")]
     assert len(verdicts) == len(names)
-    assert all("one machine with another: they share" in line for line in verdicts)
+    assert shown.count("Busy when measured: ") == (busy > 0)
+    assert shown.count("load 9 on 2 CPUs") == (busy > 0)
+    for name in names:
+        machine = fold_nodeset([name, "another"])
+        assert f"{machine} are one machine: they share what is measured." in shown
+    if ranking.exclude:
+        assert shown.index("Proposed to leave out") < shown.index(verdicts[0])
     assert "how it was done" not in shown
     assert bool(why_no_proposal(ranking)) != bool(proposal(ranking))
     assert (why_no_proposal(ranking) == "no host is well") == (not ranking.keep)

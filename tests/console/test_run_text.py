@@ -34,7 +34,7 @@ from tests.console.fakes import FakeWorkspace
 from tui.screens.run_panels import units_of
 from tui.screens.run_text import RunRows, no_log, run_columns
 from tui.screens.runs_page import RunsPage
-from tui.text import Hanging
+from tui.text import Hanging, cell, without_middle
 from tui.widgets.keyed_table import KeyedTable
 
 
@@ -184,9 +184,19 @@ async def test_another_attempt_takes_no_column_away(workspace: FakeWorkspace, wi
         page._fill(replace(viewed, runs=(first, again, *others)))
         await pilot.pause()
         assert table.shown_columns == before
-        (line,) = (one for one in screen_text(app).splitlines() if "attempt 2" in one)
-        assert re.search(r"#1 attempt 2 ", line)
+        called = re.compile(r"b128 fp32 #1 (attempt 2|a2) ")
+        (line,) = (one for one in screen_text(app).splitlines() if called.search(one))
         assert re.search(r"[━╸┄] ≈\d+%", line)
+
+
+@given(st.integers(8, 40), st.integers(2, 30))
+def test_the_word_attempt_goes_before_anything_of_a_name(width: int, number: int) -> None:
+    name = "1n8g b256 fp32 #1"
+    shown = without_middle(cell(f"{name} attempt {number}"), width).plain
+    whole, short = f"{name} attempt {number}", f"{name} a{number}"
+    fits = next((one for one in (whole, short) if cell_len(one) <= width), None)
+    assert cell_len(shown) <= width
+    assert shown == fits or (fits is None and "…" in shown and shown.endswith(f"a{number}"))
 
 
 @pytest.mark.parametrize("longer", [1, 2, 4, 6, 8, 12])

@@ -23,7 +23,7 @@ from profiles.format.case_labels import CaseLabels
 from tui.backend_protocols import CampaignSummary
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
-from tui.messages import Problem, Said
+from tui.messages import NoMore, Problem, Said
 from tui.row_order import AS_THE_CASES, OUT_OF_SIGHT, RowOrder
 from tui.screens.across_dialog import AcrossList
 from tui.screens.compare_curves import curves_of
@@ -40,6 +40,7 @@ from tui.screens.compare_text import (
     none_compared,
     row_key,
     title_words,
+    unfinished_words,
 )
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.named_file import destination, meant, whole, write_named
@@ -57,6 +58,7 @@ from tui.widgets.keyed_table import KeyedTable, current_key
 from tui.widgets.scaling_plot import Quantity, quantity_label
 
 READING = "reading the campaigns …"
+READING_AGAIN = "reading the campaigns again"
 VIEWS = {"curves": "Curves", "verdict": "Verdict", "campaigns": "Campaigns"}
 BESIDE = {"-wide": ("curves",), "-huge": tuple(VIEWS)}
 """By width: what is always in sight."""
@@ -117,6 +119,11 @@ class Compare(Dialog[None]):
                 yield Details("Verdict", id="verdict")
                 yield Details("Campaigns", id="campaigns", keys="⇧Tab")
 
+    @property
+    def heading(self) -> str:
+        unfinished = unfinished_words(self._found) if self._found is not None else ""
+        return " · ".join(filter(None, (self._title, unfinished)))
+
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
         self.screen_layout_refresh_signal.subscribe(self, self._laid_out, immediate=True)
@@ -137,7 +144,7 @@ class Compare(Dialog[None]):
             self._problem = error
             if self._found is not None:  # the figures of before stay
                 self.post_message(Problem(error))
-            self._fill()
+            self._show_read()
             return
         self._problem = None
         self._hold()
@@ -152,10 +159,14 @@ class Compare(Dialog[None]):
             )
         except DlperfError as error:
             self._problem = error
-            self._fill()
+            self._show_read()
             return
         self._labels = labels_of(self._found)
         self._said_of_campaigns = campaigns_panel(self._found, self._now)
+        self._show_read()
+
+    def _show_read(self) -> None:
+        self.app.post_message(NoMore(READING_AGAIN))
         self._fill()
 
     # What is shown -----------------------------------------------------------------------------
@@ -513,7 +524,7 @@ class Compare(Dialog[None]):
         self.app.push_screen(prompt, answered)
 
     def action_read(self) -> None:
-        self.app.notify("reading the campaigns again", markup=False)
+        self.app.notify(READING_AGAIN, markup=False)
         self.read(again=True)
 
     def action_filter(self) -> None:

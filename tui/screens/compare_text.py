@@ -249,6 +249,19 @@ def _whole_reason(place: int, case: ComparedCase, found: SideBySide) -> str:
     return f"{case.words}: {reason_words}" if case.doubts else reason_words
 
 
+def unfinished_words(found: SideBySide) -> str:
+    """ "2 unfinished: 7 of 9 runs ended"; empty where all of them are at their end."""
+    told: dict[int, tuple[int, int]] = {}
+    for other in found.others:
+        counts = other.comparison.unfinished if other.comparison is not None else (None, None)
+        sides = zip((found.baseline, other.place), counts, strict=True)
+        told |= {place: ended for place, ended in sides if ended is not None}
+    return ", ".join(
+        f"{place + 1} unfinished: {ended} of {counted(runs, 'run')} ended"
+        for place, (ended, runs) in sorted(told.items())
+    )
+
+
 def title_words(found: SideBySide, room: int, order: RowOrder[Pair] = BY_PAIR) -> str:
     """What all are held against, what may differ between the cases of a pair, how many cases have
     which verdict, the threshold, and the rows' order, where that is not theirs. Where there is no

@@ -138,7 +138,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     def tell(self, said: Notifications) -> None:
         """In the last lines, where the page has its keys; on what fills the terminal behind the
         title where there is room for a line, else above the keys."""
-        behind_title = self.told_room - cell_len(self._title) - FRAME
+        behind_title = self.told_room - cell_len(str(self.heading)) - FRAME
         if self.has_class("-whole") and fits_a_line(said, behind_title):
             self._last_told.add_class("-behind-title")
             self._last_told.show(said, behind_title, 1)

@@ -8,14 +8,16 @@ from rich.text import Text
 
 from backends.precheck.naming import RankedHost, Ranking, Verdict
 from backends.precheck.words import (
+    PROPOSED,
     conclusions,
     figures_together,
     hosts_option,
     main_figures,
     named_text,
+    own_reasons_text,
     plan_lines,
     proposed,
-    reasons_text,
+    shared_remarks,
 )
 from backends.prechecking import REPORT
 from profiles.counted import counted
@@ -76,7 +78,8 @@ def at_work_text(work: PrecheckAtWork) -> Text:
 
 
 def found_text(precheck: Precheck, now: float | None = None) -> Text:
-    """The ranking with its reasons, the worst first, and what follows from it."""
+    """What is proposed, the ranking with its reasons, the worst first, and what else follows from
+    it. Remarks that several hosts have are told once."""
     text = Text()
     hosts = counted(len(precheck.measured.hosts), "host")
     when = f", {ago(now - precheck.started_at)}" if now is not None else ""
@@ -85,6 +88,10 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
     if not precheck.finished:
         text.append("It was stopped before its end.\n", WARN)
     ranking = precheck.ranking
+    follows = conclusions(ranking)
+    first = [line for line in follows if "--hosts" in line or line.startswith(PROPOSED)]
+    for line in first:
+        text.append(f"{plain(line)}\n", ACCENT)
     named = [ranked for ranked in ranking.hosts if ranked.reasons]
     few = len(ranking.hosts) <= _MOST_FIGURES
     for ranked in named:
@@ -95,7 +102,7 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
         text.append(f"{plain(named_text(pair))}\n")
     rest = [ranked for ranked in ranking.hosts if not ranked.reasons]
     if len(rest) > _MOST_WELL:
-        told = [one for one in rest if one.verdict is Verdict.NOT_JUDGED or one.shared]
+        told = [one for one in rest if one.verdict is Verdict.NOT_JUDGED]
         for ranked in told:
             text.append_text(_host_line(ranked))
         rest = [ranked for ranked in rest if ranked not in told]
@@ -107,8 +114,8 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
     if together := figures_together(precheck.measured):
         text.append(f"together: {plain(together)}\n", MUTED)
     text.append("\n")
-    for line in conclusions(ranking):
-        text.append(f"{plain(line)}\n", ACCENT if "--hosts" in line else "")
+    for line in (*shared_remarks(ranking), *(one for one in follows if one not in first)):
+        text.append(f"{plain(line)}\n")
     for line in precheck.left:
         text.append(f"not cleaned up: {plain(line)}; see dlperf-tui sweep\n", WARN)
     text.append(f"every figure: {plain(precheck.path / REPORT)}", MUTED)
@@ -119,7 +126,7 @@ def _host_line(ranked: RankedHost) -> Text:
     symbol, colour = _VERDICTS[ranked.verdict]
     line = Text(f"{symbol} {ranked.verdict}  ", colour)
     line.append(plain(ranked.host), "bold")
-    if why := reasons_text(ranked):
+    if why := own_reasons_text(ranked):
         line.append(f"  {plain(why)}")
     line.append("\n")
     return line

@@ -65,7 +65,8 @@ class RunView:
     doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2";
     # where nobody is at work on it, all of it
     silent_s: float | None = None  # without a reading, where that is longer than they take to come
-    brief: str = ""  # for a row: of one that waits, without what others wait for as well
+    brief: str = ""  # for a row: of one that waits, without what others wait for as well; of one
+    # at work that nobody looks after, without its state
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
     skipped: bool = False  # it was cancelled before it had started
     over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that
@@ -150,12 +151,14 @@ def view_of(
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
         ago = f"last seen {format_duration(now - _last_seen(run))} ago"
-        seen = f"{run.state} when {'its demo was left' if simulated else ago}"
-        at_work = doing = NOT_COLLECTED if run.collecting else seen
+        seen = "its demo was left" if simulated else ago
+        at_work = doing = NOT_COLLECTED if run.collecting else f"{run.state} when {seen}"
+        brief = NOT_COLLECTED.removeprefix("ended, ") if run.collecting else seen
     else:
         trouble = trouble or _slow(run)
         doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
         at_work = _at_work(run, now, expected, doing)
+        brief = _brief(run, now, waiting, trouble, expected)
     return RunView(
         run_id=run.run_id,
         profile=run.profile,
@@ -184,7 +187,7 @@ def view_of(
         cleanup=run.cleanup,
         doing=doing,
         silent_s=quiet_s,
-        brief=_brief(run, now, waiting, trouble, expected),
+        brief=brief,
         outlived=quiet_s is None and _outlived(run, now, expected),
         skipped=run.skipped,
         log_changed=bool(run.log_differs),

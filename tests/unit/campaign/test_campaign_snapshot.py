@@ -70,6 +70,7 @@ def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, r
     assert said.state is RunState.RUNNING  # a program reads what the journal says
     assert said.state_text.startswith("running when last seen ")
     assert said.state_text.endswith(" ago")
+    assert said.state_text == f"running when {said.brief}"
     assert said.elapsed_s == at - 1.0
     assert (said.progress, said.eta_s, said.outlived) == (None, None, False)
     keeper = Holder("u", "h", 1, 1, "n", Role.KEEPER)
@@ -77,6 +78,7 @@ def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, r
     assert "last seen" not in kept.state_text
     simulated = view(shown(replace(state, simulated=True), at + later, read_only=True), A)
     assert simulated.state_text == "running when its demo was left"
+    assert simulated.brief == "its demo was left"
 
 
 @pytest.mark.parametrize(
