@@ -22,15 +22,16 @@ def disturbance_text(found: Disturbance, lang: Lang = "en") -> str:
 
 
 def disturbance_brief(found: Disturbance) -> str:
-    """``level -15.0% at step 420``: beside the mark in a chart."""
-    where, size = _where(found)[0], signed_percent(found.size)
+    """``dropped 15.0% at step 420``: beside the mark in a chart."""
+    where = _where(found)[0]
     match found.shape:
         case Shape.WARM_UP:
             return f"not level before {where}"
         case Shape.STEP:
-            return f"level {size} at {where}"
+            changed = "dropped" if found.size < 0 else "rose"
+            return f"{changed} {percent(abs(found.size))} at {where}"
         case Shape.TREND:
-            return f"drift {size}"
+            return f"drift {signed_percent(found.size)}"
         case Shape.STALLS if found.count > 1:
             return f"{found.count} stalls, first at {where}"
         case Shape.STALLS:
