@@ -120,8 +120,9 @@ def _even_or_not(runs: Sequence[RunResult], lang: Lang) -> str:
     )
 
 
-def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
-    """A line per shape: the repeat that it costs most, and how many others have it."""
+def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[tuple[float, str]]:
+    """What it costs and a line, per shape: of the repeat that it costs most, and how many others
+    have it."""
     lines = []
     for shape in Shape:
         having = [
@@ -134,7 +135,7 @@ def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
             found, run, number = max(having, key=lambda one: one[0].cost)
             whose = _whose(run, len(having), case.succeeded, lang)
             text = disturbance_text(found, lang) + coinciding(run, number, lang)
-            lines.append(whose + text)
+            lines.append((found.cost, whose + text))
     return lines
 
 
