@@ -172,9 +172,9 @@ class Prechecks:
 
     def doubted(self, hosts: Sequence[str]) -> tuple[Finding, ...]:
         """The same for who starts a campaign on these ``hosts``. Blocking."""
-        now, known = self._clock(), self.doubts()
+        known = self.doubts()
         return tuple(
-            Finding(name, Level.WARN, known[name].text(now), REMEDY)
+            Finding(name, Level.WARN, known[name].lasting, REMEDY)
             for name in hosts
             if name in known
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
+from time import localtime, strftime
 
 from backends.precheck.naming import UNNAMED, RankedHost, Verdict
 from backends.precheck.record import Precheck
@@ -29,8 +30,15 @@ class Doubt:
 
     def text(self, now: float) -> str:
         """ "precheck 2m05s ago: faulty: GPU1: 3 wrong results"."""
-        age = format_duration(now - self.at)
-        return f"precheck {age} ago: {self.ranked.verdict}: {reasons_text(self.ranked)}"
+        return self._said(f"{format_duration(now - self.at)} ago")
+
+    @property
+    def lasting(self) -> str:
+        """The same for what is kept: "precheck of 2026-11-29 14:02: faulty: …", by local time."""
+        return self._said(strftime("of %Y-%m-%d %H:%M", localtime(self.at)))
+
+    def _said(self, when: str) -> str:
+        return f"precheck {when}: {self.ranked.verdict}: {reasons_text(self.ranked)}"
 
 
 def doubts(newest_first: Iterable[Precheck], now: float) -> dict[str, Doubt]:

@@ -12,14 +12,14 @@ from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
-from backends.results.findings import Grade
+from backends.results.findings import Concern, Grade
 from backends.results.flag_lines import case_parts, flag_lines, reasons_elsewhere
 from backends.results.gpu_time import gpu_time_used
 from backends.results.grade_words import (
-    found_lines,
     grade_counts,
     half_text,
     lettered,
+    named_lines,
     within,
     worst_case,
 )
@@ -136,6 +136,7 @@ def _banners(
     banners = [f"> **{w.simulated}**"] if simulated(groups) else []
     banners += _failed_lines(groups, lang, w)
     banners += _grade_lines(groups, lang, w)
+    banners += _slower_lines(groups, lang, w)
     if runs and all(run.imported for run in runs):
         banners.append(f"> {w.imported}")
     ended = {(run.profile, run.case_tag, run.run_id) for run in runs if run.ended}
@@ -155,6 +156,15 @@ def _failed_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     return [f"> **{w.no_figure.format(cases=md_text(told_of(failed, called.keys(), lang)))}**"]
 
 
+def _slower_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """Which cases their further devices made slower, which costs no grade."""
+    called = {case_parts(case, groups): case for group in groups for case in group.cases}
+    slower = [name for name, case in called.items() if Concern.NEGATIVE_SCALING in case.concerns]
+    if not slower:
+        return []
+    return [f"> **{w.slower.format(cases=md_text(told_of(slower, called.keys(), lang)))}**"]
+
+
 def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     """The worst grade of the campaign and why, for whoever reads no further."""
     worst = worst_case(groups)
@@ -171,7 +181,7 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     if alike == len(graded):
         said = w.one_grade[min(alike, 3) - 1].format(grade=case.grade, n=alike)
         whose = w.reasons_of.format(case=name)
-    told = found_lines(case, group, lang)
+    told = named_lines(case, group, lang)
     costly = [lettered(found, line) for found, line in told if found.ceiling > Grade.A]
     lines = [f"**{said}** {whose}", "", *(f"- {md_text(line)}" for line in costly)]
     if alike > 1:

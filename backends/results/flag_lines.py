@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
-from backends.results.grade_words import found_lines, lettered, worst_case
+from backends.results.grade_words import lettered, named_lines, worst_case
 from backends.results.short_flags import short_of
 from backends.results.summary import Group, parameters_text
 from backends.results.told_of import Name, told_of, told_once
@@ -20,7 +20,7 @@ def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str
         (found.rank, lettered(found, line), case_parts(case, groups))
         for group in groups
         for case in group.cases
-        for found, line in found_lines(case, group, lang)
+        for found, line in named_lines(case, group, lang)
     )
     return told_once(told, lang)
 

@@ -101,7 +101,7 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
     if case.spread is not None:
         yield from _of_the_spread(case.spread)
     if unsteady := [found.cost for run in case.measured_runs for found in run.steady or ()]:
-        yield Finding(Concern.UNSTEADY, _at_most(max(unsteady), MOST_DISTURBED))
+        yield unsteady_by(max(unsteady))
     if any(map(not_looked_at, case.measured_runs)):
         yield _usual(Concern.STEADINESS_UNKNOWN)
     yield from _of_the_machines(case)
@@ -148,15 +148,26 @@ def _of_the_spread(spread: Spread) -> Iterator[Finding]:
     if spread.cv is not None and spread.cv > CV_AMBER:
         yield _usual(Concern.CV_RED if spread.cv > CV_RED else Concern.CV_AMBER)
     if spread.outliers:
-        # The rule is keen: of seven steady repeats one in six cases has an "outlier" of 0.5%.
-        material = spread.largest_outlier > MATERIAL
-        yield Finding(Concern.OUTLIERS, CEILINGS[Concern.OUTLIERS] if material else Grade.A)
+        yield outlier_by(spread.largest_outlier)
     if spread.first_run_slow:
         yield _usual(Concern.FIRST_RUN_SLOW)
     if spread.drift is not None:
         yield _usual(Concern.DRIFT)
     elif spread.dependence is not None:
         yield _usual(Concern.DEPENDENT_REPEATS)
+
+
+def unsteady_by(cost: float) -> Finding:
+    """What moves the figure of a run by so much."""
+    return Finding(Concern.UNSTEADY, _at_most(cost, MOST_DISTURBED))
+
+
+def outlier_by(off: float) -> Finding:
+    """What is off the median by so much, relative to it.
+
+    The rule is keen: of seven steady repeats one in six cases has an "outlier" of 0.5%.
+    """
+    return Finding(Concern.OUTLIERS, CEILINGS[Concern.OUTLIERS] if abs(off) > MATERIAL else Grade.A)
 
 
 def known_within(spread: Spread) -> float | None:

@@ -18,14 +18,17 @@ from backends.results.grade import (
     known_within,
     not_looked_at,
     other_warnings,
+    outlier_by,
     over_other_devices,
     slower_than,
     unrecorded,
+    unsteady_by,
 )
 from backends.results.mixed_environments import mixed_models, shares_of
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
 from backends.results.recorded_sentences import translated
 from backends.results.run_result import RunResult
+from backends.results.short_flags import short_of
 from backends.results.statistics import CV_LIMITS, MATERIAL, Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
@@ -41,7 +44,6 @@ from backends.results.telemetry_figures import (
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import LANGUAGES, Lang, pick
 from backends.results.unsuccessful_words import unsuccessful_line
-from profiles.counted import counted
 
 _NEXT_LOG = re.compile(r"; (?=\S+\.log: )")
 """Before the name of one, in what is said of several."""
@@ -53,8 +55,40 @@ def finding_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str
 
 
 def found_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[tuple[Finding, str]]:
-    """The same, each with the finding that it tells."""
-    return [(found, line) for found in case.findings for line in _lines(found, case, group, lang)]
+    """The same, each with the finding that it tells: with the grade that this line alone would
+    leave."""
+    told = (one for found in case.findings for one in _told(found, case, group, lang))
+    return sorted(told, key=lambda one: one[0].rank)
+
+
+def named_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[tuple[Finding, str]]:
+    """The same for people, who know flags by their short names: each begins with that of its."""
+    return [
+        (found, with_name(line, short_of(found.concern, case, lang), lang))
+        for found, line in found_lines(case, group, lang)
+    ]
+
+
+def with_name(line: str, name: str, lang: Lang) -> str:
+    """``unsteady: …``, unless it begins so."""
+    if line.casefold().startswith(name.casefold()):
+        return line
+    return name + pick(lang, ": ", "：") + line
+
+
+def _told(
+    finding: Finding, case: CaseResult, group: Group, lang: Lang
+) -> Iterator[tuple[Finding, str]]:
+    """What each line alone is: of some flags one costs more than another."""
+    if finding.concern is Concern.UNSTEADY:
+        for cost, line in unsteady_lines(case, lang):
+            yield unsteady_by(cost), line
+    elif finding.concern is Concern.OUTLIERS and case.spread is not None:
+        for off_by, both in _outliers(case, case.spread):
+            yield outlier_by(off_by), pick(lang, *both)
+    else:
+        for line in _lines(finding, case, group, lang):
+            yield finding, line
 
 
 def grade_reasons(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
@@ -143,7 +177,7 @@ def _forced(case: CaseResult, lang: Lang) -> list[str]:
     ]
     untold = pick(lang, "started in spite of what preflight stops", "忽略了预检发现的问题")
     why = between.join(_with_repeats(told, lang)) or untold
-    return [pick(lang, "it was forced: ", "强制启动：") + why]
+    return [pick(lang, "forced: ", "强制启动：") + why]
 
 
 def logs_differ(run: RunResult, lang: Lang = "en") -> str:
@@ -315,17 +349,17 @@ def _unseen(unseen: Sequence[RunResult], of: int, lang: Lang) -> str:
 
 
 def _retried(case: CaseResult, lang: Lang) -> list[str]:
-    runs = case.retried_runs
-    alike = Counter((run.repeat, f" ({run.reason})" * bool(run.reason)) for run in runs)
+    alike = Counter(
+        (run.repeat, f" ({run.reason})" * bool(run.reason)) for run in case.retried_runs
+    )
     times = {1: "", 2: " twice"}
     which = (f"repeat {n}{times.get(k, f' {k} times')}{why}" for (n, why), k in alike.items())
     which_zh = (f"第 {n} 次重复{f' {k} 次' * (k > 1)}{why}" for (n, why), k in alike.items())
-    was = "was" if len(runs) == 1 else "were"
     return [
         pick(
             lang,
-            f"{counted(len(runs), 'failed attempt')} {was} tried again: {', '.join(which)}",
-            f"{len(runs)} 次失败的尝试已重试：{'，'.join(which_zh)}",
+            f"tried again: {', '.join(which)}",
+            f"已重试：{'，'.join(which_zh)}",
         )
     ]
 
@@ -340,7 +374,6 @@ _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.LOG_CHANGED: _log_changed,
     Concern.WARNINGS: _warnings,
     Concern.RETRIED: _retried,
-    Concern.UNSTEADY: unsteady_lines,
     Concern.PREFLIGHT: _preflight,
     Concern.THROTTLED: _throttled,
     Concern.POWER_CAPPED: _power_capped,
@@ -357,7 +390,6 @@ _OF_THE_SPREAD = frozenset(
         Concern.WIDE_INTERVAL,
         Concern.CV_AMBER,
         Concern.CV_RED,
-        Concern.OUTLIERS,
         Concern.FIRST_RUN_SLOW,
         Concern.DRIFT,
         Concern.DEPENDENT_REPEATS,
@@ -365,29 +397,33 @@ _OF_THE_SPREAD = frozenset(
 )
 
 
+def _outliers(case: CaseResult, spread: Spread) -> Iterator[tuple[float, tuple[str, str]]]:
+    """By how much each is off, and the sentence in English and Chinese."""
+    for position in spread.outliers:
+        run = case.measured_runs[position]
+        off_by = (run.measured or 0.0) / spread.median - 1
+        off, value = signed_percent(off_by, beyond=[MATERIAL]), _figure(run.measured)
+        mild, mild_zh = " by the rule, too near to matter", "（影响甚微）"
+        if abs(off_by) > MATERIAL:
+            mild = mild_zh = ""
+        yield (
+            off_by,
+            (
+                f"outlier{mild}: repeat {run.repeat}, {value}, {off} from the median; it counts",
+                f"离群值{mild_zh}：第 {run.repeat} 次重复，{value}，偏离中位数 {off}，仍计入统计",
+            ),
+        )
+
+
 def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterator[tuple[str, str]]:
     """The sentence(s) in English and Chinese."""
-    if concern is Concern.OUTLIERS:
-        for position in spread.outliers:
-            run = case.measured_runs[position]
-            off_by = (run.measured or 0.0) / spread.median - 1
-            off, value = signed_percent(off_by, beyond=[MATERIAL]), _figure(run.measured)
-            costs = abs(off_by) > MATERIAL
-            mild, mild_zh = (
-                ("", "") if costs else (" by the rule, too near to matter", "（影响甚微）")
-            )
-            yield (
-                f"repeat {run.repeat} is an outlier{mild}: {value}, {off} from the median; it "
-                "counts",
-                f"第 {run.repeat} 次重复为离群值{mild_zh}：{value}，偏离中位数 {off}，仍计入统计",
-            )
-    elif concern is Concern.FIRST_RUN_SLOW:
+    if concern is Concern.FIRST_RUN_SLOW:
         first = case.measured_runs[0]
         off = percent(1 - (first.measured or 0.0) / spread.median)
         yield (
-            f"the first run is slow: repeat {first.repeat} is {off} below the median of all "
+            f"first run slow: repeat {first.repeat} is {off} below the median of all "
             "(cold caches or clocks?)",
-            f"首次运行偏慢：第 {first.repeat} 次重复低于中位数 {off}（缓存或频率未预热？）",
+            f"首次运行较慢：第 {first.repeat} 次重复低于中位数 {off}（缓存或频率未预热？）",
         )
     elif concern is Concern.DRIFT and spread.drift is not None:
         trend = spread.drift
@@ -413,7 +449,7 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
         cv = scatter(spread.cv, beyond=CV_LIMITS)
-        yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
+        yield f"CV above {limit}: {cv}", f"变异系数超过{limit}：{cv}"
 
 
 def _figure(value: float | None) -> str:
@@ -458,7 +494,7 @@ def _few(n: int) -> tuple[str, str]:
             "只有一次重复：无法得知再测一次会差多少",
         )
     return (
-        f"{n} repeats: too few for an interval of the median, which takes 6",
+        f"{n} repeats are too few for an interval of the median, which takes 6",
         f"只有 {n} 次重复：中位数的区间需要6次",
     )
 
@@ -497,7 +533,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
         mine = _figure(case.throughput)
         return (
             f"slower than fewer {called[0]}: {mine} is less than the {value} of {name}",
-            f"负扩展：{mine} 低于{called[1]}更少的 {name} 的 {value}",
+            f"{mine} 低于{called[1]}更少的 {name} 的 {value}",
         )
     if concern is Concern.WEAK_BASE:
         grade = group.base_case.grade

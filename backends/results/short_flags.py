@@ -97,7 +97,8 @@ def short_of(concern: Concern, case: CaseResult, lang: Lang = "en") -> str:
     """As :data:`SHORT`; what nobody started, or somebody cancelled, has not failed."""
     if concern is Concern.FAILED_RUNS and (lost := case.lost_runs):
         if all(run.never_begun for run in lost):
-            return pick(lang, "repeats missing", "缺少重复")
+            skipped = pick(lang, "skipped", "已跳过")
+            return pick(lang, "repeats missing", "缺少重复") if case.succeeded else skipped
         if all(run.state == "cancelled" for run in lost):
             return pick(lang, "cancelled runs", "有已取消的运行")
     return short_words(concern, lang)

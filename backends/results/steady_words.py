@@ -22,15 +22,16 @@ def disturbance_text(found: Disturbance, lang: Lang = "en") -> str:
 
 
 def disturbance_brief(found: Disturbance) -> str:
-    """``level -15.0% at step 420``: beside the mark in a chart."""
-    where, size = _where(found)[0], signed_percent(found.size)
+    """``dropped 15.0% at step 420``: beside the mark in a chart."""
+    where = _where(found)[0]
     match found.shape:
         case Shape.WARM_UP:
             return f"not level before {where}"
         case Shape.STEP:
-            return f"level {size} at {where}"
+            changed = "dropped" if found.size < 0 else "rose"
+            return f"{changed} {percent(abs(found.size))} at {where}"
         case Shape.TREND:
-            return f"drift {size}"
+            return f"drift {signed_percent(found.size)}"
         case Shape.STALLS if found.count > 1:
             return f"{found.count} stalls, first at {where}"
         case Shape.STALLS:
@@ -119,8 +120,9 @@ def _even_or_not(runs: Sequence[RunResult], lang: Lang) -> str:
     )
 
 
-def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
-    """A line per shape: the repeat that it costs most, and how many others have it."""
+def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[tuple[float, str]]:
+    """What it costs and a line, per shape: of the repeat that it costs most, and how many others
+    have it."""
     lines = []
     for shape in Shape:
         having = [
@@ -133,7 +135,7 @@ def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
             found, run, number = max(having, key=lambda one: one[0].cost)
             whose = _whose(run, len(having), case.succeeded, lang)
             text = disturbance_text(found, lang) + coinciding(run, number, lang)
-            lines.append(whose + text)
+            lines.append((found.cost, whose + text))
     return lines
 
 

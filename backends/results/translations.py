@@ -233,6 +233,7 @@ class Words:
     nothing_graded = Both("Nothing has been measured yet.", "尚无测得的结果。")
     grade = Both("grade", "评级")
     failed = Both("failed", "失败")
+    slower = Both("Slower than a case with fewer devices: {cases}.", "比更少设备更慢：{cases}。")
     no_figure = Both("No repeat succeeded: {cases}.", "没有一次重复成功：{cases}。")
     grade_a = Both("Grade A: nothing to distrust was found.", "评级 A：未发现可疑之处。")
     worst_grade = Both(

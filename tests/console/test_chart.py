@@ -21,11 +21,13 @@ from backends.campaign.record.chart_points import TOGETHER_S, spread
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.run_view import ChartSeries
 from backends.campaign.record.run_window import Jitter, RunWindow
-from backends.results.numbers import scatter
+from backends.results.numbers import percent, scatter
 from backends.results.projection import Projected
+from backends.results.steady_words import disturbance_brief
 from profiles.case_tag import parse_tag
 from profiles.throughput.steady import Disturbance, Shape
 from tests.console.conftest import screen_text, until
+from tui.key_bindings import PANELS
 from tui.text import number, plain
 from tui.theme import ACCENT, MUTED
 from tui.widgets import chart as chart_module
@@ -229,7 +231,7 @@ def test_the_window_its_warm_up_and_what_was_not_steady_are_marked_and_named() -
     assert plot.legend == (
         "· warm-up, 20 readings",
         "┊ 70 readings that count",
-        "◆ level -10.0% at step 500",
+        "◆ dropped 10.0% at step 500",
         "× 3 stalls, first at reading 71",
         "drift +3.0%",
     )
@@ -721,6 +723,14 @@ def test_what_was_not_steady_names_its_curve_where_there_are_others(
         f"◆ {'1: ' * bool(others)}not level before reading 6{' so far' * so_far}",
     )
     assert next(line.label for line in plot.lines if line.tag == "1") == "b"
+
+
+@given(st.floats(-0.9, 9.0).filter(lambda size: abs(size) >= 0.001))
+def test_a_change_of_speed_is_told_as_a_drop_or_a_rise_without_a_sign(size: float) -> None:
+    said = disturbance_brief(Disturbance(Shape.STEP, size, 0.05, 50, step=500.0))
+    assert said == f"{'dropped' if size < 0 else 'rose'} {percent(abs(size))} at step 500"
+    told = PANELS["runs"].about
+    assert all(word in told for word in ("dropped or rose", "the mean of what follows", "drift, "))
 
 
 @pytest.mark.parametrize("at_work", [True, False])

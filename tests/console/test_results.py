@@ -504,7 +504,7 @@ async def test_outliers_among_the_repeats_are_named(workspace: FakeWorkspace) ->
         assert shows(app, "#4")
         assert shows(app, "○ outlier")
         assert shows(app, "all cases, from the median of each")
-        assert shows(app, "repeat 4 is an outlier")
+        assert shows(app, "outlier: repeat 4")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Repeats))
         assert shows(app, "outlier; it counts")
@@ -517,7 +517,7 @@ async def test_the_reasons_of_a_grade_have_the_grade_that_they_allow(
         begin(app, workspace, repeats=2)
         await open_results(workspace, app, pilot)
         assert shows(app, "C, by what is marked C below")
-        assert shows(app, "▲ C 2 repeats: too few")
+        assert shows(app, "▲ C few repeats: 2 repeats")
         assert shows(app, "▲ B its machines were not seen")
 
 

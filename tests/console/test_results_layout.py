@@ -208,7 +208,15 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
     "words",
     [
         *("without data loading", "not level before", "below a curve", "†: ", "‡: "),
-        *("✗: ", "▲: ", "outlier: ", "too near to matter", "gpus drops out"),
+        *(
+            "✗: ",
+            "▲: ",
+            "outlier: ",
+            "too near to matter",
+            "nothing drops out",
+            "then gpus, then cv, then n",
+            "unsteady, a flag",
+        ),
     ],
 )
 def test_the_help_of_results_explains_words_that_stand_there(words: str) -> None:

@@ -286,7 +286,7 @@ HUNG = Diagnosis(
 def test_a_run_that_hung(
     snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int], colours: str
 ) -> None:
-    still.fails = {"1n8g": "stalled at iteration 340: no reading for 10m"}
+    still.fails = {"1n8g": "stalled at step 340: no reading for 10m"}
     still.diagnoses = {"1n8g": HUNG}
     assert snap_compare(
         console_of(still, colours),

@@ -135,7 +135,7 @@ async def test_a_run_that_says_nothing_is_diagnosed_and_ended(bench: Bench) -> N
     controller = await bench.start(profile="quiet", lines=3, after="time.sleep(600)")
     run = only_run(await finish(controller))
     assert run.state is RunState.FAILED
-    assert run.reason == "stalled at iteration 2: no reading for 1s"
+    assert run.reason == "stalled at step 2: no reading for 1s"
     assert run.cleanup.verified
     diagnosis = (controller.path / run.log).with_suffix(".diagnosis.txt").read_text()
     assert "steady.py" in diagnosis

@@ -102,7 +102,7 @@ def test_each_misfortune_is_found_and_named(demo: Demo) -> None:
     reasons = {r.reason: r for r in state.runs.values() if r.state is RunState.FAILED}
     assert set(reasons) == {
         "out of GPU memory",
-        next(r for r in reasons if r.startswith("stalled at iteration")),
+        next(r for r in reasons if r.startswith("stalled at step")),
     }
     full = reasons["out of GPU memory"]
     assert full.framework == "PaddlePaddle"

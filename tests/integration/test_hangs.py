@@ -112,7 +112,7 @@ async def test_of_two_ranks_the_stopped_one_is_named_and_the_evidence_kept(bench
     document = await stopped_through_the_command_line(bench, profile, "--set", "seconds=60")
     [run] = document["runs"]
     name = bench.hosts[0].name
-    assert run["reason"].startswith("stalled at iteration")
+    assert run["reason"].startswith("stalled at step")
     found = run["diagnosis"]
     [suspect] = found["suspects"]
     assert (suspect["rank"], suspect["host"], found["confidence"]) == (1, name, "high")
@@ -293,7 +293,7 @@ async def test_what_hangs_on_the_host_itself_is_not_waited_for(
     began = time.monotonic()
     run = only_run(await finish(controller))
     assert time.monotonic() - began < 1 + diagnosing.COLLECT_LIMIT_S + 10
-    assert run.reason == "stalled at iteration 2: no reading for 1s"
+    assert run.reason == "stalled at step 2: no reading for 1s"
     assert run.diagnosis is not None
     [answer] = run.diagnosis.files
     told = {section.name: section for section in split((controller.path / answer).read_bytes())}

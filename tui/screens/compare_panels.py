@@ -22,7 +22,7 @@ from backends.results.comparison_report import (
     words_in_console,
 )
 from backends.results.findings import Rank
-from backends.results.grade_words import found_lines, half_text
+from backends.results.grade_words import half_text, named_lines
 from backends.results.layouts.cells import count_cell
 from backends.results.numbers import scatter
 from backends.results.provenance import false_logs, how_sure
@@ -83,7 +83,7 @@ def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
     text.append(f"{legend(there for _, (there, _) in own)}\n", MUTED)
     said: dict[tuple[Rank, str], list[int]] = {}
     for place, (there, group) in own:
-        for finding, line in found_lines(there, group):
+        for finding, line in named_lines(there, group):
             said.setdefault((finding.rank, line), []).append(place)
     for (_, line), places in sorted(said.items(), key=lambda one: one[0][0]):
         text.append("▲ ", WARN).append_text(_numbers(places)).append(f"· {plain(line)}\n")

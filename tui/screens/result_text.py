@@ -17,8 +17,8 @@ from backends.results.findings import Concern, Grade
 from backends.results.grade import over_other_devices
 from backends.results.grade_words import (
     HOSTS_OPTION,
-    found_lines,
     half_text,
+    named_lines,
     one_model,
     rules_text,
     within,
@@ -374,7 +374,7 @@ def case_text(
 
 def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
     """The grade, what sets it or is odd otherwise, and what would mend that."""
-    lines, text = found_lines(case, group), Text(end="")
+    lines, text = named_lines(case, group), Text(end="")
     if case.grade is not None:
         text.append("grade ", MUTED).append(str(case.grade), f"bold {_GRADE_COLOURS[case.grade]}")
         why = "" if case.grade is Grade.A else f", by what is marked {case.grade} below"

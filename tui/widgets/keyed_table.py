@@ -52,7 +52,7 @@ class Column:
     ``apart``: and no two of them look alike. ``parts``: the first of them, whole, and how many
     more there are, ``gravest``: the first count alone, where there is no room. ``words``: of
     sentences, which end behind a word. ``if_any``: left out until there is something in it.
-    ``gives_way``: left out, 1 before 2, where
+    ``gives_way``: left out, 1 before 2, what has held nothing before all, where
     names or the least of the other column would be cut beside it; ``enough``: of names, columns
     beyond which they are cut rather.
     ``first``: what must be whole: it grows while the other column has more than the least.
@@ -290,7 +290,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             if total >= c.from_width and not (c.if_any and c.key not in self._filled)
         ]
         late = [c for c in chosen if c.from_width or c.gives_way]
-        late.sort(key=lambda c: -c.gives_way)
+        late.sort(key=lambda c: (c.key not in self._filled, -c.gives_way))
         firm = [c for c in chosen if not c.gives_way]
         names = next((c for c in chosen if c.ends), None)
         if names is None or (names.width is not None and firm == chosen):

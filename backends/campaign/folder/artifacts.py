@@ -15,7 +15,9 @@ from backends.campaign.folder import frozen
 from backends.campaign.folder.paths import run_logs
 from backends.campaign.folder.raw_logs import lines_of
 from backends.campaign.folder.tags_and_note import read_about
+from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_results import run_results
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document, with_what_was_unknown
 from backends.hosts.fingerprint import has_gpus
@@ -110,16 +112,31 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
     return _context(state, path, precheck_of(path))
 
 
-def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> ReportContext:
-    executed: dict[str, ExecutedCommands] = {}
+def _commands(state: CampaignState) -> tuple[ExecutedCommands, ...]:
+    """Of the first run of each case that counts; of one without such a run, of the first begun."""
+    shown: dict[str, RunRecord] = {}
     for run in state.runs.values():
-        if run.commands and run.case.key not in executed:
-            lines = tuple(
+        known = shown.get(run.case.key)
+        if run.commands and (known is None or (_counts(run) and not _counts(known))):
+            shown[run.case.key] = run
+    return tuple(
+        ExecutedCommands(
+            f"{run.profile} {run.case.label}",
+            tuple(
                 (host, command)
                 for host, command in zip(run.hosts, run.commands, strict=False)
                 if command
-            )
-            executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
+            ),
+        )
+        for run in shown.values()
+    )
+
+
+def _counts(run: RunRecord) -> bool:
+    return run.state is RunState.SUCCEEDED and not run.profiled
+
+
+def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> ReportContext:
     notes = [state.damage] if state.damage else []
     notes += [f"{line}." for line in lines_of(state)]
     if state.forced:
@@ -139,7 +156,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         tags=said.tags,
         said=said.note,
         environment=environment,
-        commands=tuple(executed.values()),
+        commands=_commands(state),
         version=state.version,
         notes=tuple(notes),
         precheck="" if precheck is None else precheck_markdown(precheck, "##"),

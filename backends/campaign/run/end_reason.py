@@ -105,7 +105,7 @@ def judge_stall(
     this step."""
     reason = f"no reading within {limit}"
     if readings:
-        at = f"after {readings} readings" if step is None else f"at iteration {step:.12g}"
+        at = f"after {readings} readings" if step is None else f"at step {step:.12g}"
         reason = f"stalled {at}: no reading for {limit}"
     return Ended(reason=reason, category=Cause.STALLED, evidence=last_lines)
 

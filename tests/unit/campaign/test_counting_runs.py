@@ -240,3 +240,17 @@ def test_the_counts_of_every_place_add_up_to_its_rows(tries: list[list[str]]) ->
         assert view.label.endswith("planned again") is never
         assert ("attempt" in view.label) is (not first and not never)
     assert bool(state.lost) is any(ends[-1] != "succeeded" for ends in tries)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=4))
+def test_a_report_has_the_commands_of_an_attempt_that_counts(failed: list[bool]) -> None:
+    """The first that succeeded, where one did."""
+    events: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", version="1")]
+    for attempt, lost in enumerate(failed, 1):
+        run_id = f"r-0001-a{attempt}"
+        started = replace(assigned(run_id), commands=(f"on {run_id}",))
+        end = ev.RunFailed(t=9.0, run_id=run_id, reason="") if lost else succeeded(run_id)
+        events += [planned(run_id), started, end]
+    [told] = report_context(fold(events), Path("c")).commands
+    counted = failed.index(False) + 1 if False in failed else 1
+    assert [command for _, command in told.lines] == [f"on r-0001-a{counted}"]

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.results.campaign_report import ReportContext, render_report
-from backends.results.grade_words import found_lines
+from backends.results.grade_words import named_lines
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from tui.cli.shared.say_findings import say_findings
@@ -37,7 +37,7 @@ def test_one_line_for_what_is_so_of_several_cases(
     capsys: pytest.CaptureFixture[str], repeats: list[int]
 ) -> None:
     (group,) = groups = measured(repeats)
-    known = {(case.case, line) for case in group.cases for _, line in found_lines(case, group)}
+    known = {(case.case, line) for case in group.cases for _, line in named_lines(case, group)}
     capsys.readouterr()
     say_findings(groups)
     notes = capsys.readouterr().err.splitlines()

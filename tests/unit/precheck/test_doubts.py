@@ -4,6 +4,7 @@ says otherwise."""
 from __future__ import annotations
 
 from pathlib import Path
+from time import localtime, strftime
 from types import SimpleNamespace
 from typing import cast
 
@@ -23,6 +24,7 @@ from backends.prechecking import Prechecks, write
 from backends.use_cases import Workspace
 
 NOW = 1_795_226_100.0
+SAID = strftime("precheck of %Y-%m-%d %H:%M", localtime(NOW - 125.0))
 UNJUDGED = (Verdict.NOT_JUDGED, Verdict.NOT_MEASURED)
 
 
@@ -50,7 +52,9 @@ def test_the_latest_verdict_of_the_last_day_counts_and_no_other(
         assert (found["b"].ranked.verdict, found["b"].at) == (judged[0][0], NOW - judged[0][1])
 
 
-def test_preflight_warns_of_it_with_its_age_and_what_to_do(tmp_path: Path) -> None:
+def test_preflight_warns_of_it_with_its_time_and_what_to_do(
+    tmp_path: Path,
+) -> None:
     directory = tmp_path / PRECHECKS / "2026-11-22-010203"
     directory.mkdir(parents=True)
     write(that_said(Verdict.FAULTY, 125.0), directory)
@@ -58,7 +62,7 @@ def test_preflight_warns_of_it_with_its_age_and_what_to_do(tmp_path: Path) -> No
     prechecks = Prechecks(Cluster(inventory), tmp_path, lambda: NOW)
     [found] = prechecks.doubted(["b", "a"])
     assert (found.host, found.level) == ("b", Level.WARN)
-    assert found.what.startswith("precheck 2m05s ago: faulty")
+    assert found.what.startswith(f"{SAID}: faulty")
     assert found.remedy.startswith("leave it out")
     assert prechecks.doubted(["a"]) == ()
 
@@ -72,7 +76,7 @@ async def test_a_start_is_told_of_it_unless_the_hosts_are_measured_next(tmp_path
         await workspace.cluster.probe()
         plan = SimpleNamespace(job_keys={}, hosts=here, cases=(), selection=Selection(()))
         found = await workspace.preflight(cast(Plan, plan))
-        [told] = [one for one in found if one.what.startswith("precheck 2m05s ago: faulty")]
+        [told] = [one for one in found if one.what.startswith(f"{SAID}: faulty")]
         assert (told.host, told.level) == ("b", Level.WARN)
         assert not any(one.host == "b" and one.level == Level.OK for one in found)
         found = await workspace.preflight(cast(Plan, plan), measured_next=True)

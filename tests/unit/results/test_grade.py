@@ -31,7 +31,9 @@ from backends.results.grade_words import (
     found_lines,
     grade_reasons,
     lettered,
+    named_lines,
     rules_text,
+    with_name,
     worst_case,
 )
 from backends.results.layouts.cells import unended_notes
@@ -42,7 +44,7 @@ from backends.results.recorded_sentences import translated
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
-from backends.results.short_flags import SHORT, short_of
+from backends.results.short_flags import SHORT, short_of, short_words
 from backends.results.statistics import (
     coefficient_of_variation,
     dependence,
@@ -336,7 +338,7 @@ def test_reasons_come_worst_first_and_in_both_languages(runs_of):
     reasons = grade_reasons(case, group)
     assert reasons == [
         "one repeat: nothing says how far another would be off",
-        "it was forced: started in spite of what preflight stops",
+        "forced: started in spite of what preflight stops",
         "its environment is not recorded (driver, CUDA, image …)",
         "odd",
     ]
@@ -371,7 +373,7 @@ def test_report_begins_with_the_worst_grade_and_why(runs_of):
     assert headline(runs) == [
         "**Grade D, the worst of 1 × A, 1 × D.** What is held against 1n2g, the only D:",
         "",
-        "- D: one repeat: nothing says how far another would be off",
+        "- D: few repeats: one repeat: nothing says how far another would be off",
     ]
     assert "Nothing to distrust" not in render_report(ReportContext("c"), runs, summarise(runs))
     good = runs_of("1n1g", steady(), fingerprint="a")
@@ -414,7 +416,7 @@ def test_a_report_begins_with_a_finding_per_line_and_whose_they_are(
     first, _, *lines = headline(runs, lang)
     costly = [
         f"- {md_text(lettered(found, line))}"
-        for found, line in found_lines(case, group, lang)
+        for found, line in named_lines(case, group, lang)
         if found.ceiling > Grade.A
     ]
     assert lines[: len(costly)] == costly
@@ -564,7 +566,7 @@ def test_what_was_forced_is_told_with_its_repeats_in_one_line(runs_of, stops: li
         replace(run, forced=True, stops=(stop,) if stop else ())
         for run, stop in zip(runs_of("1n1g", [100.0] * len(stops)), stops, strict=True)
     ]
-    for lang, begins in (("en", "it was forced: "), ("zh", "强制启动：")):
+    for lang, begins in (("en", "forced: "), ("zh", "强制启动：")):
         (line,) = (one for one in finding_lines(*only(runs), lang) if one.startswith(begins))
         for stop in filter(None, stops):
             repeats = ", ".join(str(n) for n, one in enumerate(stops, 1) if one == stop)
@@ -647,7 +649,7 @@ def test_a_report_has_the_letter_of_each_reason(runs_of):
     text = render_report(ReportContext("c"), runs, groups)
     [group] = groups
     flagged = text.partition("## Flags and warnings")[2].partition("## ")[0]
-    for found, line in found_lines(group.cases[0], group):
+    for found, line in named_lines(group.cases[0], group):
         letter = f"{found.ceiling}: " * (found.ceiling > Grade.A)
         assert f"- 1n1g: {letter}{line}" in flagged
         begins = text.partition("## ")[0]
@@ -681,3 +683,39 @@ def test_a_table_of_a_campaign_that_goes_on_says_how_much_of_it_is_left(
     said = publish("c", runs, layout=layout, options=LayoutOptions(lang=lang)).splitlines()[-1]
     words = {"en": "2 runs not ended yet", "zh": "尚有 2 次运行未结束"}[lang]
     assert (words in said) is (left > 0)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@given(st.sampled_from(Concern))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_each_line_for_people_begins_with_the_name_that_the_list_has(
+    runs_of, lang: Lang, concern: Concern
+):
+    """Whatever else is said of it."""
+    runs = [replace(run, steady=(STEP,)) for run in runs_of("1n1g", [100.0, 90.0], forced=True)]
+    case, group = only([replace(run, warned=("node1: load 9.9 on 8 CPUs",)) for run in runs])
+    for found, line in named_lines(case, group, lang):
+        assert line.casefold().startswith(short_of(found.concern, case, lang).casefold())
+    name = short_words(concern, lang)
+    assert with_name("x", name, lang).startswith(name)
+    assert with_name(f"{name}: x", name, lang) == f"{name}: x"
+
+
+@given(st.lists(st.floats(0.001, 0.2), min_size=2, max_size=2))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_line_has_the_letter_of_what_it_alone_costs(runs_of, costs: list[float]):
+    found = tuple(replace(one, cost=cost) for one, cost in zip((STEP, STALLS), costs, strict=True))
+    first, *rest = runs_of("1n1g", steady(), fingerprint="a")
+    case, group = only([replace(first, steady=found), *rest])
+    told = [one.ceiling for one, _ in found_lines(case, group) if one.concern == "unsteady"]
+    assert told == sorted((Grade.B if cost <= 0.02 else Grade.C for cost in costs), reverse=True)
+    assert max(told) is case.grade
+
+
+def test_a_report_begins_with_cases_that_are_slower_than_fewer_devices(runs_of):
+    runs = runs_of("1n1g", steady(), fingerprint="a")
+    said = "> **Slower than a case with fewer devices: 1n2g.**"
+    assert said not in render_report(ReportContext("c"), runs, summarise(runs))
+    slow = [*runs, *runs_of("1n2g", steady(90.0), fingerprint="a")]
+    head = render_report(ReportContext("c"), slow, summarise(slow)).partition("## ")[0]
+    assert said in head.splitlines()

@@ -106,8 +106,8 @@ def test_repeats_beside_others_on_one_machine_are_a_finding_with_a_grade_everywh
     assert other.grade is Grade.C, "no speedup is better than its base"
     said = "repeats that ran beside others on one machine of several names: "
     said += "#1 on node1, beside runs on node2; #3 on node1, beside runs on node[2-3]"
-    assert f"▲ C {said}" in case_text(base, group).plain
-    assert f"▲ C its base {group.base} is graded C" in case_text(other, group).plain
+    assert f"▲ C shared machine: {said}" in case_text(base, group).plain
+    assert f"▲ C weak base: its base {group.base} is graded C" in case_text(other, group).plain
     assert "shared machine" in flags(base).plain
     write_results(tmp_path, ReportContext("c"), every)
     report = (tmp_path / "report.md").read_text().replace("\\", "")
@@ -121,7 +121,7 @@ def test_repeats_beside_others_on_one_machine_are_a_finding_with_a_grade_everywh
     assert "shared_machine" in row["flags"]
     assert said in row["grade_reasons"]
     say_findings([group])
-    assert f"note: 1n1g, grade C: {said}" in " ".join(capsys.readouterr().err.split())
+    assert f"note: 1n1g, grade C: shared machine: {said}" in " ".join(capsys.readouterr().err.split())
     alone = [replace(run, beside=()) for run in every]
     assert "shared_machine" not in [*summarise(alone)[0].cases[0].concerns]
 

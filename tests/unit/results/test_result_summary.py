@@ -210,8 +210,8 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
     }
     text = "\n".join(line for c in group.cases for line in finding_lines(c, group))
     for words in (
-        "repeat 1 is an outlier: 150.00, -21.1% from the median",
-        "the first run is slow",
+        "outlier: repeat 1, 150.00, -21.1% from the median",
+        "first run slow: repeat 1",
         "1 of 6 repeats did not succeed",
         "176.00 is less than the 190.05 of 1n2g",
         "another environment than the base 1n1g",

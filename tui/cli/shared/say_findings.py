@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from backends.results.auto_repeats import AutoRepeats
 from backends.results.case_result import CaseResult
 from backends.results.findings import LEAST, Grade, Rank
-from backends.results.grade_words import found_lines
+from backends.results.grade_words import named_lines
 from backends.results.missed_targets import missed_targets
 from backends.results.summary import Group
 from backends.results.told_of import Name, told_once
@@ -31,7 +31,7 @@ def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Rank, str, Name
             name = called(group, case)
             words = f", grade {case.grade}", f"，评级 {case.grade}"
             grade = pick(lang, *words) if case.grade else ""
-            for found, line in found_lines(case, group, lang):
+            for found, line in named_lines(case, group, lang):
                 decides = found.ceiling is case.grade and found.ceiling is not Grade.A
                 yield found.rank, f"{grade * decides}{colon}{line}", name
             if case.grade is Grade.A:
