@@ -130,8 +130,8 @@ def demo_catalog() -> Catalog:
 
 
 class _Programs:
-    """What runs do on the hosts; the same run the same on all of its own, and whenever a campaign of
-    that name has it."""
+    """What runs do on the hosts; the same run the same on all of its own, and whenever a campaign
+    of that name has it."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

@@ -98,8 +98,8 @@ DIALOGS: Mapping[str, Panel] = {
     "start": Panel(
         "Start",
         "held: another campaign or a precheck has the host; runs wait until it lets go.\n"
-        "stopped: preflight found what runs cannot go on with; x leaves the host out, or a profile that\n"
-        "is stopped on all of them, F does not.\n"
+        "stopped: preflight found what runs cannot go on with; x leaves the host out, or a\n"
+        "profile that is stopped on all of them, F does not.\n"
         "with … too: the time counts these hosts, though no run can go there now.",
         (
             Key("enter", "start", "Start", "start the campaign", footer=1),

@@ -147,10 +147,10 @@ def stopped_text(
     *,
     reading: bool = False,
 ) -> Text:
-    """What the keys would start though preflight stops hosts or profiles: without these, where that is
-    possible, and in spite of it; how long each takes, where that differs. ``states``: of the hosts
-    whatever stops them: who is held is so with either key. ``reading``: past results, so that
-    nobody knows."""
+    """What the keys would start though preflight stops hosts or profiles: without these, where that
+    is possible, and in spite of it; how long each takes, where that differs. ``states``: of the
+    hosts whatever stops them: who is held is so with either key. ``reading``: past results, so
+    that nobody knows."""
     kept, every = ("", "")
     if without is not None and not reading:
         kept, every = _times_of_keys(plan, without, states or {})

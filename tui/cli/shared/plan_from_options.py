@@ -11,9 +11,9 @@ from backends.campaign.measured_before import PastBeside
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS
-from backends.hosts.preflight_finding import Finding, Level, stopping
+from backends.hosts.preflight_finding import Finding, stopping
 from backends.hosts.software import sought_for
-from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
+from backends.inventory.nodesets import fold_nodeset
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
@@ -157,7 +157,8 @@ def ways_on(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> st
         return f"--force starts all the same (no --leave-out: {why_not_without(findings)})"
     fewer = without.run_count < made.run_count
     of = f", {without.run_count} of {made.run_count} runs" if fewer else ""
-    return f"--leave-out goes on with {left_words(made, without)}{of}, --force with {forced_hosts(made)}"
+    there = left_words(made, without)
+    return f"--leave-out goes on with {there}{of}, --force with {forced_hosts(made)}"
 
 
 def say_left_out(made: Plan) -> None:
