@@ -19,7 +19,7 @@ from profiles.durations import format_duration
 from profiles.format.host_capacity import HostCapacity
 from profiles.format.profile import Profile
 from tui.backend_protocols import DryRun
-from tui.text import number, plain
+from tui.text import age_text, number, plain
 
 UNKNOWN_TIME = "nobody knows how long they take"
 READING_PAST = "reading past results …"
@@ -325,7 +325,7 @@ def unfit_lines(
     lines = []
     for why, names in unfit.items():
         age = max(ages.get(name, 0.0) for name in names)
-        when = "now" if age < OF_NOW_S else f"as of {format_duration(age)} ago"
+        when = "now" if age < OF_NOW_S else f"as of {age_text(age)} ago"
         lines.append(f"{ranked_nodeset(names)} cannot be used {when}: {why}")
     left = len(plan.hosts) - sum(map(len, unfit.values()))
     for nodes in sorted({case.case.nodes for case in plan.cases if case.case.nodes > left}):

@@ -78,7 +78,7 @@ from tui.screens.matrix_page import MatrixPage
 from tui.screens.possible_changes import repeat_question
 from tui.screens.start_dialog import StartDialog
 from tui.screens.start_text import cases_text, checklist_text, totals_text
-from tui.text import Hanging, named_rows
+from tui.text import Hanging, age_text, named_rows
 
 
 def test_cases_of_the_same_parameters_are_one_line_and_none_is_left_out() -> None:
@@ -465,7 +465,7 @@ def test_a_plan_says_how_old_it_is_that_a_host_cannot_be_used(away_s: float, wel
     away = replace(_host("node2", "away"), reason="connection refused")
     hosts = (_host("node1", "well"), away)
     (line, *_) = unfit_lines(plan, hosts, age_s=lambda host: ages[host.name])
-    when = "now" if away_s < 30 else f"as of {format_duration(away_s)} ago"
+    when = "now" if away_s < 30 else f"as of {age_text(away_s)} ago"
     assert line == f"node2 cannot be used {when}: connection refused"
 
 
