@@ -130,7 +130,8 @@ def demo_catalog() -> Catalog:
 
 
 class _Programs:
-    """What runs do on the hosts; the same run the same on all of its own."""
+    """What runs do on the hosts; the same run the same on all of its own, and whenever a campaign
+    of that name has it."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -146,9 +147,10 @@ class _Programs:
         number = numbers.setdefault(asked.run_id, len(numbers) + 1)
         misfortune = MISFORTUNES.get((program.framework, number))
         began = self.cluster.machines[asked.host].kernel.wall
-        return program.workload(
-            job, (self._seed, program.framework, job, number), began, misfortune
-        )
+        campaign = asked.who.rpartition(", campaign ")[2]
+        run = asked.run_id.partition("-")[2]  # in front of it is the campaign's own, by chance
+        seed = (self._seed, program.framework, job, campaign, run)
+        return program.workload(job, seed, began, misfortune)
 
 
 def not_as_scripted(state: CampaignState, hosts: Sequence[HostSnapshot]) -> tuple[str, ...]:

@@ -98,11 +98,12 @@ DIALOGS: Mapping[str, Panel] = {
     "start": Panel(
         "Start",
         "held: another campaign or a precheck has the host; runs wait until it lets go.\n"
-        "stopped: preflight found what runs cannot go on with; x leaves the host out, F does not.\n"
+        "stopped: preflight found what runs cannot go on with; x leaves the host out, or a\n"
+        "profile that is stopped on all of them, F does not.\n"
         "with … too: the time counts these hosts, though no run can go there now.",
         (
             Key("enter", "start", "Start", "start the campaign", footer=1),
-            Key("x", "leave_out", "Leave out, start", "start without the stopped hosts", footer=2),
+            Key("x", "leave_out", "Leave out, start", "start without what is stopped", footer=2),
             Key("F", "force", "Start anyway", "start although preflight says stop", footer=3),
             Key("d", "dry_run", "Dry-run", "show every command", footer=4),
             Key("escape,q", "leave", "Not now", "start nothing", footer=5, said="Esc q"),

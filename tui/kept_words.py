@@ -17,6 +17,19 @@ HANDING_OVER = "handing over to a keeper …"
 PAST = "past campaign"
 
 
+def lies_elsewhere(viewed: CampaignSnapshot) -> str:
+    """Why nothing is run from its directory, in few words; "" where that is the campaign's own."""
+    if viewed.state.copy_of is not None:
+        return "this is a copy"
+    return "it goes on in a copy" * (viewed.state.handed_to is not None)
+
+
+def way_on_elsewhere(viewed: CampaignSnapshot) -> str:
+    """How a campaign goes on from a directory that is not its own, and why so; "" in its own."""
+    elsewhere = lies_elsewhere(viewed)
+    return f"{elsewhere}: 'dlperf-tui resume --adopt' goes on here" * bool(elsewhere)
+
+
 def titled(shown: CampaignSnapshot) -> str:
     """ "2026-11-21-resnet50: 9/24 runs · ETA 41m", by its directory; where nothing was measured it
     says so."""

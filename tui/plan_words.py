@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
@@ -14,12 +14,12 @@ from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level, gpus_unjudged
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results.gpu_time import device_time
-from profiles.counted import counted
+from profiles.counted import counted, first_of
 from profiles.durations import format_duration
 from profiles.format.host_capacity import HostCapacity
 from profiles.format.profile import Profile
 from tui.backend_protocols import DryRun
-from tui.text import number, plain
+from tui.text import age_text, number, plain
 
 UNKNOWN_TIME = "nobody knows how long they take"
 READING_PAST = "reading past results …"
@@ -256,19 +256,48 @@ def host_states(
 
 def able_alone(
     plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None = None
-) -> list[str]:
-    """Of several profiles those that some host can take now if they start without the others;
-    of hosts and findings as :func:`host_states` has them."""
-    names = dict.fromkeys(planned.profile.name for planned in plan.cases)
-    able = []
+) -> dict[str, list[str]]:
+    """Of several profiles those that some host can take now if they start without the others, and
+    which hosts; of hosts and findings as :func:`host_states` has them."""
+    names = profile_names(plan)
+    able = {}
     for name in names if len(names) > 1 else ():
         alone = replace(plan, cases=tuple(one for one in plan.cases if one.profile.name == name))
-        found = findings and [
-            one for one in findings if not one.bearing or name in (one.bearing.profiles or [name])
-        ]
-        if "" in host_states(alone, snapshots, found).values():
-            able.append(name)
+        found = findings and [one for one in findings if one.of_any([name])]
+        states = host_states(alone, snapshots, found)
+        if there := [host.name for host in plan.hosts if not states.get(host.name, "unknown")]:
+            able[name] = there
     return able
+
+
+def alone_words(plan: Plan, alone: Mapping[str, Sequence[str]]) -> str:
+    """What to do where no host takes all of it, of :func:`able_alone`: "cpu-smoke alone could start
+    on node[1-3]: unmark torch-resnet50"; empty where nothing could."""
+    could = "; ".join(
+        f"{name} alone could start on {ranked_nodeset(alone[name])}" for name in alone
+    )
+    others = [name for name in profile_names(plan) if name not in alone]
+    unmark = ", ".join(others) if len(alone) == 1 else "the others"
+    return f"{could}: unmark {unmark}" if could else ""
+
+
+def profile_names(plan: Plan) -> list[str]:
+    return list(dict.fromkeys(planned.profile.name for planned in plan.cases))
+
+
+def left_words(plan: Plan, without: Plan) -> str:
+    """Where the plan goes on ``without`` what stops it: "node[1-3] alone", "node[1-3], with
+    cpu-smoke alone" where a profile is left out."""
+    there = ranked_nodeset([host.name for host in without.hosts])
+    kept = profile_names(without)
+    fewer = len(kept) < len(profile_names(plan))
+    return f"{there}, with {first_of(kept, 3)} alone" if fewer else f"{there} alone"
+
+
+def why_not_without(findings: Iterable[Finding]) -> str:
+    """Of a plan that cannot go on without what stops it."""
+    of_all = any(one.level == Level.STOP and not one.host for one in findings)
+    return "what stops it is of no host" if of_all else "too few hosts would be left"
 
 
 OF_NOW_S = 30.0
@@ -279,11 +308,11 @@ def unfit_lines(
     plan: Plan,
     snapshots: Iterable[HostSnapshot],
     findings: Sequence[Finding] | None = None,
-    now: float | None = None,
+    age_s: Callable[[HostSnapshot], float | None] | None = None,
 ) -> list[str]:
     """Which hosts of the plan no run can go to now, and why, though it has runs there; and which
     cases need more than the others. As :func:`host_states`; a queue knows better of its own.
-    ``now``: by which it is told how old that is; None: it was asked for this."""
+    ``age_s``: how old that is, by whose clock it is told; None: it was asked for this."""
     probed = [host for host in snapshots if not host.partitions and host.state not in _UNASKED]
     standing = _standing(plan, probed, findings)
     unfit: dict[str, list[str]] = {}
@@ -292,12 +321,11 @@ def unfit_lines(
             unfit.setdefault(why, []).append(name)
     if not unfit:
         return []
-    asked = {host.name: host.probed_at for host in probed}
+    ages = {host.name: age_s(host) or 0.0 for host in probed} if age_s is not None else {}
     lines = []
     for why, names in unfit.items():
-        told = [at for name in names if (at := asked.get(name)) is not None]
-        age = now - min(told) if now is not None and told else 0.0
-        when = "now" if age < OF_NOW_S else f"as of {format_duration(age)} ago"
+        age = max(ages.get(name, 0.0) for name in names)
+        when = "now" if age < OF_NOW_S else f"as of {age_text(age)} ago"
         lines.append(f"{ranked_nodeset(names)} cannot be used {when}: {why}")
     left = len(plan.hosts) - sum(map(len, unfit.values()))
     for nodes in sorted({case.case.nodes for case in plan.cases if case.case.nodes > left}):
@@ -339,16 +367,17 @@ def keys_line(plan: Plan, without: Plan | None, shown: Plan) -> str:
     goes on ``without`` it, if one can, and that which does not; which of them runs on the hosts of
     the plan that is ``shown`` is said."""
     named = [host.name for host in shown.hosts]
+    more = "; preflight may find more"
     every = ", as here" * (named in (answering(plan), [host.name for host in plan.hosts]))
     them = plain(forced_hosts(plan))
     if without is None:
-        return f"Enter asks first; F starts with {them}{' hosts' * (them == 'all')}{every}"
+        return f"Enter asks first; F starts with {them}{' hosts' * (them == 'all')}{every}{more}"
     hosts = [host.name for host in without.hosts]
-    there = plain(ranked_nodeset(hosts))
     fewer = without.run_count < plan.run_count
     of = f" ({without.run_count} of {plan.run_count} runs)" if fewer else ""
     alone = ", as here" * (not every and named == hosts)
-    return f"Enter asks first: x goes on with {there} alone{of}{alone}, F with {them}{every}"
+    there = plain(left_words(plan, without))
+    return f"Enter asks first: x goes on with {there}{of}{alone}, F with {them}{every}{more}"
 
 
 def unlike_lines(findings: Iterable[Finding]) -> list[str]:

@@ -33,6 +33,14 @@ class Explains(Protocol):
         ...
 
 
+@runtime_checkable
+class Titled(Protocol):
+    """Lies over a page, in a frame that names it."""
+
+    @property
+    def called(self) -> str: ...
+
+
 def never(node: DOMNode, action: str) -> str:
     """Why this console does not do it at all, and its help has no such key."""
     return node.never(action) if isinstance(node, Explains) else ""
@@ -79,8 +87,8 @@ def _why(node: DOMNode, key: Key) -> str:
 
 def without_it(screen: Screen[Any]) -> str:
     """Of a key that only what is below has."""
-    panel = PANELS.get(panel_of(screen))
-    return f"{panel.title if panel else 'what is in front'} has no such key; Esc closes it"
+    called = screen.called if isinstance(screen, Titled) else "what is in front"
+    return f"{called} has no such key; Esc closes it"
 
 
 def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:

@@ -58,6 +58,11 @@ class Finding:
     bearing: Bearing | None = None
     by_facts: bool = field(default=False, compare=False)
 
+    def of_any(self, profiles: Collection[str]) -> bool:
+        """Whether it bears on runs of one of these."""
+        own = self.bearing.profiles if self.bearing is not None else ()
+        return not own or not set(own).isdisjoint(profiles)
+
 
 @dataclass(frozen=True, slots=True)
 class InSpiteOf:

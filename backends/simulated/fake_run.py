@@ -12,6 +12,8 @@ Output = Callable[[], Iterator[tuple[float, bytes]]]
 
 FOREVER = math.inf
 TERMINATED = 128 + 15
+MADE_UP = "python3 SIMULATED.py"
+"""Command line of a process of which nothing else is said."""
 
 
 def silence() -> Iterator[tuple[float, bytes]]:
@@ -90,6 +92,7 @@ class Workload:
         and the handler waits for it; 0: it starts nothing.
     children: what it leaves running.
     load: on its GPUs; None: on all that the host has.
+    command: what its processes are by their command lines.
     """
 
     output: Output = silence
@@ -101,6 +104,7 @@ class Workload:
     on_term_child_s: float = 0.0
     children: tuple[Child, ...] = ()
     load: GpuLoad | None = None
+    command: str = MADE_UP
 
 
 HOLD = Workload(ends_after_s=FOREVER)

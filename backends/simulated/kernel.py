@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any  # a process's properties, by name
 
-from backends.simulated.fake_run import FOREVER, TERMINATED, GpuLoad
+from backends.simulated.fake_run import FOREVER, MADE_UP, TERMINATED, GpuLoad
 
 KILLED = 128 + 9
 TICKS_PER_S = 100
@@ -38,7 +38,7 @@ class Process:
     ``origin``: the run that it was started for, whether anything on the host still tells. ``tree``:
     the supervisor whose descendant it is; ``helper``: it belongs to the supervisor's own session.
     ``parent``: whose handler of TERM has started it. ``load``: on GPUs. ``hangs_at``: from then on
-    it waits for a file, as the kernel counts seconds. See
+    it waits for a file, as the kernel counts seconds. ``command``: its command line. See
     :class:`~backends.simulated.fake_run.Child` for the rest.
     """
 
@@ -59,6 +59,7 @@ class Process:
     load: GpuLoad | None = None
     rank: int | None = None
     hangs_at: float = FOREVER
+    command: str = MADE_UP
 
     @property
     def alive(self) -> bool:

@@ -106,9 +106,9 @@ def _gpu_sections(machine: Machine) -> Iterable[tuple[str, str]]:
     for process in machine.at_work():
         load = process.load or GpuLoad(tuple(range(len(spec.gpus))))
         for index in load.gpus:
-            held = f"{load.memory_mib} MiB, python3"
+            held = f"{load.memory_mib} MiB, {process.command.split(' ')[0]}"
             apps.append(f"{_uuid(machine.wrapper.host, index)}, {process.pid}, {held}")
-        owners.append(f"{process.pid} {process.run_id} {USER} python3 train.py")
+        owners.append(f"{process.pid} {process.run_id} {USER} {process.command}")
     yield "gpu-processes", "\n".join(apps)
     yield "gpu-owners", "\n".join(owners)
     yield "cuda", spec.cuda
@@ -241,4 +241,4 @@ def _listed(process: Process, now: float) -> str:
     states = f"state={state} before={state} cpu=0 stuck={state == 'D':d}"
     rank = "-" if process.rank is None else process.rank
     waits = f"wchan={_HANGS_IN if hangs else '-'}"
-    return f"pid={process.pid} parent=1 rank={rank} local=- {states} {waits}\tpython3 SIMULATED.py"
+    return f"pid={process.pid} parent=1 rank={rank} local=- {states} {waits}\t{process.command}"

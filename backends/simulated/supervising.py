@@ -260,6 +260,7 @@ class Launcher:
             on_term_child_s=workload.on_term_child_s,
             holds_lease=supervisor.holds_lease,
             load=workload.load,
+            command=workload.command,
         )
         kernel.run(self._print(files, workload.output(), main))
         if workload.on_term_output:
@@ -313,6 +314,7 @@ class Launcher:
                 stuck=child.stuck,
                 rank=child.rank,
                 load=child.load,
+                command=main.command,
                 hangs_at=kernel.now - max(0.0, child.starts_after_s) + child.hangs_after_s,
             )
             if child.lives_s != FOREVER:

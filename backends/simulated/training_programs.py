@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 
-from backends.simulated.fake_run import FOREVER, HOLD, Child, GpuLoad, Throttling, Workload
+from backends.simulated.fake_run import FOREVER, HOLD, MADE_UP, Child, GpuLoad, Throttling, Workload
 from profiles.logs.failures import SIMULATED_LOG
 
 FIRST_LINE = f"{SIMULATED_LOG}, dlperf-tui demo made this log up\n"
@@ -48,6 +48,7 @@ class Job:
     batch_size: int
     precision: str
     node: int = field(default=0, repr=False)  # all of them print the same
+    command: str = field(default="", repr=False)  # of its ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ class Program:
         size = int(batch[1]) // (max(1, len(devices)) if self.of_host else 1)
         precision = "amp" if self.amp in script else "fp32"
         node = _number(script, r"--node_rank (\d+)", 0)
-        return Job(self.gpus(script, len(devices)), devices, size, precision, node)
+        gpus = self.gpus(script, len(devices))
+        return Job(gpus, devices, size, precision, node, _command(script))
 
     def workload(
         self, job: Job, seed: object, began: float, misfortune: Misfortune | None
@@ -123,8 +125,9 @@ class Program:
             output=lambda: iter(lines),
             ends_after_s=FOREVER if stalls else ends_after_s,
             exit_status=1 if misfortune is Misfortune.OUT_OF_MEMORY else 0,
-            load=replace(load, gpus=()) if stalls else load,
-            children=_ranks(job, load, ends_after_s - LEAVES_S) if stalls else (),
+            load=replace(load, gpus=()),  # its ranks are there
+            children=_ranks(job, load, ends_after_s - LEAVES_S, stalls=stalls),
+            command=job.command,
         )
 
     def _lines(
@@ -167,14 +170,16 @@ class Program:
         return interpolated(self.figures[min(self.figures, key=unlike)], job.gpus)
 
 
-def _ranks(job: Job, load: GpuLoad, hangs_after_s: float) -> tuple[Child, ...]:
-    """A process per device, of which one of all hosts' stops to read its data."""
+def _ranks(job: Job, load: GpuLoad, prints_s: float, *, stalls: bool) -> tuple[Child, ...]:
+    """A process per device, which leaves when all is printed; of those that stall one of all hosts'
+    stops to read its data."""
     first, hangs = job.node * len(job.devices), job.gpus * 5 // 8
     return tuple(
         Child(
             rank=rank,
+            lives_s=FOREVER if stalls else prints_s,
             load=replace(load, gpus=(device,)),
-            hangs_after_s=hangs_after_s if rank == hangs else FOREVER,
+            hangs_after_s=prints_s if stalls and rank == hangs else FOREVER,
         )
         for rank, device in enumerate(job.devices, first)
     )
@@ -195,6 +200,12 @@ def _devices(script: str) -> tuple[int, ...]:
         r"CUDA_VISIBLE_DEVICES='?([\d,]+)", script
     )
     return tuple(map(int, found[1].split(","))) if found else (0,)
+
+
+def _command(script: str) -> str:
+    """Of a rank: what starts it, ``mpiexec`` or ``./multiproc.py``, names its program last."""
+    programs = re.findall(r"[^\s'\"]+[.]py\b", script)
+    return f"python3 {programs[-1]}" if programs else MADE_UP
 
 
 def _number(script: str, pattern: str, otherwise: int = 1) -> int:

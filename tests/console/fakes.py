@@ -33,7 +33,7 @@ from backends.hangs.slow_rank import SlowRank
 from backends.hosts.foreseen import facts_for, foreseen, renewed
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
-from backends.hosts.preflight_finding import Finding
+from backends.hosts.preflight_finding import Bearing, Finding
 from backends.inventory.host_entry import Host, Inventory
 from backends.keeper.request import Answer, Verb
 from backends.results.gained_parameters import Assumed, no_defaults, with_defaults
@@ -169,6 +169,9 @@ class FakeFinding:
     what: str
     remedy: str
     host: str
+    bearing: Bearing | None = None
+
+    of_any = Finding.of_any
 
 
 @dataclass(frozen=True)

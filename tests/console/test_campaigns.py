@@ -112,6 +112,22 @@ async def test_of_a_demo_that_is_gone_nothing_is_promised_to_go_on(
         assert "re-attaches" not in screen_text(app)
 
 
+@pytest.mark.parametrize("simulated", [False, True])
+async def test_what_is_ignored_at_the_start_is_there_again_by_the_key_that_is_named(
+    workspace: FakeWorkspace, *, simulated: bool
+) -> None:
+    await prepared(workspace, "unfinished")
+    workspace.simulated = simulated
+    workspace.summaries = [replace(one, simulated=simulated) for one in workspace.summaries]
+    async with console(workspace) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, lambda: "O has them again" in " ".join(screen_text(app).split()))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Unfinished))
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "◌ unfinished"))
+
+
 async def test_an_unfinished_campaign_can_be_opened_read_only_or_ignored(
     workspace: FakeWorkspace,
 ) -> None:

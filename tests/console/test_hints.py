@@ -287,6 +287,10 @@ async def test_no_console_wide_key_is_silent_in_whatever_lies_over_a_page(
                 if key.action != "redraw":
                     told = screen_text(app)
                     assert f"▌ {key_name(key)} " in told, name
+                    if "has no such key" in told and isinstance(screen, Dialog):
+                        assert screen._box is not None
+                        title = str(screen._box.border_title).partition(" · ")[0].strip()
+                        assert f": {title} has no such key" in " ".join(told.split())
 
 
 async def test_a_key_that_is_text_in_the_filter_is_not_named_below_it(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.widgets import TextArea
 
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.remote.lease import Lease
@@ -15,6 +17,7 @@ from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
 from tui.plan_words import hosts_text, usable_text
 from tui.refused_keys import where_else
+from tui.screens.dry_run import DryRunView
 from tui.screens.editors import HostPicker
 from tui.screens.run_text import _hosts
 from tui.screens.start_dialog import StartDialog
@@ -118,6 +121,26 @@ async def test_a_state_that_should_have_been_asked_for_again_says_how_old_it_is(
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, HostPicker))
         assert "Asked" in screen_text(app)
+
+
+@pytest.mark.parametrize("speed", [None, 12.0])
+async def test_a_dry_run_says_by_the_clock_of_the_matrix_how_old_a_state_is(
+    workspace: FakeWorkspace, speed: float | None
+) -> None:
+    workspace.simulated, workspace.simulated_speed = speed is not None, speed
+    held_first(workspace)
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await until(pilot, lambda: shows(app, "node1 held"))
+        workspace.clock.tick(3600)
+        tick(app)
+        await until(pilot, lambda: re.search(r"as of \S+ ago", screen_text(app)))
+        found = re.search(r"as of \S+ ago", screen_text(app))
+        assert found
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        written = app.screen.query_one(TextArea).text
+        assert f"node1 cannot be used {found.group()}: held by" in written
 
 
 @given(st.lists(st.sampled_from(["", "away", "held"]), min_size=1))

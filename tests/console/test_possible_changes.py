@@ -23,6 +23,7 @@ from tui.screens.possible_changes import (
     way_on,
     why_not,
 )
+from tui.screens.run_text import summary
 from tui.widgets.told import EDGE
 
 RUN = "r-0001-a1"
@@ -123,6 +124,7 @@ def test_a_copy_refuses_what_goes_on_with_it_before_it_asks(
     viewed = take(replace(state, **where), Path("c"), now=9.0, read_only=True)
     (run,) = viewed.runs
     assert not possible_changes(viewed, run, viewed.runs)
+    assert summary(viewed).plain.endswith("copy: 'dlperf-tui resume --adopt' goes on here")
     for action in CHANGES:
         said = why_not(action, viewed, run)
         assert "copy" in said

@@ -26,7 +26,7 @@ from backends.campaign.plan.selection import Selection
 from backends.hosts.foreseen import facts_for, foreseen, in_order, renewed, untroubled
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.hosts.preflight_finding import Finding, Level
+from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.remote.lease import Lease
 from profiles.durations import format_duration, parse_duration
 from profiles.format.case import Case
@@ -78,7 +78,7 @@ from tui.screens.matrix_page import MatrixPage
 from tui.screens.possible_changes import repeat_question
 from tui.screens.start_dialog import StartDialog
 from tui.screens.start_text import cases_text, checklist_text, totals_text
-from tui.text import Hanging, named_rows
+from tui.text import Hanging, age_text, named_rows
 
 
 def test_cases_of_the_same_parameters_are_one_line_and_none_is_left_out() -> None:
@@ -95,6 +95,37 @@ def test_cases_of_the_same_parameters_are_one_line_and_none_is_left_out() -> Non
 
 
 IN_USE = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
+
+
+async def test_one_key_leaves_a_profile_out_that_is_stopped_on_every_host(
+    workspace: FakeWorkspace,
+) -> None:
+    """What is found says of which profile it is, and so do the words above it."""
+    names = ("cpu-smoke", "oneflow-resnet50")
+    paths = {f"oneflow-resnet50:{name}": ("/x",) for name in ("benchmark_root", "data_root")}
+    plan = workspace.plan(Selection(names, ("1n1g",), paths, 1))
+    resnet = Bearing(("oneflow-resnet50",))
+    missing = FakeFinding("stop", "torchrun missing", "install it", "", resnet)
+    found = [replace(missing, host=host.name) for host in plan.hosts]
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        asked, hosts = page._asked, page.hosts_now
+        asked.put(asked.marks(names[1]))
+        await app.push_screen(StartDialog(app.session, hosts, plan, asked, found))
+        x = "x leaves out oneflow-resnet50 and starts 1 of 2 runs"
+        await until(pilot, partial(shows, app, x))
+        shown = " ".join(words(app.screen.query_one("#plan")).split())
+        assert "cpu-smoke alone could start on node[1-4]: unmark oneflow-resnet50" in shown
+        await settled(app)
+        await pilot.press("x")
+        await until(pilot, lambda: workspace.started)
+        assert {one.profile.name for one in workspace.started[0].cases} == {"cpu-smoke"}
+        assert workspace.started[0].left_out == (
+            "every case of oneflow-resnet50: torchrun missing",
+        )
+        assert workspace.overridden == [[]]
 
 
 async def test_one_key_leaves_the_stopped_hosts_out_and_starts(workspace: FakeWorkspace) -> None:
@@ -430,10 +461,11 @@ def test_a_plan_says_which_of_its_hosts_cannot_be_used_and_what_that_leaves_wait
 @given(st.floats(0, 1e5), st.floats(0, 1e5))
 def test_a_plan_says_how_old_it_is_that_a_host_cannot_be_used(away_s: float, well_s: float) -> None:
     plan = _plan(["node1", "node2"], "gpu")
-    well = replace(_host("node1", "well"), probed_at=1e6 - well_s)
-    away = replace(_host("node2", "away"), reason="connection refused", probed_at=1e6 - away_s)
-    (line, *_) = unfit_lines(plan, (well, away), now=1e6)
-    when = "now" if away_s < 30 else f"as of {format_duration(away_s)} ago"
+    ages = {"node1": well_s, "node2": away_s}
+    away = replace(_host("node2", "away"), reason="connection refused")
+    hosts = (_host("node1", "well"), away)
+    (line, *_) = unfit_lines(plan, hosts, age_s=lambda host: ages[host.name])
+    when = "now" if away_s < 30 else f"as of {age_text(away_s)} ago"
     assert line == f"node2 cannot be used {when}: connection refused"
 
 

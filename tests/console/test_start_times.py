@@ -36,7 +36,10 @@ from tui.plan_words import (
 from tui.screens.dry_run import DryRunView
 from tui.screens.start_text import checklist_text, stopped_text, totals_text
 
-ENTER = "# Enter asks first: x goes on with node[1,3-4] alone (5 of 6 runs), F with all, as here"
+ENTER = (
+    "# Enter asks first: x goes on with node[1,3-4] alone (5 of 6 runs), F with all, as here; "
+    "preflight may find more"
+)
 NAMES = ("node1", "node2", "node3", "node4")
 
 
@@ -210,11 +213,17 @@ def test_that_no_host_takes_a_run_is_said_where_it_is_so_of_each_profile(
     hosts = [host_that_is(name, kind) for name, kind in zip(NAMES, kinds, strict=True)]
     found = foreseen(facts_for(plan.cases, hosts), plan.cases) if looked else None
     alone = able_alone(plan, hosts, found)
-    assert set(alone) == set().union(*(TAKEN_BY[kind] for kind in kinds))
+    taken = {
+        name: [host.name for host, kind in zip(hosts, kinds, strict=True) if name in TAKEN_BY[kind]]
+        for name in both
+    }
+    assert alone == {name: there for name, there in taken.items() if there}
     text = totals_text(plan, host_states(plan, hosts, found), alone=alone).plain
     assert ("on no host for now" in text) == (not alone)
     nowhere = bool(alone) and "well" not in kinds
-    assert ("no host takes all of it for now, one takes cpu-smoke alone" in text) == nowhere
+    there = fold_nodeset(taken["cpu-smoke"])
+    could = f"no host takes all of it for now, cpu-smoke alone could start on {there}: "
+    assert (f"{could}unmark megatron-lm" in text) == nowhere
 
 
 def test_a_time_that_takes_more_hosts_than_can_be_used_says_so() -> None:
@@ -256,17 +265,18 @@ def test_a_dry_run_on_stopped_hosts_says_which_key_starts_it_without_them(
     plan, left = plan_on(NAMES), tuple(name for name in NAMES if name not in stopped)
     x, asks = f"x goes on with {fold_nodeset(left)} alone", "Enter asks first"
     without = plan_on(left)
-    assert keys_line(plan, without, plan) == f"{asks}: {x}, F with all, as here"
-    assert keys_line(plan, None, plan) == f"{asks}; F starts with all hosts, as here"
+    more = "; preflight may find more"
+    assert keys_line(plan, without, plan) == f"{asks}: {x}, F with all, as here{more}"
+    assert keys_line(plan, None, plan) == f"{asks}; F starts with all hosts, as here{more}"
     if stopped:
-        assert keys_line(plan, without, without) == f"{asks}: {x}, as here, F with all"
-        assert keys_line(plan, None, without) == f"{asks}; F starts with all hosts"
+        assert keys_line(plan, without, without) == f"{asks}: {x}, as here, F with all{more}"
+        assert keys_line(plan, None, without) == f"{asks}; F starts with all hosts{more}"
 
 
 def test_a_start_by_force_counts_no_host_that_does_not_answer() -> None:
     plan = replace(plan_on(NAMES), capacities=plan_on(("node1", "node3")).capacities)
-    assert keys_line(plan, None, plan).endswith("F starts with node[1,3], as here")
-    assert keys_line(plan, plan_on(("node1",)), plan).endswith("F with node[1,3], as here")
+    assert "F starts with node[1,3], as here;" in keys_line(plan, None, plan)
+    assert "F with node[1,3], as here;" in keys_line(plan, plan_on(("node1",)), plan)
 
 
 def test_advice_that_is_the_same_for_several_findings_is_given_once_behind_them() -> None:

@@ -444,12 +444,12 @@ class Unfinished(CampaignList):
     WORDS = (
         "Nobody goes on with these. Resuming re-attaches to runs that are still going, collects "
         "those that have ended meanwhile, and starts the rest; so does a keeper, while no console "
-        "is open. Nothing is lost by ignoring them."
+        "is open. Nothing is lost by ignoring them: O has them again."
     )
     WORDS_OF_SIMULATED = (
         "Nobody goes on with these. Their simulated hosts went with the demo that had them. "
         "Resuming begins anew what was at work there, and starts the rest. Nothing is lost by "
-        "ignoring them."
+        "ignoring them: O has them again."
     )
 
     def _listed_of(self, found: Sequence[CampaignSummary]) -> Sequence[CampaignSummary]:

@@ -120,7 +120,7 @@ def campaign_rows(
         begun = plain(", ".join(begun_words(summary)))
         lost = ", ".join(lost_words(summary))
         said_state = lost if lost and summary.state == "finished" else state_words(summary)
-        said = " · ".join(filter(None, (begun, tag_words(summary), plain(note_words(summary)))))
+        said = " · ".join(filter(None, (tag_words(summary), begun, plain(note_words(summary)))))
         rows.append(
             Row(
                 str(summary.path),

@@ -82,6 +82,11 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
             self._leave_if_finished()
 
     @property
+    def called(self) -> str:
+        """As the frame names it, without what that says of it."""
+        return self._title.partition(BETWEEN)[0]
+
+    @property
     def here(self) -> bool:
         """It has what it shows: it was composed, and is not on its way out."""
         attached = self._box is not None and self._box.is_attached
@@ -469,8 +474,7 @@ class Findable(Dialog[Result]):
             return
         having = [place for place, line in enumerate(lines) if words in line]
         sought = shorten(plain(self._looked_for), MOST_WORDS)
-        named = self._title.partition(BETWEEN)[0]
-        self._at = f"{named} · {sought} · {having.index(found) + 1:,} of {len(having):,}"
+        self._at = f"{self.called} · {sought} · {having.index(found) + 1:,} of {len(having):,}"
         self.refresh_bindings()  # which draws the frame
         start = lines[found].index(words)
         self.show_found(found, start, start + len(words))

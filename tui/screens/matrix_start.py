@@ -74,7 +74,7 @@ class Starting:
         plan = self._ready_plan()
         if plan is None:
             return
-        now, found = self._session.workspace.cluster.now(), self._session.workspace.foreseen(plan)
+        found = self._session.workspace.foreseen(plan)
         hosts = self._hosts_now.of(self._session.viewed)
         usable, narrowed = usable_now(plan, hosts, found)
         try:
@@ -83,7 +83,10 @@ class Starting:
             self._page.post_message(Problem(error))
             return
         answered = partial(self._after_dry_run, plan.selection)
-        unfit = [*unfit_lines(plan, hosts, found, now), *[narrowed] * bool(narrowed)]
+        unfit = [
+            *unfit_lines(plan, hosts, found, self._hosts_now.age_s),
+            *[narrowed] * bool(narrowed),
+        ]
         if any(finding.level == Level.STOP for finding in found):
             without = self._session.workspace.without_stopped(plan, found)
             unfit.append(keys_line(plan, without, usable))

@@ -17,7 +17,7 @@ from backends.results.gpu_time import device_time
 from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.backend_protocols import Controller
-from tui.kept_words import DESERTED
+from tui.kept_words import DESERTED, lies_elsewhere, way_on_elsewhere
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import said_of, troubled_runs
 from tui.text import plain
@@ -60,15 +60,8 @@ def may_go_on(viewed: CampaignSnapshot) -> bool:
     """It is over and nobody is at work on it, and another attempt or repeat would be run on real
     hosts, as it was."""
     nobody = viewed.read_only and viewed.kept_by is None
-    elsewhere = viewed.simulated or viewed.state.imported or _lies_elsewhere(viewed)
+    elsewhere = viewed.simulated or viewed.state.imported or lies_elsewhere(viewed)
     return nobody and viewed.finished and not elsewhere
-
-
-def _lies_elsewhere(viewed: CampaignSnapshot) -> str:
-    """Why nothing is run from its directory, in few words; "" where that is the campaign's own."""
-    if viewed.state.copy_of is not None:
-        return "this is a copy"
-    return "it goes on in a copy" * (viewed.state.handed_to is not None)
 
 
 def why_not(
@@ -134,8 +127,8 @@ def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) ->
 
 def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
     """Of a campaign that is only looked at and at work nowhere: why, and the way on."""
-    if elsewhere := _lies_elsewhere(viewed):
-        return f"{elsewhere}: 'dlperf-tui resume --adopt' goes on here"
+    if words := way_on_elsewhere(viewed):
+        return words
     if viewed.deserted:
         where = " in 'dlperf-tui demo'" * viewed.simulated
         return f"{DESERTED}: O, then r goes on with it{where}"

@@ -23,7 +23,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
-from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words
+from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, way_on_elsewhere
 from tui.text import (
     bar,
     cell,
@@ -110,6 +110,8 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
         parts.append((PAST, MUTED))
     if viewed.finished and well:
         parts.append(("4 shows the results", MUTED))
+    if viewed.read_only and not viewed.replayed and (words := way_on_elsewhere(viewed)):
+        parts.append((words, MUTED))
     return join(parts, " · ")
 
 

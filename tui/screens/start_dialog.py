@@ -21,9 +21,11 @@ from tui.plan_words import (
     READING_PAST,
     able_alone,
     host_states,
+    profile_names,
     unfit_lines,
     unlike_lines,
     usable_now,
+    why_not_without,
 )
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
@@ -79,7 +81,7 @@ class StartDialog(Dialog[str]):
         self._hosts = hosts_now.of(session.viewed)
         self._away = unreachable(plan, self._hosts)
         self._findings = findings
-        self._without: Plan | None = None  # the plan on the hosts that nothing stops
+        self._without: Plan | None = None  # the plan without what is stopped
         self._refused = session.why_no_start
         self._starting = False
 
@@ -183,7 +185,7 @@ class StartDialog(Dialog[str]):
         if action in ("force", "leave_out") and not self.stopped:
             return "preflight stops nothing"
         if action == "leave_out" and self._without is None:
-            return "nothing would be left to start, or what stops it is of no host"
+            return why_not_without(self._findings or ())
         return ""
 
     @work(exclusive=True, group="preflight", description="preflight of the hosts of the plan")
@@ -247,7 +249,8 @@ class StartDialog(Dialog[str]):
             return
         workspace = self._session.workspace
         there, told = {host.name for host in self._without.hosts}, workspace.foreseen(self._plan)
-        found = [one for one in self._findings or () if one.host in there]
+        kept = profile_names(self._without)
+        found = [one for one in self._findings or () if one.host in there and one.of_any(kept)]
         found += [one for one in self._findings or () if not one.host and one not in told]
         found += [one for one in workspace.foreseen(self._without) if not one.host]  # not of all
         self._go(self._without, found, force=False)
@@ -257,7 +260,7 @@ class StartDialog(Dialog[str]):
 
     def action_dry_run(self) -> None:
         """On top of this, which is there again when that is left; Enter there starts it. Where
-        preflight stops hosts it is of what goes on without them."""
+        preflight stops something it is of what goes on without that."""
         from tui.screens.dry_run import DryRunView  # noqa: PLC0415 - seldom needed
 
         plan, found = self._plan, self._findings or ()

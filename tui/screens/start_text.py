@@ -18,9 +18,11 @@ from profiles.format.case import GLOBAL_BATCH
 from tui.plan_words import (
     READING_PAST,
     about,
+    alone_words,
     expected_on,
     not_counted,
     price_text,
+    profile_names,
     time_text,
     unjudged_gpus,
     waiting_time,
@@ -45,7 +47,7 @@ def totals_text(
     *,
     reading: bool = False,
     as_of: str = "",
-    alone: Sequence[str] = (),
+    alone: Mapping[str, Sequence[str]] | None = None,
 ) -> Text:
     """What the plan comes to, and where it can run; ``states``: of its hosts, ``foreseen``: before
     preflight, ``as_of``: when that was so, where that is long ago. ``reading``: past results, so
@@ -64,8 +66,8 @@ def totals_text(
     there = [host.name for host in plan.hosts if not states.get(host.name)]
     any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
     nowhere = "on no host for now"
-    if alone:
-        nowhere = f"no host takes all of it for now, one takes {plain(' or '.join(alone))} alone"
+    if words := alone_words(plan, alone or {}):
+        nowhere = f"no host takes all of it for now, {plain(words)}"
     text.append(f"on {any_of}{_names(there)}" if there else nowhere, MUTED)
     if others := not_counted(states):
         text.append(f"; {others}{as_of}", WARN)
@@ -145,10 +147,10 @@ def stopped_text(
     *,
     reading: bool = False,
 ) -> Text:
-    """What the keys would start though preflight stops hosts: without these, where that is
-    possible, and in spite of it; how long each takes, where that differs. ``states``: of the hosts
-    whatever stops them: who is held is so with either key. ``reading``: past results, so that
-    nobody knows."""
+    """What the keys would start though preflight stops hosts or profiles: without these, where that
+    is possible, and in spite of it; how long each takes, where that differs. ``states``: of the
+    hosts whatever stops them: who is held is so with either key. ``reading``: past results, so
+    that nobody knows."""
     kept, every = ("", "")
     if without is not None and not reading:
         kept, every = _times_of_keys(plan, without, states or {})
@@ -182,14 +184,20 @@ def _times_of_keys(plan: Plan, without: Plan, states: Mapping[str, str]) -> tupl
 
 
 def _left_out_text(plan: Plan, without: Plan, takes: str) -> Text:
-    """What one key would start without the stopped hosts, and what that leaves undone."""
-    used = [host.name for host in without.hosts]
-    there, others = _names(used), _names(h.name for h in plan.hosts if h.name not in used)
+    """What one key would start without what is stopped, and what that leaves undone."""
+    used, profiles = [host.name for host in without.hosts], profile_names(without)
+    others = [plain(name) for name in profile_names(plan) if name not in profiles]
+    there, hosts = _names(used), _names(h.name for h in plan.hosts if h.name not in used)
     text = Text("x ", "bold")
-    text.append(f"leaves out {others} and starts ")
+    text.append(f"leaves out {', '.join(filter(None, (hosts, *others)))} and starts ")
     kept = {planned.case.key for planned in without.cases}
-    lost = [planned.case.label for planned in plan.cases if planned.case.key not in kept]
-    of = f"{without.run_count} of {plan.run_count} runs" if lost else "every run"
+    lost = [
+        planned.case.label
+        for planned in plan.cases
+        if planned.case.key not in kept and planned.profile.name in profiles
+    ]
+    fewer = without.run_count < plan.run_count
+    of = f"{without.run_count} of {plan.run_count} runs" if fewer else "every run"
     text.append(f"{of} on {there}{f', {about(plan)}{takes}' if takes else ''}")
     if lost:
         text.append(f", without {plain(first_of(lost, 4))}", WARN)

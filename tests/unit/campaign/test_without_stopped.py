@@ -13,8 +13,9 @@ from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
 from backends.campaign.plan.without_stopped import stopped_last, without_stopped
+from backends.campaign.record.state import hosts_of
 from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.hosts.preflight_finding import Finding, Level
+from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host
 from profiles.format.catalog import Catalog
 from tests.console.fakes import facts, known_host
@@ -81,6 +82,52 @@ def test_it_has_the_hosts_that_nothing_stops_and_says_why_it_has_not_the_others(
     assert without_stopped(without, findings, known, plan_on) in (without, None)
     others = [name for name in NAMES if name not in left]
     assert (without is plan) == (not others)
+
+
+PROFILES = ("cpu-smoke", "torch-resnet50")
+
+
+@given(
+    stops=st.sets(st.tuples(st.sampled_from(["", *NAMES]), st.sampled_from(PROFILES))),
+    away=st.sets(st.sampled_from(NAMES)),
+    picked=st.booleans(),
+)
+def test_a_profile_that_is_stopped_wherever_another_is_not_is_left_out(
+    catalog: Catalog, stops: set[tuple[str, str]], away: set[str], *, picked: bool
+) -> None:
+    known = snapshots(["away" if name in away else "well" for name in NAMES])
+
+    def plan_on(selection: Selection) -> Plan:
+        names = selection.hosts.split(",") if selection.hosts else NAMES
+        hosts = [Host(name) for name in names]
+        return make_plan(selection, catalog, hosts, [one for one in known if one.name in names])
+
+    asked = Selection(PROFILES, ("1n1g",), {"torch-resnet50:batch_size": ("32",)}, 1)
+    plan = plan_on(asked)
+    if picked:
+        plan = plan_on(replace(asked, cases=(), picked=tuple(one.case.key for one in plan.cases)))
+    findings = [
+        Finding(host, Level.STOP, f"{host} has no {name}", bearing=Bearing((name,)))
+        for host, name in sorted(stops)
+    ]
+    free = {
+        name: [host for host in NAMES if host not in away and (host, name) not in stops]
+        for name in PROFILES
+    }
+    kept = [name for name in PROFILES if free[name] and ("", name) not in stops]
+    left = [host for host in NAMES if all(host in free[name] for name in kept)]
+    without = without_stopped(plan, findings, known, plan_on)
+    assert (without is None) == (not (plan.cases and kept and left))
+    if without is None:
+        return
+    assert [host.name for host in without.hosts] == left
+    assert {planned.profile.name for planned in without.cases} == set(kept)
+    assert hosts_of(without.left_out) == tuple(host for host in NAMES if host not in left)
+    told = [line for line in without.left_out if line.startswith("every case of ")]
+    assert len(told) == len(PROFILES) - len(kept)
+    assert all(f"{name}: " in line for line in told for name in PROFILES if name not in kept)
+    bear = [one for one in findings if one.host in left or not one.host]
+    assert not any(one.of_any(kept) for one in bear)
 
 
 @given(stops=st.lists(st.sampled_from([*NAMES, ""]), unique=True))

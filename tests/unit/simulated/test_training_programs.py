@@ -10,10 +10,12 @@ import pytest
 
 from backends.campaign.plan.plan import PlannedCase
 from backends.campaign.plan.selection import Selection
-from backends.demo import SETTINGS, open_demo
+from backends.demo import SETTINGS, _Programs, open_demo
 from backends.launchers.build import build
 from backends.launchers.launcher import LaunchRequest, LaunchSite
 from backends.simulated.fake_run import FOREVER
+from backends.simulated.simulated_cluster import SimulatedCluster
+from backends.simulated.supervising import Asked
 from backends.simulated.training_programs import FIRST_LINE, Job, Misfortune, Program, asked_of
 from backends.use_cases import Workspace
 from profiles.throughput.measure_log_file import measure_file
@@ -115,24 +117,72 @@ async def test_a_misfortune_happens_to_any_of_them(demo: Workspace, profile: str
 
 
 @pytest.mark.parametrize("gpus", TAGS)
-async def test_of_a_run_that_stalls_every_rank_is_there_once_and_one_hangs(
-    demo: Workspace, gpus: int
+@pytest.mark.parametrize("misfortune", [None, *Misfortune])
+async def test_every_rank_of_a_run_is_there_once_and_of_one_that_stalls_one_hangs(
+    demo: Workspace, gpus: int, misfortune: Misfortune | None
 ) -> None:
     case = planned(demo, "ngc-pytorch-resnet50", 256, "amp", gpus)
     ranks, last = [], set()
     for script in scripts(demo, case):
         program, job = asked_of(script) or pytest.fail("no program has it")
-        stalls = program.workload(job, 1, BEGAN, Misfortune.STALLS)
-        last.add(max(at for at, _ in stalls.output()))
-        ranks += stalls.children
-        assert [child.load.gpus for child in stalls.children if child.load] == [
+        workload = program.workload(job, 1, BEGAN, misfortune)
+        last.add(max(at for at, _ in workload.output()))
+        ranks += workload.children
+        assert [child.load.gpus for child in workload.children if child.load] == [
             (device,) for device in job.devices
         ]
-        assert stalls.load is not None
-        assert not stalls.load.gpus
+        assert workload.load is not None
+        assert not workload.load.gpus
+        assert workload.command == "python3 ./main.py"
     assert [child.rank for child in ranks] == list(range(gpus))
-    [hangs] = [child for child in ranks if child.hangs_after_s != FOREVER]
-    assert last == {hangs.hangs_after_s}, "all print the same, until it does"
+    hangs = {child.hangs_after_s for child in ranks if child.hangs_after_s != FOREVER}
+    assert hangs == (last if misfortune is Misfortune.STALLS else set()), "all print the same"
+    if misfortune is not Misfortune.STALLS:
+        (ends,) = last
+        assert [child.lives_s for child in ranks] == pytest.approx([ends] * gpus)
+
+
+@pytest.mark.parametrize("profile", SETTINGS)
+async def test_a_rank_is_a_process_of_the_program_that_the_script_starts(
+    demo: Workspace, profile: str
+) -> None:
+    name = demo.catalog.get(profile).parameters["batch_size"].default
+    script = scripts(demo, planned(demo, profile, int(str(name)), "fp32", 8))[0]
+    _, job = asked_of(script) or pytest.fail("no program has it")
+    interpreter, program = job.command.split(" ")
+    assert interpreter == "python3"
+    assert program in script
+    assert "multiproc" not in program
+
+
+@pytest.mark.parametrize("campaign", ["20261129-1200-demo", "20261129-1300-demo"])
+@pytest.mark.parametrize("run", ["0001-a1", "0001-a2", "0004-a1"])
+async def test_a_run_prints_what_it_prints_by_its_number_and_the_name_of_its_campaign(
+    demo: Workspace, run: str, campaign: str
+) -> None:
+    """Whatever ran before it in this demo or an earlier one."""
+    script = scripts(demo, planned(demo, "oneflow-resnet50", 128, "fp32", 8))[0].encode()
+
+    made_up = demo.cluster.pool
+    assert isinstance(made_up, SimulatedCluster)
+
+    def printed(run_id: str, campaign: str, before: int = 0) -> list[tuple[float, bytes]]:
+        programs = _Programs(0)
+        programs.cluster = made_up
+        for number in range(before + 1):
+            asked = Asked(
+                run_id if number == before else f"other{number}-0001-a1",
+                *("sim1", script, None, 1.0, "", f"alice@login, campaign {campaign}"),
+                *("", "", "", ()),
+            )
+            workload = programs(asked)
+        return list(workload.output())
+
+    mine = printed(f"abcd-{run}", campaign)
+    assert printed(f"ef01-{run}", campaign, before=2) == mine
+    assert (printed("abcd-0001-a1", "20261129-1200-demo") == mine) == (
+        (run, campaign) == ("0001-a1", "20261129-1200-demo")
+    )
 
 
 def test_any_other_script_is_of_no_program() -> None:

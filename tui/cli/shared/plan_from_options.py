@@ -11,15 +11,21 @@ from backends.campaign.measured_before import PastBeside
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS
-from backends.hosts.preflight_finding import Finding, Level, stopping
+from backends.hosts.preflight_finding import Finding, stopping
 from backends.hosts.software import sought_for
-from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
+from backends.inventory.nodesets import fold_nodeset
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.selection_options import asked
-from tui.plan_words import forced_hosts, plan_totals, unjudged_gpus
+from tui.plan_words import (
+    forced_hosts,
+    left_words,
+    plan_totals,
+    unjudged_gpus,
+    why_not_without,
+)
 
 
 async def make_plan(
@@ -120,12 +126,13 @@ def add_leave_out(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--leave-out",
         action="store_true",
-        help="go on without the hosts that preflight stops; the report will say so",
+        help="go on without the hosts and profiles that preflight stops; the report says so",
     )
 
 
 def leave_out(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> Plan:
-    """The plan on the hosts that nothing stops; a case that takes more of them is left out, too.
+    """The plan on the hosts that nothing stops, without profiles that are stopped on all of them; a
+    case that takes more hosts is left out, too.
 
     Raises
     ------
@@ -147,13 +154,11 @@ def ways_on(workspace: Workspace, made: Plan, findings: Sequence[Finding]) -> st
     with all"; why the first cannot, where that is so."""
     without = workspace.without_stopped(made, findings)
     if without is None:
-        of_all = any(one.level == Level.STOP and not one.host for one in findings)
-        none = "what stops it is of no host" if of_all else "too few hosts would be left"
-        return f"--force starts all the same (no --leave-out: {none})"
-    there = ranked_nodeset([host.name for host in without.hosts])
+        return f"--force starts all the same (no --leave-out: {why_not_without(findings)})"
     fewer = without.run_count < made.run_count
     of = f", {without.run_count} of {made.run_count} runs" if fewer else ""
-    return f"--leave-out goes on with {there} alone{of}, --force with {forced_hosts(made)}"
+    there = left_words(made, without)
+    return f"--leave-out goes on with {there}{of}, --force with {forced_hosts(made)}"
 
 
 def say_left_out(made: Plan) -> None:
