@@ -18,7 +18,7 @@ FIGURES = ("fastest case", "speedup", "grade", "device")
 MARKS = {
     "†": "not all repeats of it and of its base were measured in one environment",
     "‡": "measured by another rule than its base",
-    "?": "logs were written after their runs; they are read for a report, each time, not for a list",
+    "?": "logs were written after their runs; a report reads them each time, a list does not",
 }
 """Of a speedup, the last of a grade, in their places in :func:`figure_words`."""
 GRADES = "A a claim, B a table, C orientation, D is a number, no more"

@@ -121,7 +121,8 @@ def test_repeats_beside_others_on_one_machine_are_a_finding_with_a_grade_everywh
     assert "shared_machine" in row["flags"]
     assert said in row["grade_reasons"]
     say_findings([group])
-    assert f"note: 1n1g, grade C: shared machine: {said}" in " ".join(capsys.readouterr().err.split())
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"note: 1n1g, grade C: shared machine: {said}" in told
     alone = [replace(run, beside=()) for run in every]
     assert "shared_machine" not in [*summarise(alone)[0].cases[0].concerns]
 
