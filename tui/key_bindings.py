@@ -154,7 +154,7 @@ PANELS: Mapping[str, Panel] = {
         "of a fast demo every ten seconds of yours; ages there are of its simulated time. A host "
         "is leased to one run at a time, so that two "
         "do not share it; no lease: no run has it. for 1n2g 2,3: for a run on 2 GPUs of 1 host, "
-        "GPUs 2 and 3 are the best linked; it gets them with linked placement, else the first two. "
+        "GPUs 2 and 3 are the best linked; it gets them with L on Matrix, else the first two. "
         "Bars: memory in use of all that the GPU has, and use of 100%; ┄ is what is left. The "
         "last two minutes stand on a line each, the newest at the right, from 0 to 100% or 100 °C, "
         "all memory, the power limit, the application clock; a gap: nothing was seen then.",
@@ -317,6 +317,13 @@ PANELS: Mapping[str, Panel] = {
                 "several runs on a host at once, each on devices of its own; they are marked",
                 footer=18,
             ),
+            Key(
+                "L",
+                "link",
+                "Linked",
+                "the best linked devices of a host for each run, as Hosts names them, or the first",
+                footer=18,
+            ),
         ),
     ),
     "grid": Panel(
@@ -433,7 +440,8 @@ PANELS: Mapping[str, Panel] = {
                 "d",
                 "diagnose",
                 "Diagnose",
-                "why does it not move? Its hosts are asked; nothing of it is disturbed",
+                "why does it not move? Its hosts are asked, as they are without d before a silent "
+                "run is ended; nothing of it is disturbed",
                 footer=13,
             ),
             Key(

@@ -12,6 +12,7 @@ from backends.campaign.measured_before import as_measured, known_devices
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.placement import Placement
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
 from profiles.case_tag import parse_tag
@@ -98,7 +99,7 @@ class Asked:
     ``hosts``: a nodeset; empty: all. ``repeats``: None: each profile's own. ``auto``: until it is
     known, as :attr:`rule` says, in place of a number of them. ``explain``: a profiled run of each
     case as well; a wish like the marks, which holds while every marked profile can be explained.
-    ``pack``: runs on one host share it.
+    ``pack``: runs on one host share it. ``linked``: they get its best linked devices.
     """
 
     def __init__(self, session: Session, hosts_now: HostsNow) -> None:
@@ -119,6 +120,7 @@ class Asked:
         self.rule = AutoRepeats()  # what "until it is known" means
         self.explain = False
         self.pack = False
+        self.linked = False
         self.unexplained: tuple[
             str, ...
         ] = ()  # marked profiles that say nothing of where time goes
@@ -353,7 +355,8 @@ class Asked:
             name for name in asked.profiles if self._marks[name].profile.explain is None
         )
         explain = self.explain and not self.unexplained
-        asked = replace(asked, explain=explain, pack=self.pack)
+        placement = Placement.LINKED if self.linked else Placement.FIRST
+        asked = replace(asked, explain=explain, pack=self.pack, placement=placement)
         settings = tuple((name, tuple(p.settings.items())) for name, p in self._marks.items())
         now = (asked, self._session.hosts, settings, self._found)
         if now == self._planned_for:

@@ -9,7 +9,7 @@ from tui.key_types import Key, Panel
 WIDE = 150
 """Columns from which the table has more than the most needed."""
 
-_MARKS = "".join(f"{sign}: of a speedup, {words}.\n" for sign, words in MARKS.items())
+_MARKS = "".join(f"{sign}: of a speedup, {MARKS[sign]}.\n" for sign in "†‡")
 
 RESULTS = Panel(
     "Results",

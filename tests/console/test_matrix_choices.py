@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from backends.campaign.plan.plan import Plan
+from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
@@ -205,6 +206,21 @@ async def test_packing_is_said_wherever_the_plan_is(workspace: FakeWorkspace) ->
         await until(pilot, lambda: app.screen is page)
         await pilot.press("P")
         await until(pilot, partial(shows, app, "6 cases × 1 repeat = 6 runs · "))
+
+
+async def test_linked_devices_are_asked_for_and_said_wherever_the_plan_is(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        for key, placement in (("L", Placement.LINKED), ("L", Placement.FIRST)):
+            await pilot.press(key)
+            linked = placement is Placement.LINKED
+            await until(pilot, partial(shows, app, "= 6 runs" + ", best linked" * linked + " · "))
+            assert page._asked.plan is not None
+            assert page._asked.plan.selection.placement is placement
+        await pilot.press("n", "L")
+        await until(pilot, partial(shows, app, "nothing marked, best linked"))
 
 
 async def test_profiled_runs_are_offered_where_every_marked_profile_can_explain(

@@ -303,7 +303,7 @@ def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> N
     asyncio.run(unmarked())
 
 
-@given(keys=st.lists(st.sampled_from((*MARKING, "j", "l", "P", "u", "z", "plus")), min_size=1))
+@given(keys=st.lists(st.sampled_from((*MARKING, "j", "l", "P", "L", "u", "z", "plus")), min_size=1))
 @settings(max_examples=5, deadline=None, phases=QUICK)
 def test_keys_typed_on_the_way_to_a_page_do_there_what_they_do_typed_slowly(
     keys: list[str],
@@ -322,7 +322,7 @@ def test_keys_typed_on_the_way_to_a_page_do_there_what_they_do_typed_slowly(
                 page = app.screen
                 assert isinstance(page, MatrixPage)
                 now = page._asked
-                return repr((now._marks, now.repeats, now.auto, now.pack))
+                return repr((now._marks, now.repeats, now.auto, now.pack, now.linked))
 
     async def compare() -> None:
         assert await asked(fast=True) == await asked(fast=False)

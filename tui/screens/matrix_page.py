@@ -30,6 +30,7 @@ from tui.screens.matrix_start import PROBING, Starting
 from tui.screens.matrix_text import (
     NOTHING_MARKED,
     cell_text,
+    devices_words,
     fill_words,
     marked_words,
     plan_footer,
@@ -263,7 +264,8 @@ class MatrixPage(Page):
             return Text("not ready to start", WARN)
         if plan is None or not plan.cases:
             words = PROBING if self._asked.undecided else "nothing marked"
-            return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
+            asked = self._asked
+            return Text(words + devices_words(pack=asked.pack, linked=asked.linked), MUTED)
         room = self.query_one("#grid-panel").size.width - 2
         taken = self._asked.takes(plan)
         takes = f"{least(plan)}≈{taken}" if taken else ""
@@ -360,6 +362,10 @@ class MatrixPage(Page):
 
     def action_pack(self) -> None:
         self._asked.pack = not self._asked.pack
+        self._show_grid()
+
+    def action_link(self) -> None:
+        self._asked.linked = not self._asked.linked
         self._show_grid()
 
     def not_now(self, action: str) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from backends.campaign.plan.plan import Plan
 from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.placement import Placement
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.counted import counted
@@ -216,6 +217,11 @@ def _others(part: Marks, asked: Asked) -> str:
     return ", ".join(f"{plain(name)} ({counted(n, 'case')})" for name, n in found.items() if n)
 
 
+def devices_words(*, pack: bool, linked: bool) -> str:
+    """Behind what is planned: which devices of a host its runs get, where it is asked for."""
+    return ", packed" * pack + ", best linked" * linked
+
+
 def plan_footer(
     plan: Plan, states: Mapping[str, str], room: int, takes: str, *, wide: bool
 ) -> Text:
@@ -224,7 +230,9 @@ def plan_footer(
     What has no room goes from the end; the hosts are in the header as well. ``states``: of
     :func:`~tui.plan_words.host_states`. ``takes``: how long; empty where nobody knows.
     """
-    parts = [_runs_text(plan, wide=wide) + (", packed" if plan.selection.pack else "")]
+    asked = plan.selection
+    linked = asked.placement is Placement.LINKED
+    parts = [_runs_text(plan, wide=wide) + devices_words(pack=asked.pack, linked=linked)]
     if takes:
         parts.append(takes)
     parts.append(hosts_text(states))

@@ -96,7 +96,7 @@ def why_not(
         "pause_all": NONE_WAITS,
         "next_log": "the run has one log" if run.hosts else no_log,
         "open": "" if run.hosts else no_log,
-        "follow": is_so,
+        "follow": f"{is_so}; its log is at its end" if run.state.ended and run.hosts else is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
         "meters": NOTHING_TOLD,
         "trouble": f"no {other}run in the list is in trouble",

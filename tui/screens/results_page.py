@@ -345,7 +345,7 @@ class ResultsPage(Page):
             return "curve and case are both in sight"
         if action == "quantity":
             if self._shows("curve"):
-                return "these cases are of one size"
+                return self._why_no_curve()
             hidden = VIEWS[self._alone or self._view].lower()
             return f"the {hidden} is in sight; v leads to the curve"
         if action in ("sort", "reverse") and self._alone:
@@ -378,6 +378,13 @@ class ResultsPage(Page):
         """What is selected has a curve of speedup, of efficiency and of a device's share."""
         group = selected[0] if (selected := self.selected) else None
         return group is None or self._is_scaling(group)
+
+    def _why_no_curve(self) -> str:
+        group = selected[0] if (selected := self.selected) else None
+        if group is not None and not group.scales:
+            return "a bandwidth has no other curve"
+        one = any(group.measured_cases for group in self._groups)
+        return "cases that have a figure are of one size" if one else "no case has a figure"
 
     def _is_scaling(self, group: Group) -> bool:
         return group.scales and is_curve(self._groups, group.unit)

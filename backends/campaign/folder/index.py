@@ -107,7 +107,7 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
 def latest_written(directory: Path) -> Path | None:
     """The campaign of which something happened last, one that was measured where there is any; of
     each no more than the first lines are read, and the last ones of those written last. That it
-    was moved is nothing that happened."""
+    was moved or copied is nothing that happened."""
     found: list[tuple[float, Path]] = []
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
@@ -124,17 +124,16 @@ def _latest(written: Sequence[tuple[float, Path]], *, simulated: bool) -> Path |
         if by_disk <= at:  # nor has any of the others more
             break
         if is_simulated(path) == simulated:
-            ours = min(by_disk, _unless_moved(path, by_disk))
+            ours = min(by_disk, _last_done(path, by_disk))
             if latest is None or ours > at:
                 latest, at = path, ours
     return latest
 
 
-def _unless_moved(path: Path, by_disk: float) -> float:
-    """When something else was written than that it goes on in another directory."""
+def _last_done(path: Path, by_disk: float) -> float:
+    """When something else happened than that it goes on in another directory: the file of a copy is
+    younger."""
     events = journal.last_events(path / journal.FILE_NAME)
-    if not isinstance(next(events, None), _MOVES):
-        return by_disk
     return next((event.t for event in events if not isinstance(event, _MOVES)), by_disk)
 
 
