@@ -1119,6 +1119,18 @@ async def test_of_several_units_each_figure_has_its_own(workspace: FakeWorkspace
         assert run_columns(None)[rate].label == "throughput"
 
 
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_cancelled_or_skipped_and_planned_again_says_so(begun: bool, again: bool) -> None:
+    first = planned("r-0001-a1")
+    told: list[ev.Event] = [first, *[assigned("r-0001-a1")] * begun]
+    told.append(ev.RunCancelled(t=3.0, run_id="r-0001-a1"))
+    if again:
+        told.append(replace(first, run_id="r-0001-a2", attempt=2, retry_of="r-0001-a1"))
+    row = RunRows()(take(fold(told), Path("c"), now=5.0))[0]
+    assert ("planned again" in row.cells[PROGRESS].plain) is again
+
+
 async def test_a_run_that_waits_is_skipped_by_the_key_that_cancels_and_may_be_done_again(
     workspace: FakeWorkspace,
 ) -> None:

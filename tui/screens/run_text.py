@@ -221,6 +221,8 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
     colour = MUTED if again or not troubled else BAD if failed else WARN
     if again:
         said = f"tried again; {said}".removesuffix("; ")
+    elif replaced and run.state.ended:
+        said = said or "planned again"
     done = None if run.progress is None else round(run.progress, 2)
     return Row(
         run.run_id,
