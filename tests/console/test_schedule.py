@@ -414,6 +414,24 @@ async def test_s_again_shows_what_was_there_before(workspace: FakeWorkspace) -> 
         assert page.panels.details.display
 
 
+@pytest.mark.parametrize("size", [SMALL, HUGE])
+@pytest.mark.parametrize("before", [("enter",), ("enter", "e", "escape"), ("tab",), ("v", "z")])
+async def test_keys_choose_the_run_that_a_schedule_tells_wherever_they_were_before(
+    workspace: FakeWorkspace, size: tuple[int, int], before: tuple[str, ...]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press(*before)
+        await pilot.press("s")
+        await until(pilot, lambda: page.panels.schedule.display)
+        for key in ("j", "k"):
+            at = page.selected
+            await pilot.press(key)
+            await until(pilot, lambda at=at: page.selected != at)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(1, 2), min_size=1, max_size=30),
