@@ -466,7 +466,7 @@ def test_who_has_no_room_for_its_name_has_a_number_with_its_name_below(
     labels = {str(number): run.label for number, run in enumerate(viewed.runs, 1)}
     named = sum(label in above or f"#{n}" in above for n, label in labels.items())
     for number in numbers:
-        assert number in above or len(number) > 1, "its bar has the number, but for a bar of one column"
+        assert number in above or len(number) > 1, "but for a bar of one column"
         assert labels[number] in told or width < 60
     if not more:
         assert len(numbers) + named >= len(labels)

@@ -254,7 +254,7 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
         )
     )
     left = counted(total, "run")
-    return Choice(f"Cancel {left} of {plain(viewed.called)}", _ending_all(viewed), answers)
+    return Choice(f"Cancel · {left} of {plain(viewed.called)}", _ending_all(viewed), answers)
 
 
 GOES_ON = "The campaign is over, and goes on here."
