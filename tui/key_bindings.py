@@ -450,7 +450,8 @@ PANELS: Mapping[str, Panel] = {
                 "Schedule",
                 "hosts over time: which run was (━, ╌ where it failed or was cancelled), is and is "
                 "expected to be (┄) where, and when; ▼ above, and ┊ where a line is free: now; "
-                "a block with a number alone has no room for its mark",
+                "a block with a number has no room for its name, which stands below; one with a "
+                "number alone has none for its mark either",
                 footer=8,
             ),
             Key(

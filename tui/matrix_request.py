@@ -148,6 +148,13 @@ class Asked:
         return tuple(host for host in self._session.hosts if host.name in names)
 
     @property
+    def gpus(self) -> list[object]:
+        """Of each host that can be used, as far as they have answered."""
+        if self.plan is not None:
+            return [one.gpus for one in self.plan.capacities]
+        return [one.facts.gpus for one in self.snapshots if one.facts is not None]
+
+    @property
     def explainable(self) -> bool:
         """Every profile that takes part can tell where its time goes."""
         return self.plan is not None and bool(self.plan.cases) and not self.unexplained

@@ -16,7 +16,6 @@ from backends.inventory.nodesets import ranked_nodeset
 from backends.results.gpu_time import device_time
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
-from profiles.format.host_capacity import HostCapacity
 from profiles.format.profile import Profile
 from tui.backend_protocols import DryRun
 from tui.text import age_text, number, plain
@@ -129,7 +128,9 @@ def price_text(plan: Plan) -> str:
     """ "about 12.5 GPU-hours, costs 31.25 to 50", "about 11 device-minutes"; "at least": repeats go
     on until it is known."""
     price = plan_price(plan)
-    device = device_word([planned.profile for planned in plan.cases], plan.capacities)
+    device = device_word(
+        [planned.profile for planned in plan.cases], [one.gpus for one in plan.capacities]
+    )
     if price is None:
         return f"an unknown number of {device}-hours"
     known = sum(planned.measured_s is not None for planned in plan.cases)
@@ -137,10 +138,10 @@ def price_text(plan: Plan) -> str:
     return f"{about(plan)}{device_time(price.device_hours, device)}{_cost(price)}{source}"
 
 
-def device_word(profiles: Iterable[Profile], hosts: Sequence[HostCapacity]) -> str:
+def device_word(profiles: Iterable[Profile], hosts: Sequence[object]) -> str:
     """ "GPU" where all of them can be on nothing else, or use what there is and every host has
-    GPUs; else "device"."""
-    gpus = bool(hosts) and all(host.gpus for host in hosts)
+    GPUs; else "device". ``hosts``: the GPUs of each, or how many."""
+    gpus = bool(hosts) and all(hosts)
     only = (one.devices == "gpu" or (gpus and not one.on_cpus) for one in profiles)
     return "GPU" if all(only) else "device"
 

@@ -242,6 +242,17 @@ async def test_enter_shows_every_repeat_of_the_campaign_that_is_compared(
         assert app.screen is screen
 
 
+async def test_ages_go_on_while_campaigns_are_compared(workspace: FakeWorkspace) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        await three(workspace)
+        await open_compare(app, pilot, 2)
+        told = re.compile(r"begun .*?(\w+ ago|now)")
+        await until(pilot, lambda: told.search(screen_text(app)) is not None)
+        before = told.findall(screen_text(app))
+        workspace.clock.tick(7 * 86400.0)
+        await until(pilot, lambda: told.findall(screen_text(app)) != before)
+
+
 async def test_c_goes_through_the_curves_of_every_campaign(workspace: FakeWorkspace) -> None:
     await three(workspace)
     async with console(workspace, LARGE) as (app, pilot):

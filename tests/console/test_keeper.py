@@ -25,6 +25,7 @@ from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, sh
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_campaigns import prepared
 from tui.app import DlperfApp
+from tui.kept_words import titled
 from tui.leaving import finished_words
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
@@ -77,7 +78,8 @@ async def test_enter_on_the_question_of_q_leaves_the_campaign_to_a_keeper(
         assert not controller.cancelled
     assert keepers.left == [controller.path]
     told = app.return_value or ""
-    assert "A keeper goes on with 2026-11-21-resnet50 (pid 4711)" in told
+    far = "2026-11-21-resnet50: 0/8 runs · ETA "
+    assert f"A keeper (pid 4711) goes on with {far}" in told
     assert "note: node1: the login is made with a key" in told
 
 
@@ -269,7 +271,7 @@ async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come
         await pilot.press("q")
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
-    assert "A keeper goes on with kept (pid 4711)" in told
+    assert "A keeper (pid 4711) goes on with kept: " in told
     again = ["Come back with:", "  dlperf-tui", "or look on with:"]
     assert told.splitlines()[1:] == [*again, f"  dlperf-tui status --watch {path}"]
 
@@ -340,7 +342,7 @@ async def test_a_command_that_is_told_at_the_end_names_a_campaign_by_its_name_wh
     ):
         assert shlex.split(told.splitlines()[-1])[-1] == word
     for told in (left_words(live, begun), followed_words(live)):
-        assert told.startswith(f"A keeper goes on with {live.called} (pid 4711).\n")
+        assert told.startswith(f"A keeper (pid 4711) goes on with {titled(live)}.\n")
 
 
 async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:

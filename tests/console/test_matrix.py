@@ -859,3 +859,14 @@ async def test_what_is_said_of_a_case_gives_way_before_the_last_rows_of_cases(
             assert grid.region.intersection(panel.content_region) == grid.region
             rows = grid.scrollable_content_region.height - grid._grid.head
             assert rows >= min(3, len(grid.cells)), screen_text(app)
+
+
+async def test_gpus_are_called_so_whether_or_not_cases_are_marked(workspace: FakeWorkspace) -> None:
+    await workspace.probe()
+    async with console(workspace) as (app, pilot):
+        asked = (await open_matrix(app, pilot))._asked
+        await until(pilot, lambda: asked.plan is not None and bool(asked.gpus))
+        marked = all(asked.gpus)
+        asked.plan = None
+        assert asked.gpus
+        assert all(asked.gpus) == marked

@@ -58,6 +58,8 @@ def test_further_repeats_are_said_to_start_in_their_turn_and_how_long_they_take(
     state = fold([begun, replace(planned(RUN), expected_s=20.0)])
     asked = repeat_question(take(state, Path("c"), now=9.0))
     assert "1 run, ≈ 20s, about 40 device-seconds" in asked.text
+    told = repeat_question(take(state, Path("c"), now=9.0), lambda profile: profile == "p")
+    assert "about 40 GPU-seconds" in told.text, "before a run has ended"
     packed = repeat_question(take(replace(state, pack=True), Path("c"), now=9.0))
     assert "1 run, about 40 device-seconds" in packed.text
 

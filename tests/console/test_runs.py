@@ -1198,7 +1198,7 @@ async def test_a_question_whether_to_end_what_has_ended_goes_and_leaves_its_keys
         controller = begin(app, workspace, ("1n1g", "1n8g"), repeats=1)
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 20)
-        title = "Cancel 2 runs of 2026-11-21-resnet50" if opener == "C" else "Cancel run"
+        title = "Cancel · 2 runs of 2026-11-21-resnet50" if opener == "C" else "Cancel run"
         await pilot.press(opener)
         await until(pilot, lambda: isinstance(app.screen, Choice))
         assert title in screen_text(app)

@@ -30,7 +30,6 @@ from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.remote.lease import Lease
 from profiles.durations import format_duration, parse_duration
 from profiles.format.case import Case
-from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import (
     LARGE,
     ONEFLOW,
@@ -310,8 +309,7 @@ def test_devices_are_called_gpus_where_runs_can_be_on_nothing_else(
 ) -> None:
     profile = frozen_catalog().get("oneflow-resnet50")
     of_plan = [profile.model_copy(update={"devices": one}) for one in uses]
-    hosts = [HostCapacity(f"n{at}", 8, count) for at, count in enumerate(gpus)]
-    word = device_word(of_plan, hosts)
+    word = device_word(of_plan, gpus)
     every_host = bool(gpus) and all(gpus)
     assert (word == "GPU") == all(one == "gpu" or (one == "any" and every_host) for one in uses)
 

@@ -20,11 +20,13 @@ from tui.messages import Problem, Said
 from tui.past_reading import PastReading
 from tui.row_order import RowOrder
 from tui.screens.campaign_text import (
+    AGE_S,
     BY_AGE,
     COLUMNS,
     NO_RESULTS,
     Listed,
     Results,
+    ages,
     called,
     campaign_rows,
     chosen_words,
@@ -116,6 +118,7 @@ class CampaignList(Dialog[str]):
         self._fill()
         self._listed.changed()
         self.set_interval(AGAIN_S, self._look_again)
+        self.set_interval(AGE_S, self._tell_ages)
         if self.READS_RESULTS:
             self.set_interval(LOOK_S, self._show_results)
 
@@ -189,6 +192,14 @@ class CampaignList(Dialog[str]):
             self._say_chosen()
             if new and self.READS_RESULTS:
                 self.read_results()
+
+    def _tell_ages(self) -> None:
+        """Anew where they are others in words."""
+        every, now = self._summaries or (), self._session.now
+        if self.here and ages(every, now) != ages(every, self._now):
+            self._now = now
+            self._fill()
+            self._say_chosen()
 
     def _fill(self) -> None:
         panel = self._panel
@@ -479,7 +490,8 @@ def unfinished_question(
     """The dialog to push on start, or None when everything is finished."""
     if not (left := unfinished_of(summaries, simulated=session.simulated)):
         return None
-    return Unfinished(counted(len(left), "unfinished campaign"), session, left).by_itself()
+    title = f"Unfinished · {counted(len(left), 'campaign')}"
+    return Unfinished(title, session, left).by_itself()
 
 
 def kept_campaign(summaries: Sequence[CampaignSummary], *, simulated: bool) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +37,8 @@ from tui.widgets.keyed_table import Column, Row
 if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
 
+AGE_S = 1.0
+"""How often ages are told anew."""
 COLUMNS = (
     Column("mark", "", 3, still=True),
     Column("state", "State", 16, most=48, gravest=True),
@@ -154,6 +156,10 @@ def fastest_of(summary: CampaignSummary, results: Results) -> PastResult | None:
 
 def tag_words(summary: CampaignSummary) -> str:
     return " ".join(f"#{plain(tag)}" for tag in summary.about.tags)
+
+
+def ages(summaries: Iterable[CampaignSummary], now: float) -> list[str]:
+    return [_age(one, now) for one in summaries]
 
 
 def _age(summary: CampaignSummary, now: float) -> str:

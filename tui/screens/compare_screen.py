@@ -26,6 +26,7 @@ from tui.key_bindings import PANELS, bindings
 from tui.messages import NoMore, Problem, Said
 from tui.row_order import AS_THE_CASES, OUT_OF_SIGHT, RowOrder
 from tui.screens.across_dialog import AcrossList
+from tui.screens.campaign_text import AGE_S, ages
 from tui.screens.compare_curves import curves_of
 from tui.screens.compare_file import copied_text, file_of, written_as
 from tui.screens.compare_panels import campaigns_panel, figures_text, in_side, verdict_panel
@@ -127,8 +128,18 @@ class Compare(Dialog[None]):
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
         self.screen_layout_refresh_signal.subscribe(self, self._laid_out, immediate=True)
+        self.set_interval(AGE_S, self._tell_ages)
         self._fill()
         self.read()
+
+    def _tell_ages(self) -> None:
+        """Anew where they are others in words."""
+        now = self._session.now
+        if self._found is None or ages(self._campaigns, now) == ages(self._campaigns, self._now):
+            return
+        self._now = now
+        self._said_of_campaigns = campaigns_panel(self._found, now)
+        self._fill()
 
     @work(exclusive=True, group="read-campaigns", description="read the campaigns to compare")
     async def read(self, *, again: bool = False) -> None:

@@ -17,4 +17,4 @@ def engine_question(engine: str) -> Choice:
         Answer("y", f"Show its hosts (--engine {engine})", engine),
         Answer("n", "This machine alone", ""),
     ]
-    return Choice("Whose hosts?", text, answers)
+    return Choice("Hosts", text, answers)

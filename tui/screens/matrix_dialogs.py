@@ -36,7 +36,7 @@ def add_case(app: App[Any], part: Marks, take: Take) -> None:
         return part.with_case(tag)
 
     prompt = Prompt(
-        f"Add a case to {part.profile.name}",
+        f"Add a case · {part.profile.name}",
         "Nodes and devices per node.",
         placeholder="e.g. 2n4g",
         check=check,

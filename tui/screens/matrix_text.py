@@ -131,7 +131,7 @@ def _case_text(
     """Three lines, of whatever case."""
     text = Text(end="")
     text.append(f"{here.case.label}", "bold")
-    device = device_word([part.profile], asked.plan.capacities if asked.plan else ())
+    device = device_word([part.profile], asked.gpus)
     size = f"{counted(here.case.nodes, 'host')} × {counted(here.case.gpus_per_node, device)}"
     mark = "marked" if here.state == "marked" else "not marked"
     about = f"  {size}, {mark}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -254,7 +254,7 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
         )
     )
     left = counted(total, "run")
-    return Choice(f"Cancel {left} of {plain(viewed.called)}", _ending_all(viewed), answers)
+    return Choice(f"Cancel · {left} of {plain(viewed.called)}", _ending_all(viewed), answers)
 
 
 GOES_ON = "The campaign is over, and goes on here."
@@ -269,8 +269,11 @@ def retry_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     return Choice(f"Retry · {plain(viewed.called)}", f"{asked} {GOES_ON}", answers)
 
 
-def repeat_question(viewed: CampaignSnapshot) -> Choice:
-    """Of one more repeat of each case, and what that takes; the answer is "yes" or "no"."""
+def repeat_question(
+    viewed: CampaignSnapshot, on_gpus: Callable[[str], bool] = lambda profile: False
+) -> Choice:
+    """Of one more repeat of each case, and what that takes; the answer is "yes" or "no".
+    ``on_gpus``: of a profile of which no run has ended and told it."""
     cases = {case_key(run): run for run in viewed.state.runs.values() if not run.profiled}
     more = tuple(cases.values())
     expected = durations(viewed.state.runs.values())
@@ -286,7 +289,8 @@ def repeat_question(viewed: CampaignSnapshot) -> Choice:
         for run in viewed.state.runs.values():
             if run.fingerprint:
                 told[run.profile] = told.get(run.profile, True) and has_gpus(run.fingerprint)
-        device = "GPU" if all(told.get(run.profile) for run in more) else "device"
+        gpus = (told.get(name, on_gpus(name)) for name in {run.profile for run in more})
+        device = "GPU" if all(gpus) else "device"
         time = f"{_time_alone(viewed, more)}about {device_time(hours, device)}"
     answers = (
         Answer("y", "start them when their turn comes", "yes"),

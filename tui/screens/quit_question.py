@@ -10,6 +10,7 @@ from backends.keeper.credentials import by_hand
 from backends.keeper.process import Begun
 from backends.transports.credential import Credential
 from profiles.counted import counted
+from tui.kept_words import titled
 from tui.program_name import COMMAND, called_again, called_as, named
 from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
@@ -120,7 +121,7 @@ def detached_words(left: CampaignSnapshot) -> str:
 def left_words(left: CampaignSnapshot, begun: Begun) -> str:
     """What is printed when a keeper goes on."""
     notes = "".join(f"note: {plain(note)}\n" for note in begun.notes)
-    return f"{notes}A keeper goes on with {plain(left.called)} (pid {begun.pid}).\n{_back(left)}"
+    return f"{notes}{_keeps(left, begun.pid)}"
 
 
 def followed_words(opened: CampaignSnapshot) -> str:
@@ -129,14 +130,17 @@ def followed_words(opened: CampaignSnapshot) -> str:
     if by is None or opened.finished or opened.replayed:
         return ""
     if by.role == Role.KEEPER:
-        return f"A keeper goes on with {plain(opened.called)} (pid {by.pid}).\n{_back(opened)}"
+        return _keeps(opened, by.pid)
     again = f"{called_as()} status --watch {named(opened.path)}"
     words = f"{plain(opened.called)}: {plain(by)} is at work on it.\nLook at it again with:"
     return f"{words}\n{COMMAND}{plain(again)}"
 
 
-def _back(left: CampaignSnapshot) -> str:
-    """How to come back to what a keeper goes on with."""
+def _keeps(left: CampaignSnapshot, pid: int) -> str:
+    """Who goes on, how far it is, and how to come back to it."""
     watch = f"{called_as()} status --watch {named(left.path)}"
     again = plain(called_again())
-    return f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"
+    return (
+        f"A keeper (pid {pid}) goes on with {plain(titled(left))}.\n"
+        f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"
+    )

@@ -13,6 +13,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.keeper.request import Verb
 from profiles.errors import DlperfError
 from tui.messages import CampaignStarted, Problem, Said
+from tui.plan_words import device_word
 from tui.screens.dialogs import Choice
 from tui.screens.end_question import EndQuestion
 from tui.screens.page import Page
@@ -142,14 +143,20 @@ class RunChanges(Page):
         if (viewed := self.viewed) is None:
             return
         if may_go_on(viewed):
-            self._ask_to_go_on(repeat_question(viewed), viewed, ())
+            self._ask_to_go_on(repeat_question(viewed, self._on_gpus), viewed, ())
             return
 
         def answered(said: str | None) -> None:
             if said == "yes":
                 self._change(Verb.REPEAT, of=viewed.identity)
 
-        self.app.push_screen(repeat_question(viewed), answered)
+        self.app.push_screen(repeat_question(viewed, self._on_gpus), answered)
+
+    def _on_gpus(self, profile: str) -> bool:
+        """As the Matrix says it, by the hosts that have answered."""
+        catalog, hosts = self.session.workspace.catalog, self.session.hosts
+        gpus = [host.facts.gpus for host in hosts if host.facts is not None]
+        return profile in catalog.names and device_word([catalog.get(profile)], gpus) == "GPU"
 
     def _change(
         self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: object = None

@@ -361,11 +361,14 @@ class RunsPage(RunChanges):
         self.call_after_refresh(self._show_selected)
 
     def action_schedule(self) -> None:
-        """Hosts over time; again: what was there before."""
+        """Hosts over time; again: what was there before. The list has the keys, with which the
+        schedule tells of another run."""
         before = self.panels.alone
         self.panels.toggle_schedule()
         self._give_room(self.panels.alone, before)
-        self.call_after_refresh(self.main_panel().table.show_cursor_row)  # the list is shorter
+        table = self.main_panel().table
+        table.focus()
+        self.call_after_refresh(table.show_cursor_row)  # the list is shorter
 
     def action_open(self) -> None:
         """Enter: read the log."""

@@ -97,8 +97,8 @@ class Schedule:
             lines = drawn_bars()
         left = rows - self.own_lines
         shown = [states[one.run_id] for one in sorted(records, key=_order) if bars[one.run_id]]
-        signs = [_signs(lines, shown, width)] if left > 0 else []
-        legend = _legend(bars, labels, columns, total, width, left - len(signs) - 1, whole)
+        legend = _legend(bars, labels, columns, total, width, left - (left > 1), whole)
+        signs = [_signs(lines, shown, width)] if left > len(legend) else []
         lines = drawn_bars() if legend else lines
         mark = "▼ then" if viewed.replayed else "▼ now"
         return Text("\n", end="").join(
@@ -180,7 +180,8 @@ def _legend(
     whole: str,
 ) -> list[Text]:
     """The names for which ``bars`` are too short, side by side, by numbers that these bars then
-    have; where ``rows`` are too few for all of them as many as there is room for."""
+    have; where ``rows`` are too few for all of them as many as there is room for. A free line
+    stands above where one is left."""
     numbered = {run_id: number for number, run_id in enumerate(bars, 1)}
     short = {
         run_id: f"{numbered[run_id]} {plain(labels[run_id])}"
@@ -194,17 +195,18 @@ def _legend(
     told = list(short)[: beside * rows]
     if len(told) < len(short):
         told.pop()  # its place has how many more there are
-    entries = []
-    for run_id in told:
+    for run_id in short:
         of_run = bars[run_id]
         symbol, number = of_run[0].names[-1], str(numbered[run_id])
         signs = (f"{symbol}{number}", number, symbol)
         of_run[:] = [replace(bar, names=(*bar.names[:-1], *signs)) for bar in of_run]
-        entries.append((f"{shorten(short[run_id], wide):<{wide}}", of_run[0].style))
+    entries = [
+        (f"{shorten(short[run_id], wide):<{wide}}", bars[run_id][0].style) for run_id in told
+    ]
     if more := len(short) - len(told):
         entries.append((f"… {more} more{whole}", MUTED))
     lines = [entries[n : n + beside] for n in range(0, len(entries), beside)]
-    return [Text(), *(join(line, "  ") for line in lines)]
+    return [Text()] * (len(lines) < rows) + [join(line, "  ") for line in lines]
 
 
 def _signs(lines: Sequence[Text], states: Sequence[Text], width: int) -> Text:

@@ -125,6 +125,4 @@ def _links(
     return [link for *_, link in sorted(links, key=lambda entry: entry[:3])]
 
 
-LAYOUT = layout_of_tables(
-    "pivot", "devices down, precision and batch size across, logs below", pivot_tables
-)
+LAYOUT = layout_of_tables("pivot", "devices down, settings across", pivot_tables)

@@ -231,7 +231,7 @@ def _in_order(group: Group, options: LayoutOptions) -> Group:
 
 LAYOUT = layout_of_tables(
     "speedup",
-    "a table per profile and set of parameters, as DLPerf prints it",
+    "tables as DLPerf prints them",
     speedup_tables,
     csv=_csv,
     csv_columns=_names_in_csv,
