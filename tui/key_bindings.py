@@ -364,8 +364,11 @@ PANELS: Mapping[str, Panel] = {
         "collecting: its program has ended, and others may have its hosts; its log is fetched, "
         "compared and measured. "
         "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
-        "p95: in 95% of its readings, each the mean of its steps, a step took no longer. CV: the "
-        "standard deviation of these over their mean; that of repeats is on page 4. "
+        "┊ in the chart: where it begins and ends; of a figure that the log sums up, where the "
+        "readings begin of which step times are told. "
+        "Jitter, of the time per step: p95, in 95% of its readings, each the mean of its steps, "
+        "a step took no longer; CV, the standard deviation of these over their mean; that of "
+        "repeats is on page 4. "
         "behind 4n8g #2: that run is to start first, though hosts stand idle: they are kept for "
         "it, as others that overtook it would keep it waiting. "
         "◆ in the chart: where the speed dropped or rose, by the mean of what follows against that "
@@ -373,7 +376,8 @@ PANELS: Mapping[str, Panel] = {
         "to the last; × a stall. "
         "rank 5 14% slow: its own time of a step is so much above the others', who wait for it. "
         "Telemetry: last readings; of a run that has ended the means while it trained, or over the "
-        "run where it trained for too short a time for them; of temperatures the highest. "
+        "run where it trained for less than two of them or its log came in one burst, which does "
+        "not tell when it trained; of temperatures the highest. "
         "Where there are no GPUs, CPU: how busy all of them are, – until two readings have come; "
         "load 4.1/2.0: so many processes run or wait to, on 2 CPUs.",
         (
