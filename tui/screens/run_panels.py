@@ -322,7 +322,8 @@ class RunPanels(Vertical):
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             aligned = plot.lines and (chart.display or alone or run.state.ended)
             axis = chart.axis if aligned else (LABEL_WIDTH, waits)
-            meters.align(*axis, *(_counted(run, own.points) if run.state.ended else ()))
+            ended = run.state.ended
+            meters.align(*axis, *(counted_times(record, run.elapsed_s or 0.0) if ended else ()))
 
     def _show_schedule(
         self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]
@@ -479,10 +480,13 @@ def _of_window(run: RunView, window: RunWindow) -> str:
     return "after the warm-up" if window.warmup else "from the first reading on"
 
 
-def _counted(run: RunView, points: Sequence[tuple[float, float]]) -> list[Counted]:
+def counted_times(run: RunRecord, elapsed_s: float) -> list[Counted]:
     """Of a run that has ended: what its GPUs did from the first reading to the last, as all that is
-    said of them elsewhere, not when it let them go; where that is too short, over the run."""
-    whole = Counted(0.0, run.elapsed_s or 0.0, "over the run")
-    if run.state is not RunState.SUCCEEDED or not points:
+    said of them elsewhere, not when it let them go; where that is too short, or nobody knows when
+    it was, over the run."""
+    whole = Counted(0.0, elapsed_s, "over the run")
+    came = run.came_at
+    if run.state is not RunState.SUCCEEDED or not came or came_at_once(run):
         return [whole]
-    return [Counted(points[0][0], points[-1][0], "while it trained"), whole]
+    start = run.started_at or 0.0
+    return [Counted(came[0] - start, came[-1] - start, "while it trained"), whole]
