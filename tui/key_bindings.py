@@ -354,7 +354,7 @@ PANELS: Mapping[str, Panel] = {
         "run that is silent there are none. "
         "State: planned; queued, an engine was asked for its hosts; starting; running, or warming "
         "up, as long as none of its readings counts; silent, none comes any more; cancelling; "
-        "succeeded, failed, cancelled or skipped; paused, as p asks. "
+        "succeeded, failed, cancelled or skipped; paused, as p asks; left, as its demo was. "
         "a2 in a name: attempt 2. "
         "Progress of one that waits is why: waiting for hosts, waiting for its turn; settling, its "
         "hosts rest after the run before; needs, more hosts than can be used; retry in, it failed. "

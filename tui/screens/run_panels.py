@@ -301,7 +301,7 @@ class RunPanels(Vertical):
             to_now = broke_off or run.state.active
             until_s = (run.elapsed_s or 0.0) if to_now else 0.0
             others = any(one.begun for one in series if one.run_id != run.run_id)
-            over += " of all at work" * others
+            over += f" of all {'that were ' * viewed.deserted}at work" * others
             units = units_of(series, run.run_id)
             plot = throughput_plot(
                 series,
@@ -353,7 +353,7 @@ class RunPanels(Vertical):
         fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
         clock = int(run.elapsed_s or 0)
         self._read_hosts_of(viewed)
-        at_work = run.state.active and not (run.collecting or run.out_of_reach)
+        at_work = run.state.active and not (run.over or run.out_of_reach or viewed.deserted)
         now = self.meters.newest() if at_work else ""
         panel = self.beside if self.beside.display else self.details
         of = (viewed.identity, viewed.revision, run.run_id, run.state_text)
