@@ -523,6 +523,23 @@ async def test_one_more_repeat_is_offered_at_80_columns_once_every_run_has_ended
         await until(pilot, lambda: "+ More" in hints_shown(app))
 
 
+async def test_the_figure_of_a_young_run_has_its_point_in_the_chart_at_any_moment(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        chart = app.screen.query_one(Chart)
+        seen = 0
+        for _ in range(60):
+            await pass_time(workspace, app, pilot, 0.3)
+            rates = {r.run_id: r.throughput_now for r in controller.snapshot().runs if r.readings}
+            lasts = {line.key: line.points[-1][1] for line in chart._plot.lines if line.key}
+            assert lasts == rates
+            seen = max(seen, len(lasts))
+        assert seen > 1
+
+
 @pytest.mark.parametrize("simulated", [False, True])
 async def test_nothing_of_a_campaign_that_was_left_is_said_to_be_at_work(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, simulated: bool

@@ -57,6 +57,8 @@ HOSTS_ASKED = "its hosts are asked; their answer may take half a minute"
 ASKED_AGAIN = "its hosts are asked again; until they answer, what they said before stands there"
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
+FEW_READINGS = 30
+"""A curve of fewer is drawn with each of them: the legend's figure has its point."""
 
 
 class RunPanels(Vertical):
@@ -279,7 +281,9 @@ class RunPanels(Vertical):
         beat = None if goes_on else (viewed.revision, at_s)
         room = (chart.content_size, chart.display, meters.display)
         alone = self.in_window and has_window(viewed, run)
-        drawn = (viewed.path, run.run_id, run.state, beat, room, alone)
+        shown = shown_series(viewed, run)
+        few = tuple((one.run_id, min(len(one.readings), FEW_READINGS)) for one in shown)
+        drawn = (viewed.path, run.run_id, run.state, beat, room, alone, few)
         fresh = not goes_on or 0.0 <= (at_s or 0.0) - self._drawn_s < CHART_S
         latest = latest_figures(viewed)
         if drawn == self._drawn and fresh:
@@ -291,12 +295,12 @@ class RunPanels(Vertical):
         window = run_window(record, own.points)
         width = chart.content_size.width
         if alone:
-            (shown,) = named_series([own], names)
+            (named,) = named_series([own], names)
             said = latest.get(run.run_id, "")
-            plot = window_plot(shown, width=width, window=window, latest=said)
+            plot = window_plot(named, width=width, window=window, latest=said)
             over, units = _of_window(run, window), [run.unit]
         else:
-            series, over = named_series(shown_series(viewed, run), names), "over time"
+            series, over = named_series(shown, names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             to_now = broke_off or run.state.active
             until_s = (run.elapsed_s or 0.0) if to_now else 0.0
