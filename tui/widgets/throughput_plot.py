@@ -176,10 +176,9 @@ def _legend(window: RunWindow, *, dotted: bool, whose: str) -> Iterator[str]:
 
 
 def _between_edges(window: RunWindow) -> str:
-    if window.summed_up:
-        return "step times from here on"
+    """Of a window that goes on: the end of the warm-up, which stands before it."""
     if window.used is None:
-        return "readings that count from here on"
+        return "their end" if window.summed_up else "its end"
     return f"{counted(window.used, 'reading')} that count"
 
 
