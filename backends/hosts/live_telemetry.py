@@ -15,7 +15,7 @@ from enum import StrEnum
 from statistics import fmean
 
 from backends.hosts.telemetry import COLUMNS, LONGEST_GAP_S
-from backends.hosts.telemetry_summary import POWER_IS_OF_S
+from backends.hosts.telemetry_summary import FEWEST_SAMPLES, POWER_IS_OF_S
 
 MOST_POINTS = 1024
 _LONGEST_LINE = 4096
@@ -110,13 +110,13 @@ class Curve:
             before = (time, value)
         return [total / count if count else None for total, count in zip(sums, counts, strict=True)]
 
-    def mean(self, start: float, end: float) -> float | None:
-        """Of what was seen from one time to another, both included; None where nothing was."""
+    def mean(self, start: float, end: float, fewest: int = FEWEST_SAMPLES) -> float | None:
+        """Of what was seen from one time to another, both included; None of fewer samples."""
         seen = self._seen(start, end)
-        return fmean(seen) if seen else None
+        return fmean(seen) if len(seen) * self.stride >= fewest else None
 
     def most(self, start: float, end: float) -> float | None:
-        """As :meth:`mean`, of all that was seen the largest."""
+        """Of all that was seen from one time to another the largest; None where nothing was."""
         return max(self._seen(start, end), default=None)
 
     def first(self, start: float, end: float) -> float | None:
@@ -213,13 +213,15 @@ class LiveTelemetry:
         self, figure: Figure, start: float, end: float, gpu: int | None = None
     ) -> float | None:
         """Of one GPU, or of the host, as :func:`backends.hosts.telemetry_summary.summarise` has it:
-        power without what its first samples tell of before, where there are others, and how busy
-        the CPUs were only between two looks at them."""
+        power without what its first samples tell of before, where there are enough others, and how
+        busy the CPUs were only between two looks at them."""
         with self._lock:
             curve = self._curve(figure, gpu)
             if figure is Figure.CPU_BUSY:
                 looked = self._curve(Figure.LOAD, gpu).first(start, end)
-                return None if looked is None else curve.mean(math.nextafter(looked, math.inf), end)
+                if looked is None:
+                    return None
+                return curve.mean(math.nextafter(looked, math.inf), end, fewest=1)
             later = curve.mean(start + POWER_IS_OF_S, end) if figure is Figure.POWER else None
             return curve.mean(start, end) if later is None else later
 

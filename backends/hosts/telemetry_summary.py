@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 POWER_IS_OF_S = 1.0
 """Drivers of Ampere GPUs and newer tell the mean of so long (nvmlDeviceGetPowerUsage): the first
 sample of a run is partly of before."""
+FEWEST_SAMPLES = 2
+"""One sample is of a moment, and no mean of a time."""
 SLOWED_BY_CLOCK = 0.03
 """A GPU's mean clock is lower by this share than in the rest of the run …"""
 SLOWED_BY_THROTTLE = 0.05
@@ -99,6 +101,22 @@ class Telemetry:
         known = [gpu.memory_mib_max for gpu in self.gpus if gpu.memory_mib_max is not None]
         return int(max(known)) if known else None
 
+    @property
+    def untimed(self) -> Telemetry:
+        """What is so whenever the run trained: for one of which nobody knows when it did."""
+        gpus = (
+            GpuUse(
+                host=gpu.host,
+                gpu=gpu.gpu,
+                seconds=0.0,
+                memory_mib_max=gpu.memory_mib_max,
+                ecc_errors=gpu.ecc_errors,
+                other_processes=gpu.other_processes,
+            )
+            for gpu in self.gpus
+        )
+        return Telemetry(tuple(gpus), tuple(replace(host, cpu_busy=None) for host in self.hosts))
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -153,6 +171,7 @@ def _gpu_use(
     others: int,
 ) -> GpuUse:
     own = trained.of(rows)
+    several = own if len(own) >= FEWEST_SAMPLES else own.iloc[:0]
     passed = own["passed"]
     powered = float(passed[own["power_w"].notna()].sum())
     power = _mean_power(own, trained)
@@ -161,11 +180,11 @@ def _gpu_use(
         host=host,
         gpu=device,
         seconds=float(passed.sum()),
-        utilization_mean=_known(own["utilization"].mean()),
-        utilization_p95=_known(float(own["utilization"].quantile(0.95))),
+        utilization_mean=_known(several["utilization"].mean()),
+        utilization_p95=_known(float(several["utilization"].quantile(0.95))),
         power_w_mean=power,
         energy_j=power * powered if power is not None else None,
-        sm_clock_mhz_mean=_known(own["clock_mhz"].mean()),
+        sm_clock_mhz_mean=_known(several["clock_mhz"].mean()),
         sm_clock_mhz_max=_known(own["clock_max_mhz"].max()),
         temperature_c_max=_known(own["temperature_c"].max()),
         memory_mib_max=_known(rows["memory_mib"].max()),  # what is held before counts as well
@@ -176,11 +195,11 @@ def _gpu_use(
 
 
 def _mean_power(own: pd.DataFrame, trained: Span) -> float | None:
-    """Over time; without the first samples, where there are others."""
+    """Over time; without the first samples, where there are enough others."""
     known = own[own["power_w"].notna() & (own["passed"] > 0)]
     later = Span(trained.start + POWER_IS_OF_S, trained.end).of(known)
-    counted = later if len(later) else known
-    if not len(counted):
+    counted = later if len(later) >= FEWEST_SAMPLES else known
+    if len(counted) < FEWEST_SAMPLES:
         return None
     return float((counted["power_w"] * counted["passed"]).sum() / counted["passed"].sum())
 

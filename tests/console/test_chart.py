@@ -245,6 +245,24 @@ def test_the_window_its_warm_up_and_what_was_not_steady_are_marked_and_named() -
     assert throughput_plot([series("a", points)], "a", width=80, window=RunWindow()).edges == ()
 
 
+@given(st.integers(0, 60), st.integers(0, 40), st.booleans(), st.booleans())
+def test_an_edge_in_the_chart_is_named_also_while_the_run_trains_and_never_without_one(
+    before: int, behind: int, at_work: bool, summed_up: bool
+) -> None:
+    points = [(float(i), 100.0) for i in range(101)]
+    behind *= not (at_work or summed_up)
+    window = RunWindow(
+        warmup=before,
+        used=None if at_work or summed_up else 101 - before - behind,
+        summed_up=summed_up,
+        start_s=float(before) if before else None,
+        end_s=100.0 - behind if behind else None,
+    )
+    plot = throughput_plot([series("a", points, warmup=before)], "a", width=80, window=window)
+    named = sum(words.startswith("┊ ") for words in plot.legend)
+    assert named == bool(plot.edges) == ("┊" in picture(replace(plot, legend=()), 80, 12))
+
+
 @pytest.mark.parametrize("silent", [True, False])
 @pytest.mark.parametrize("others", [0, 2])
 def test_where_no_reading_comes_any_more_is_marked(silent: bool, others: int) -> None:

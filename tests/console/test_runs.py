@@ -523,6 +523,50 @@ async def test_one_more_repeat_is_offered_at_80_columns_once_every_run_has_ended
         await until(pilot, lambda: "+ More" in hints_shown(app))
 
 
+async def test_the_figure_of_a_young_run_has_its_point_in_the_chart_at_any_moment(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        chart = app.screen.query_one(Chart)
+        seen = 0
+        for _ in range(60):
+            await pass_time(workspace, app, pilot, 0.3)
+            rates = {r.run_id: r.throughput_now for r in controller.snapshot().runs if r.readings}
+            lasts = {line.key: line.points[-1][1] for line in chart._plot.lines if line.key}
+            assert lasts == rates
+            seen = max(seen, len(lasts))
+        assert seen > 1
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+async def test_nothing_of_a_campaign_that_was_left_is_said_to_be_at_work(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, simulated: bool
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        workspace.simulated = simulated
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 8)
+        assert "▶ 3 at work" in screen_text(app)
+        left = take(controller.state, controller.path, now=workspace.clock(), read_only=True)
+        monkeypatch.setattr(workspace, "load", lambda _path, **_: left)
+        app.session.controller = None
+        await app.session.open(controller.path)
+        tick(app)
+        await until(pilot, partial(shows, app, "◌ 3 were at work"))
+        await pilot.press("down")
+        await pilot.pause()
+        assert ("▶ running" in screen_text(app)) is not simulated, "on real hosts it may still be"
+        assert ("◌ left" in screen_text(app)) is simulated
+        assert "of all that were at work" in screen_text(app)
+        assert not re.search("Follow|To work", " ".join(hints_shown(app)))
+        for key in ("f", "a"):
+            await pilot.press(key)
+            await until(pilot, partial(shows, app, "O, then r goes on with it"))
+
+
 async def test_a_past_campaign_is_read_only(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace)

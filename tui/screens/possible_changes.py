@@ -28,6 +28,8 @@ CHANGES = frozenset(
 )
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 NONE_WAITS = "no run in the list waits"
+GOES_WITH_IT = ("follow", "to_work")
+"""Keys for what goes on in a campaign."""
 ONLY_AT_WORK = "only the console at work on the campaign asks its hosts"
 
 
@@ -78,7 +80,8 @@ def why_not(
         return "the replay is being opened" if opening else "there is no campaign here"
     if run is None:
         return NONE_WAITS if action == "pause_all" else "there is no run under the cursor"
-    if action in CHANGES and viewed.read_only and viewed.kept_by is None:
+    nobody = viewed.read_only and viewed.kept_by is None
+    if (action in CHANGES and nobody) or (action in GOES_WITH_IT and viewed.deserted):
         return _nobody_to_ask(action, viewed, run)
     again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"

@@ -57,6 +57,8 @@ HOSTS_ASKED = "its hosts are asked; their answer may take half a minute"
 ASKED_AGAIN = "its hosts are asked again; until they answer, what they said before stands there"
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
+FEW_READINGS = 30
+"""A curve of fewer is drawn with each of them: the legend's figure has its point."""
 
 
 class RunPanels(Vertical):
@@ -279,7 +281,9 @@ class RunPanels(Vertical):
         beat = None if goes_on else (viewed.revision, at_s)
         room = (chart.content_size, chart.display, meters.display)
         alone = self.in_window and has_window(viewed, run)
-        drawn = (viewed.path, run.run_id, run.state, beat, room, alone)
+        shown = shown_series(viewed, run)
+        few = tuple((one.run_id, min(len(one.readings), FEW_READINGS)) for one in shown)
+        drawn = (viewed.path, run.run_id, run.state, beat, room, alone, few)
         fresh = not goes_on or 0.0 <= (at_s or 0.0) - self._drawn_s < CHART_S
         latest = latest_figures(viewed)
         if drawn == self._drawn and fresh:
@@ -291,17 +295,17 @@ class RunPanels(Vertical):
         window = run_window(record, own.points)
         width = chart.content_size.width
         if alone:
-            (shown,) = named_series([own], names)
+            (named,) = named_series([own], names)
             said = latest.get(run.run_id, "")
-            plot = window_plot(shown, width=width, window=window, latest=said)
+            plot = window_plot(named, width=width, window=window, latest=said)
             over, units = _of_window(run, window), [run.unit]
         else:
-            series, over = named_series(shown_series(viewed, run), names), "over time"
+            series, over = named_series(shown, names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             to_now = broke_off or run.state.active
             until_s = (run.elapsed_s or 0.0) if to_now else 0.0
             others = any(one.begun for one in series if one.run_id != run.run_id)
-            over += " of all at work" * others
+            over += f" of all {'that were ' * viewed.deserted}at work" * others
             units = units_of(series, run.run_id)
             plot = throughput_plot(
                 series,
@@ -322,7 +326,8 @@ class RunPanels(Vertical):
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             aligned = plot.lines and (chart.display or alone or run.state.ended)
             axis = chart.axis if aligned else (LABEL_WIDTH, waits)
-            meters.align(*axis, *(_counted(run, own.points) if run.state.ended else ()))
+            ended = run.state.ended
+            meters.align(*axis, *(counted_times(record, run.elapsed_s or 0.0) if ended else ()))
 
     def _show_schedule(
         self, viewed: CampaignSnapshot, run: RunView, names: Mapping[str, str]
@@ -352,7 +357,7 @@ class RunPanels(Vertical):
         fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
         clock = int(run.elapsed_s or 0)
         self._read_hosts_of(viewed)
-        at_work = run.state.active and not (run.collecting or run.out_of_reach)
+        at_work = run.state.active and not (run.over or run.out_of_reach or viewed.deserted)
         now = self.meters.newest() if at_work else ""
         panel = self.beside if self.beside.display else self.details
         of = (viewed.identity, viewed.revision, run.run_id, run.state_text)
@@ -479,10 +484,13 @@ def _of_window(run: RunView, window: RunWindow) -> str:
     return "after the warm-up" if window.warmup else "from the first reading on"
 
 
-def _counted(run: RunView, points: Sequence[tuple[float, float]]) -> list[Counted]:
+def counted_times(run: RunRecord, elapsed_s: float) -> list[Counted]:
     """Of a run that has ended: what its GPUs did from the first reading to the last, as all that is
-    said of them elsewhere, not when it let them go; where that is too short, over the run."""
-    whole = Counted(0.0, run.elapsed_s or 0.0, "over the run")
-    if run.state is not RunState.SUCCEEDED or not points:
+    said of them elsewhere, not when it let them go; where that is too short, or nobody knows when
+    it was, over the run."""
+    whole = Counted(0.0, elapsed_s, "over the run")
+    came = run.came_at
+    if run.state is not RunState.SUCCEEDED or not came or came_at_once(run):
         return [whole]
-    return [Counted(points[0][0], points[-1][0], "while it trained"), whole]
+    start = run.started_at or 0.0
+    return [Counted(came[0] - start, came[-1] - start, "while it trained"), whole]

@@ -116,8 +116,11 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
 
 
 def _not_ended(viewed: CampaignSnapshot) -> Iterator[Text]:
-    """ "▶ 2 at work, ▲ 1 of them silent", "5 to come, 2 profiled after the others"."""
-    if viewed.active:
+    """ "▶ 2 at work, ▲ 1 of them silent", "5 to come, 2 profiled after the others". Where nobody is
+    at work on it "2 were at work"."""
+    if viewed.deserted and viewed.active:
+        yield Text(f"◌ {viewed.active} {'was' if viewed.active == 1 else 'were'} at work", WARN)
+    elif viewed.active:
         at_work = Text(f"▶ {viewed.active} at work", ACCENT)
         if silent := sum(run.silent_s is not None for run in viewed.runs):
             at_work.append(f", ▲ {silent} of them silent", WARN)

@@ -63,7 +63,7 @@ class _Able(NamedTuple):
     troubled: tuple[str, ...] = ()
     window: bool = False
     all_in_sight: bool = False
-    left: bool = False
+    goes_on: bool = False
 
 
 class RunsPage(RunChanges):
@@ -219,6 +219,7 @@ class RunsPage(RunChanges):
         meters, zoomed = self.panels.meters, self.panels.alone
         hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
+        deserted = viewed is not None and viewed.deserted
         waiting = self._waiting(viewed)
         changes = frozenset[str]() if readonly else possible_changes(viewed, run, waiting)
         filtered = bool(self.main_panel().filter_text)
@@ -231,7 +232,7 @@ class RunsPage(RunChanges):
         return _Able(
             changes=changes,
             hosts=hosts,
-            ended=run is not None and run.state.ended,
+            ended=run is not None and (run.state.ended or deserted),
             zoomed=zoomed,
             held=self._held,
             metered=meters.may_tell,
@@ -242,7 +243,7 @@ class RunsPage(RunChanges):
             and not (viewed is None or run is None)
             and has_window(viewed, run),
             all_in_sight=self.panels.all_in_sight,
-            left=viewed is not None and viewed.done < viewed.total,
+            goes_on=viewed is not None and viewed.done < viewed.total and not deserted,
         )
 
     @property
@@ -274,7 +275,7 @@ class RunsPage(RunChanges):
 
     @property
     def _may_follow(self) -> bool:
-        """Or hold its log, which a run that has ended does not write any more."""
+        """Or hold its log, which a run that has ended or was left does not write any more."""
         log = self.panels.log_panel
         back = log.display and not log.following
         return bool(self._able.hosts) and (back or not self._able.ended)
@@ -294,7 +295,7 @@ class RunsPage(RunChanges):
     def not_now(self, action: str) -> str:
         if action == "view" and self._able.all_in_sight:
             return "all of it is in sight"
-        if action == "to_work" and self._able.left:
+        if action == "to_work" and self._able.goes_on:
             return GOES_ALONG
         if action == "window" and self._able.zoomed not in ("", "chart"):
             return "z or Esc leads back to where the chart is"
@@ -311,7 +312,7 @@ class RunsPage(RunChanges):
         there = {  # of a run that waits there is nothing to follow
             "next_log": hosts is not None and hosts > 1,
             "follow": self._may_follow,
-            "to_work": self._held and self._able.left,
+            "to_work": self._held and self._able.goes_on,
             "trouble": bool(self._able.troubled),
             "window": self._able.window,
         }

@@ -263,7 +263,7 @@ def _line(
     room = max(0, label - len(said) - 2)
     text.append(shorten(name, room).ljust(room + 1), MUTED).append(f"{said} "[-label:])
     if counted and counts is None:  # a curve of what is not in the figure would belie it
-        few = "no two readings" if figure is Figure.CPU_BUSY else "no reading"
+        few = "no reading" if figure is Figure.TEMPERATURE else "no two readings"
         return text.append(shorten(f"{few} in that time", columns), MUTED)
     return text.append(sparkline(values, full), ACCENT)
 

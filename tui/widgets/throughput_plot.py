@@ -94,8 +94,13 @@ def throughput_plot(
         time_ticks(end, width),
         legend=(*_legend(window, dotted=dotted, whose=whose), *since),
         more=len(series) - len(shown),
-        edges=tuple(at for at in (window.start_s, window.end_s) if at is not None),
+        edges=_edges(window),
     )
+
+
+def _edges(window: RunWindow) -> tuple[float, ...]:
+    """Where what counts begins, and ends, as far as that is not where the readings do."""
+    return tuple(at for at in (window.start_s, window.end_s) if at is not None)
 
 
 _MEASURED = {"elapsed": "over the window", "summary": "by the log's summary"}
@@ -165,9 +170,16 @@ def _legend(window: RunWindow, *, dotted: bool, whose: str) -> Iterator[str]:
         yield f"· warm-up, {counted(window.warmup, 'reading')}"
     elif dotted:
         yield "· warm-up"
-    if window.used is not None and (window.warmup or window.end_s is not None):
-        yield f"{EDGE} {counted(window.used, 'reading')} that count"
+    if _edges(window):
+        yield f"{EDGE} {_between_edges(window)}"
     yield from _disturbed(window, whose)
+
+
+def _between_edges(window: RunWindow) -> str:
+    """Of a window that goes on: the end of the warm-up, which stands before it."""
+    if window.used is None:
+        return "their end" if window.summed_up else "its end"
+    return f"{counted(window.used, 'reading')} that count"
 
 
 def _disturbed(window: RunWindow, whose: str = "") -> Iterator[str]:

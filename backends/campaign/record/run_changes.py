@@ -10,6 +10,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.run_record import TOLD_LATE_S, NewReadings, RunRecord, Series
 from backends.campaign.record.run_state import RunState
+from backends.campaign.record.run_window import came_at_once
 from profiles.throughput.mfu import beyond, credible, is_fp8
 
 END_LOST = "how it ended is in a line of the journal that cannot be read"
@@ -229,7 +230,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
     started = run.state.active or (not run.state.ended and event.hosts)
     if not started and not (run.state is RunState.PLANNED and run.imported):
         return run
-    return replace(
+    ended = replace(
         run,
         state=RunState.SUCCEEDED,
         launched_at=_launch_of(run, event),
@@ -260,6 +261,9 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         hosts=run.hosts or event.hosts,
         reason="",
     )
+    if event.telemetry is None or not came_at_once(ended):
+        return ended
+    return replace(ended, telemetry=event.telemetry.untimed)
 
 
 def _tells_window(run: RunRecord, event: ev.RunSucceeded) -> bool:

@@ -69,7 +69,8 @@ class RunView:
     # at work that nobody looks after, without its state
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
     skipped: bool = False  # it was cancelled before it had started
-    over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that
+    over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that,
+    # "left" of a simulated one, whose hosts went with a console
     behind: str = ""  # the label of the run that keeps hosts from it
     waiting: WaitKind | None = None  # why it waits, where state_text says that
     log_changed: bool = False  # its logs do not give its figure any more
@@ -192,7 +193,7 @@ def view_of(
         skipped=run.skipped,
         log_changed=bool(run.log_differs),
         log_missing=bool(run.log_differs) and all(_is_gone(why) for _, why in run.log_differs),
-        over="" if not run.collecting else COLLECTING if watched else "ended",
+        over=_over(run, watched=watched, simulated=simulated),
         behind=waiting.behind if waiting is not None and run.state.waits else "",
         waiting=waiting.kind if waiting is not None and _only_waits(run, now) else None,
     )
@@ -263,6 +264,12 @@ def _outlived(run: RunRecord, now: float, expected: float | None) -> bool:
     running = run.state is RunState.RUNNING and not run.collecting
     began = run.started_at if running else None
     return began is not None and expected is not None and now - began >= expected > 0
+
+
+def _over(run: RunRecord, *, watched: bool, simulated: bool) -> str:
+    if run.collecting:
+        return COLLECTING if watched else "ended"
+    return "left" if run.state.active and simulated and not watched else ""
 
 
 def _doing(run: RunRecord, start: str) -> str:

@@ -20,10 +20,11 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_view import chart_series
 from backends.campaign.record.run_window import came_at_once, jitter, run_window, window_seen
 from backends.campaign.record.state import CampaignState, apply, fold
+from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile, Telemetry
 from profiles.throughput.steady import Disturbance, Shape, disturbances
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
-from tui.screens.run_panels import chart_title
+from tui.screens.run_panels import chart_title, counted_times
 
 
 def run_with(values: list[float], **more: object) -> RunRecord:
@@ -245,3 +246,29 @@ def test_a_chart_says_that_its_readings_came_at_once_where_reports_do(
     said = chart_title(run, "over time").endswith("over time, times not known: came in one burst")
     assert said or not burst
     assert not said or state is RunState.SUCCEEDED
+
+
+@given(st.lists(st.sampled_from([3.0, 4.0, 90.0]), min_size=2, max_size=9).map(sorted))
+def test_nothing_is_told_of_the_time_in_which_a_run_trained_where_nobody_knows_when_that_was(
+    times: list[float],
+) -> None:
+    points = [(i, 100.0, at) for i, at in enumerate(times)]
+    run_id = "r-0001-a1"
+    state = fold([planned(run_id), assigned(run_id)])
+    run = state.runs[run_id]
+    run = replace(run, series=Series().extended(0, len(times), 1, points), started_at=2.0)
+    gpu = GpuUse("node1", 0, 1.0, 100.0, 100.0, 640.0, 640.0, 1965.0, 1980.0, 53.0, 14471.0)
+    told = Telemetry((gpu,), (HostUse("node1", 32, 2.34, 0.5),), (Meanwhile(0, "node1", 0, 1.0),))
+    end = replace(
+        succeeded(run_id), readings=len(times), used=len(times), first=0, telemetry=told, t=99.0
+    )
+    ended = apply(replace(state, runs={run_id: run}), end).runs[run_id]
+    while_it_trained = {one.words for one in counted_times(ended, 97.0)} - {"over the run"}
+    assert bool(while_it_trained) is not came_at_once(ended)
+    for seen in (ended.telemetry, run_result(ended, CampaignState()).telemetry):
+        assert seen is not None
+        if not came_at_once(ended):
+            assert seen == told
+            continue
+        assert seen.gpus == (GpuUse("node1", 0, 0.0, memory_mib_max=14471.0),)
+        assert (seen.hosts, seen.meanwhile) == ((HostUse("node1", 32, 2.34),), ())

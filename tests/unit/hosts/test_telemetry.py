@@ -72,7 +72,7 @@ def only(telemetry: Telemetry) -> GpuUse:
     return found
 
 
-def test_power_of_the_first_second_is_partly_of_before_and_counts_only_alone() -> None:
+def test_power_of_the_first_second_is_partly_of_before_and_counts_only_of_little() -> None:
     lines = [gpu(s, power=700.0 if s > 10 else 400.0) for s in range(31)]
     use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10, EPOCH + 20)))
     assert use.power_w_mean == 700.0
@@ -80,8 +80,16 @@ def test_power_of_the_first_second_is_partly_of_before_and_counts_only_alone() -
     lines = [gpu(s, power=700.0 if s > 11 else 400.0) for s in range(31)]
     use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10.1, EPOCH + 20)))
     assert use.power_w_mean == 700.0
-    short = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 9.5, EPOCH + 10.4)))
-    assert short.power_w_mean == 400.0
+    short = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10.5, EPOCH + 12.4)))
+    assert short.power_w_mean == 550.0
+
+
+def test_one_sample_is_no_mean() -> None:
+    lines = [gpu(s) for s in range(31)]
+    use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 9.5, EPOCH + 10.4)))
+    means = use.utilization_mean, use.utilization_p95, use.power_w_mean, use.sm_clock_mhz_mean
+    assert (use.seconds, use.energy_j) == (1.0, None)
+    assert means == (None,) * 4
 
 
 def test_power_times_time_is_energy_and_a_gap_is_none_of_it() -> None:
