@@ -6,8 +6,8 @@ import argparse
 import re
 import shlex
 import sys
-import time
 from collections.abc import Container, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -150,14 +150,11 @@ class ProgramParser(Parser):
 
 def _newest(words: Sequence[str]) -> str:
     """``; the newest is NAME``, of the campaigns that the words are about; empty without any."""
-    from backends.campaign.folder.index import list_campaigns  # noqa: PLC0415 (only after a slip)
-    from backends.use_cases import default_campaigns_dir  # noqa: PLC0415 (only after a slip)
-
     common = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     add_common(common)
-    where = common.parse_known_args(words)[0].campaigns or default_campaigns_dir()
-    found = list_campaigns(where, time.time)
-    return f"; the newest is {shlex.quote(found[0].path.name)}" if found else ""
+    where: Path | None = common.parse_known_args(words)[0].campaigns
+    name: str = import_module("tui.cli.campaigns").newest(where)  # only after a slip
+    return f"; the newest is {shlex.quote(name)}" if name else ""
 
 
 def _option_of(word: str) -> str:
