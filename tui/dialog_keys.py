@@ -223,20 +223,23 @@ DIALOGS: Mapping[str, Panel] = {
     ),
     "compare": Panel(
         "Compare",
-        "Every campaign against one of them, the oldest at first, by the rules of "
-        "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
-        "improvement or regression where that excludes 1 and the change is beyond the threshold, "
-        "but slower or faster, in doubt, where a figure is of grade D, of mixed environments, "
-        "of other hosts or measured by another rule; same "
-        "where all of it is within; inconclusive between these, and of fewer than three repeats; "
-        "insufficient where a side has no successful run of the case; only in 1 where no other has "
-        "the case at all. n: successful repeats of "
-        "the baseline, then of the candidate, 6/7 where one failed or is to come. "
-        "w: the interval is Welch's, of the ratio of the geometric means, and need not lie around "
-        "that of the medians, which has one of its own from six repeats on. "
-        "Holm: his test of all cases at once, for among many one may look slower by chance. "
-        "Curves of speedup and efficiency are over the smallest case that all of them have a "
-        "figure of, which their title names.\n"
+        "Every campaign against one, the oldest at first, as dlperf-tui compare.\n"
+        "List:\n"
+        "ratio: of the medians.\n"
+        "n: successful repeats of baseline, then candidate, 6/7: one is missing.\n"
+        "w: of the ratio of geometric means; need not lie around the medians', which has its "
+        "own interval from six repeats on.\n"
+        "Verdict, by Welch's interval:\n"
+        "improvement, regression: it excludes 1, the change is over the threshold.\n"
+        "faster, slower, in doubt: so, but grade D, mixed environments, other hosts or "
+        "another rule.\n"
+        "same: all of it is within the threshold.\n"
+        "inconclusive: between these, or of fewer than three repeats.\n"
+        "insufficient: a side has no successful run of the case.\n"
+        "only in 1: no other has the case at all.\n"
+        "Holm: all cases tested at once, as among many one may be slow by chance.\n"
+        "Curves:\n"
+        "base: of speedup and efficiency the smallest case that all have; see title.\n"
         "◉ in a curve: the case under the cursor.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),

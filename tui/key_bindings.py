@@ -350,56 +350,64 @@ PANELS: Mapping[str, Panel] = {
     ),
     "runs": Panel(
         "Runs",
-        "Every run of the campaign, in the plan's order, not that in which they start, or sorted. "
-        "They start repeat by repeat, in each those first that take the most host time, hosts × "
-        "time: smaller ones fill what these leave. "
-        "The panels below follow the run under the cursor; the chart of one that has not ended has "
-        "those that are at work, too. Progress and ETA are one estimate by the clock, elapsed of "
-        "elapsed and ETA: by the time that runs of its case took, or its profile lets expect, and "
-        "as much "
-        "longer as other cases of it took than that; how far its log is they do not tell, and of a "
-        "run that is silent there are none. "
-        "State: planned; queued, an engine was asked for its hosts; starting; running, or warming "
-        "up, as long as none of its readings counts; silent, none comes any more; cancelling; "
-        "succeeded, failed, cancelled or skipped; paused, as p asks; left, as its demo was. "
-        "a2 in a name: attempt 2. "
-        "Progress of one that waits is why: waiting for hosts, waiting for its turn; settling, its "
-        "hosts rest after the run before; needs, more hosts than can be used; retry in, it failed. "
-        "past ≈2m: it takes longer than was expected. being taken up again: its hosts have not "
-        "told yet how far it is. last seen, not collected yet: nobody is at work on the campaign. "
-        "log changed, log missing: it does not give the run's figure any more. "
-        "collecting: its program has ended, and others may have its hosts; its log is fetched, "
-        "compared and measured. "
-        "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
-        "┊ in the chart: its begin and end. "
-        "Jitter: p95, in 95% of its readings, each the mean of its steps, a step took no longer; "
-        "CV, the standard deviation of these over their mean; that of repeats is on page 4. "
-        "behind 4n8g #2: that run is to start first, though hosts stand idle: they are kept for "
-        "it, as others that overtook it would keep it waiting. "
-        "◆ in the chart: where the speed dropped or rose, by the mean of what follows against that "
-        "of what lies before, or was not level before; drift, from the first reading that counts "
-        "to the last; × a stall. "
-        "rank 5 14% slow: its own time of a step is so much above the others', who wait for it. "
-        "Telemetry: last readings; of a run that has ended the means while it trained, or over the "
-        "run where that was too short for two of them or, as its log came in one burst, nobody "
-        "knows when it was; of temperatures the highest. "
-        "Where there are no GPUs, CPU: how busy all of them are, – until two readings have come; "
-        "load 4.1/2.0: so many processes run or wait to, on 2 CPUs.",
+        "Every run of the campaign; the panels follow the one under the cursor.\n"
+        "List:\n"
+        "order: the plan's, or sorted; not that in which they start.\n"
+        "start: repeat by repeat, most hosts × time first; smaller ones fill gaps.\n"
+        "a2: in a name, attempt 2.\n"
+        "Progress, ETA: by the clock and what its case took or its profile says.\n"
+        "past ≈2m: it takes longer than was expected.\n"
+        "State:\n"
+        "queued: an engine was asked for its hosts; before that planned.\n"
+        "warming up: starting is over, but no reading counts yet; then running.\n"
+        "silent: no reading comes any more; no progress, no ETA.\n"
+        "paused: p holds it back.\n"
+        "collecting: its program has ended; its log is fetched and measured.\n"
+        "last seen, not collected yet: nobody is at work on the campaign.\n"
+        "being taken up again: its hosts have not told yet how far it is.\n"
+        "left: its demo was.\n"
+        "ended: succeeded, failed, skipped, or cancelled, after cancelling.\n"
+        "log changed, log missing: it does not give the run's figure any more.\n"
+        "Why it waits:\n"
+        "waiting for hosts, waiting for its turn: others have them, or go first.\n"
+        "behind 4n8g #2: hosts are kept idle for that run, which is to go first.\n"
+        "settling: its hosts rest after the run before.\n"
+        "needs: more hosts than can be used.\n"
+        "retry in: it failed.\n"
+        "Chart:\n"
+        "lines: of one that has not ended those that are at work, too.\n"
+        "Window: readings that count, by the profile's rule; before it, warm-up.\n"
+        "┊: where the window begins and ends.\n"
+        "jitter: p95, no longer took a step in 95% of readings, each the mean of steps; "
+        "CV, their standard deviation over their mean; of repeats: page 4.\n"
+        "◆: the speed dropped or rose, the mean of what follows against before.\n"
+        "not level before: until there the speed was settling.\n"
+        "drift: from the first reading that counts to the last; ×: a stall.\n"
+        "rank 5 14% slow: its own time of a step, for which the others wait.\n"
+        "Telemetry:\n"
+        "figures: the last; of a run that has ended means while it trained, °C the highest; "
+        "over the run where that was too short for two, or its log came in one burst.\n"
+        "CPU: how busy all are, without GPUs; –: no two readings yet.\n"
+        "load 4.1/2.0: so many processes run or wait to, on 2 CPUs.\n"
+        "Schedule:\n"
+        "━: a run was or is there; ╌: it failed or was cancelled; ┄: expected.\n"
+        "▼ above, ┊ where a line is free: now.\n"
+        "a block with a number: no room for its name, which stands below.\n"
+        "a number alone: no room for its mark either.",
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "c",
                 "cancel_run",
                 "Cancel",
-                "end the run under the cursor, on every host; skip it, before it has begun",
+                "end the run on every host; skip it, before it has begun",
                 footer=2,
             ),
             Key(
                 "x",
                 "trouble(1)",
                 "Next trouble",
-                "to the next run that has failed, is silent or otherwise in trouble; not to what "
-                "was tried again",
+                "to the next run in trouble, failed or silent; not what was tried again",
                 footer=2,
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
@@ -426,8 +434,7 @@ PANELS: Mapping[str, Panel] = {
                 "f",
                 "follow",
                 "Follow",
-                "follow the run's log, which comes into sight for that, or hold it still; to the "
-                "end of one that is over",
+                "follow the run's log, or hold it still; its end, once it is over",
                 footer=6,
             ),
             Key(
@@ -450,10 +457,7 @@ PANELS: Mapping[str, Panel] = {
                 "s",
                 "schedule",
                 "Schedule",
-                "hosts over time: which run was (━, ╌ where it failed or was cancelled), is and is "
-                "expected to be (┄) where, and when; ▼ above, and ┊ where a line is free: now; "
-                "a block with a number has no room for its name, which stands below; one with a "
-                "number alone has none for its mark either",
+                "hosts over time: which run was, is or is expected where, and when",
                 footer=8,
             ),
             Key(
@@ -468,7 +472,7 @@ PANELS: Mapping[str, Panel] = {
                 "W",
                 "window",
                 "Window",
-                "the chart of the readings that count alone, on an axis that they fill; again: all",
+                "the chart of the readings that count alone; again: all",
                 footer=11,
             ),
             Key("L", "next_log", "Next log", "the log of the run's next host", footer=12),
@@ -510,8 +514,7 @@ PANELS: Mapping[str, Panel] = {
         about_actions=(
             (
                 "pause",
-                "p, P and t act at once, so that what they are for has to be seen first; c, C "
-                f"and + ask, as does t of a {PAST}.",
+                f"p, P and t act at once; c, C and + ask, as does t of a {PAST}.",
             ),
         ),
     ),

@@ -40,6 +40,7 @@ from backends.results.repeat_hosts import (
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss import explain
 from backends.results.scaling_loss_words import explained_lines, scaling_text
+from backends.results.short_flags import short_of
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group
@@ -376,15 +377,16 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
     rows = []
     for group in groups:
         which = [group_title(group, groups)] if several else []
-        rows += [(case.case, *which, *_spread_cells(case, w)) for case in group.cases]
+        rows += [(case.case, *which, *_spread_cells(case, w, lang)) for case in group.cases]
     notes = (w.mark_student,) * students
     return Table(title=w.statistics, columns=tuple(columns), rows=tuple(rows), notes=notes)
 
 
-def _spread_cells(case: CaseResult, w: Words) -> tuple[str, ...]:
+def _spread_cells(case: CaseResult, w: Words, lang: Lang) -> tuple[str, ...]:
     spread = case.spread
     grade = w.failed if case.failed else str(case.grade or NOTHING)
-    judged = (grade, ", ".join(case.concerns) or NOTHING)
+    flags = [short_of(concern, case, lang) for concern in case.concerns]
+    judged = (grade, ", ".join(flags) or NOTHING)
     if spread is None:
         return (count_cell(case), *([NOTHING] * 6), *judged)
     return (

@@ -100,10 +100,11 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
     explained = explain(case, base)
     if explained is not None and explained.profiled is not None:
         told.append(_measured_by(explained, lang))
-    if case.profiled is not None and case.efficiency_interval is None:
+    below = case.efficiency is not None and case.efficiency < 1
+    if below and case.efficiency_interval is None:
         few = f"fewer than {FEWEST} repeats do not tell whether anything is lost"
         told.append(pick(lang, few, f"重复少于 {FEWEST} 次，无法判断是否有损失"))
-    if case.efficiency is not None and case.efficiency < 1 and _reaches_1(case):
+    if below and _reaches_1(case):
         told.insert(0, pick(lang, "its interval reaches 100%", "其置信区间包含 100%"))
     rest = pick(lang, ", ", "，").join(told)
     efficiency = f" {efficiency_cell(case, group)}" if case.efficiency is not None else ""

@@ -170,6 +170,7 @@ class FakeFinding:
     remedy: str
     host: str
     bearing: Bearing | None = None
+    harmless: bool = False
 
     of_any = Finding.of_any
 

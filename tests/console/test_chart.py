@@ -748,7 +748,7 @@ def test_a_change_of_speed_is_told_as_a_drop_or_a_rise_without_a_sign(size: floa
     said = disturbance_brief(Disturbance(Shape.STEP, size, 0.05, 50, step=500.0))
     assert said == f"{'dropped' if size < 0 else 'rose'} {percent(abs(size))} at step 500"
     told = PANELS["runs"].about
-    assert all(word in told for word in ("dropped or rose", "the mean of what follows", "drift, "))
+    assert all(word in told for word in ("dropped or rose", "the mean of what follows", "drift: "))
 
 
 @pytest.mark.parametrize("at_work", [True, False])

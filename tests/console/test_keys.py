@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 from rich.console import Console, RenderableType
@@ -31,7 +31,7 @@ from tui.key_types import Key
 from tui.refused_keys import around, enabled, idle, never, without_it
 from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
-from tui.screens.help import all_notes, help_text, notes_text
+from tui.screens.help import HEADING, all_notes, help_text, notes_text
 from tui.text import run_state
 from tui.widgets.chart import CURSOR
 from tui.widgets.keybar import panel_of
@@ -120,6 +120,21 @@ def words_of_states() -> Iterator[str]:
 @pytest.mark.parametrize("word", dict.fromkeys(words_of_states()))
 def test_the_help_of_runs_has_every_word_of_their_states(word: str) -> None:
     assert word in drawn(help_text(("runs", "table", "app")), 4000)
+
+
+@pytest.mark.parametrize("panel", ["runs", "compare"])
+def test_the_help_has_each_term_on_a_line_of_its_own_below_the_heading_of_its_panel(
+    panel: str,
+) -> None:
+    """No heading without a term; two lines of a small terminal have room for each."""
+    first, *lines = PANELS[panel].about.splitlines()
+    assert first.endswith(".")
+    headings = [line for line in lines if HEADING.fullmatch(line)]
+    assert lines[0] in headings
+    for line, after in pairwise([*lines, headings[0]]):
+        assert line in headings or re.fullmatch(r".+?: .+\.", line), line
+        assert len(line) <= 2 * 72
+        assert not (line in headings and after in headings)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)

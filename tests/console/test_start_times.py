@@ -296,6 +296,21 @@ def test_advice_that_is_the_same_for_several_findings_is_given_once_behind_them(
     ]
 
 
+@given(st.permutations([("", False), ("node1", False), ("node2", False), ("node3", True)]))
+def test_what_is_found_of_all_hosts_stands_before_what_is_of_one_and_the_harmless_last(
+    found: list[tuple[str, bool]],
+) -> None:
+    of_one = [
+        Finding(host, Level.WARN, f"{host or 'model'} differs", harmless=harmless)
+        for host, harmless in found
+    ]
+    load = Finding("node1", Level.WARN, "load is 4", harmless=True)
+    stop = Finding("node2", Level.STOP, "no disk")
+    words = checklist_text(plan_on(NAMES), [load, *of_one, stop]).plain
+    places = [words.index(what) for what in ("no disk", "model differs", "node1 differs", "load")]
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize("worn", [False, True])
 async def test_the_dry_run_of_the_matrix_says_so_too(tmp_path: Path, *, worn: bool) -> None:
     well = v100_hosts()[0]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from collections.abc import Container, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +15,14 @@ from profiles.nearest import did_you_mean, nearest
 from tui.cli.commands import COMMANDS, CONSOLE, command_file
 from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import WRONG
+
+
+class UnnamedError(Exception):
+    """No campaign is named. ``parser``: of the command; where campaigns are, its caller knows."""
+
+    def __init__(self, parser: Parser, message: str) -> None:
+        super().__init__(message)
+        self.parser = parser
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,6 +37,12 @@ class Parser(argparse.ArgumentParser):
         self._intermixed = False
 
     def error(self, message: str) -> NoReturn:
+        if "required: " in message and {"CAMPAIGN", "BASELINE"} & {*re.findall(r"\w+", message)}:
+            raise UnnamedError(self, message)
+        self.refuse(message)
+
+    def refuse(self, message: str) -> NoReturn:
+        """End the program with that line."""
         see = " See" if message.endswith("?") else "; see"
         self.exit(WRONG, f"{self.prog}: {message}{see} '{self.prog} --help'\n")
 
@@ -111,7 +127,10 @@ class ProgramParser(Parser):
                     del rest[rest.index(owner, at)]
                 meant = shlex.join(["dlperf-tui", *rest[:at], owner, *rest[at:]])
                 self.error(f"{option} stands behind a command, did you mean {meant!r}?")
-        return super().parse_known_args(args, namespace)
+        try:
+            return super().parse_known_args(args, namespace)
+        except UnnamedError as unnamed:
+            unnamed.parser.refuse(f"{unnamed}{_newest(words)}")
 
     def _unknown_at(self, words: Sequence[str]) -> int | None:
         """Where an option that is not one of all commands stands before any command."""
@@ -127,6 +146,15 @@ class ProgramParser(Parser):
                     return at
                 value = action.nargs != 0 and "=" not in word
         return None
+
+
+def _newest(words: Sequence[str]) -> str:
+    """``; the newest is NAME``, of the campaigns that the words are about; empty without any."""
+    common = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_common(common)
+    where: Path | None = common.parse_known_args(words)[0].campaigns
+    name: str = import_module("tui.cli.campaigns").newest(where)  # only after a slip
+    return f"; the newest is {shlex.quote(name)}" if name else ""
 
 
 def _option_of(word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.folder.adopt import size_of
 from backends.campaign.folder.find_campaign import campaign_directory
-from backends.campaign.folder.index import CampaignSummary
+from backends.campaign.folder.index import CampaignSummary, list_campaigns
 from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags
 from backends.results.numbers import bytes_text
 from backends.results.past_result import fastest, logs_changed
-from backends.use_cases import Workspace
+from backends.use_cases import Workspace, default_campaigns_dir
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError, ProfileError, SelectionError
 from tui.campaign_words import MARKS, grade_mark
@@ -86,6 +87,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_campaign(note)
     note.add_argument("text", metavar="TEXT", help="instead of what was said; '' for nothing")
+
+
+def newest(where: Path | None) -> str:
+    """The name of the newest campaign there, else where they are kept; empty without any."""
+    found = list_campaigns(where or default_campaigns_dir(), time.time)
+    return found[0].path.name if found else ""
 
 
 def run(arguments: argparse.Namespace) -> int:

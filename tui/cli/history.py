@@ -38,11 +38,15 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     if bool(arguments.campaigns_named) == bool(arguments.tag):
         both = "campaigns and a tag are named, and it is of either"
-        raise SelectionError(
+        ways = _could_be(workspace.campaigns())
+        error = SelectionError(
             both if arguments.tag else "no campaign is named, and no tag",
             where="history",
-            remedy=_could_be(workspace.campaigns()),
+            remedy=f"name those that 'dlperf-tui campaigns' lists, or a tag{', as' * bool(ways)}",
         )
+        for way in ways:
+            error.add_note(way)
+        raise error
     if arguments.tag:
         paths = _tagged(workspace, arguments.tag)
     else:
@@ -62,8 +66,9 @@ FEW = 5
 """Tags, and profiles, that are named where none was."""
 
 
-def _could_be(campaigns: Sequence[CampaignSummary]) -> str:
-    """What it could be of: the campaigns of a tag, or of what was measured, the newest first."""
+def _could_be(campaigns: Sequence[CampaignSummary]) -> list[str]:
+    """Commands for what it could be of: the campaigns of a tag, or of what was measured, the newest
+    first."""
     usable = [one for one in campaigns if one.total]
     tags = dict.fromkeys(tag for one in usable for tag in one.about.tags)
     measured: dict[str, list[str]] = {}
@@ -75,8 +80,7 @@ def _could_be(campaigns: Sequence[CampaignSummary]) -> str:
         for what, names in [*measured.items()][:FEW]
         if len(names) > 1
     ]
-    usual = "name those that 'dlperf-tui campaigns' lists, or a tag that they have"
-    return "; or ".join([usual, *(f"dlperf-tui history {way}" for way in ways)])
+    return [f"dlperf-tui history {way}" for way in ways]
 
 
 def _named(workspace: Workspace, name: str) -> Path:

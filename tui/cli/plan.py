@@ -131,14 +131,14 @@ def _foreseen_lines(
 ) -> list[str]:
     """What ``run`` will say of the hosts, and what can be done where it stops at that. ``found``:
     of preflight. ``narrowed``: of :func:`tui.plan_words.usable_now`."""
-    lines = unfit_lines(made, workspace.cluster.snapshots(), found)
+    lines = unlike_lines(found) + unfit_lines(made, workspace.cluster.snapshots(), found)
     lines += [narrowed] * bool(narrowed)
     if (stop := stopping(found, force=False)) is not None:
         ways = ways_on(workspace, made, found)
         lines.append(f"run stops at {stop.host or 'that'}; {ways}, {AS_FAR}")
     elif made.left_out:
         lines.append(f"run goes on with the others {AS_FAR}")
-    return [*lines, *unlike_lines(found), *(f"left out: {line}" for line in made.left_out)]
+    return [*lines, *(f"left out: {line}" for line in made.left_out)]
 
 
 def _totals(made: Plan) -> dict[str, Any]:  # JSON

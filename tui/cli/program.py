@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.debug:
             raise
         print(f"dlperf-tui: {clean_text(str(error))}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):  # each a command that may have been meant
+            print(f"  {clean_text(note)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -207,11 +207,12 @@ def verdict_text(case: ComparedCase, place: int, found: SideBySide, *, brief: bo
 
 
 def _row_verdict(case: ComparedCase, place: int, found: SideBySide, *, wide: bool) -> Text:
-    """``faster, in doubt`` where there is room for that."""
+    """``? faster, in doubt`` where there is room for that, else ``? faster``."""
     text = verdict_text(case, place, found, brief=True)
-    if wide and why_doubted(case.doubts) and case.ground not in ONLY_IN:
+    if why_doubted(case.doubts) and case.ground not in ONLY_IN:
         symbol, colour = _sign(case)
-        text = cell(f"{symbol} {case.words.partition(': ')[0]}", colour)
+        words = case.words.partition(": ")[0]
+        text = cell(f"{symbol} {words if wide else words.removesuffix(', in doubt')}", colour)
     return _marked(text, case)
 
 

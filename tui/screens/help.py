@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -31,6 +32,7 @@ BETWEEN = 2
 """Columns between a name and the words behind it."""
 DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
+HEADING = re.compile(r"^.+:$", re.MULTILINE)
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
 
 
@@ -136,7 +138,7 @@ def _parts(
             shown.append((name, title, there))
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
-    told = [" ".join([one.about, *_of_actions(one, never)]) for one in above if one.about]
+    told = ["\n".join([one.about, *_of_actions(one, never)]) for one in above if one.about]
     parts: list[list[Text | Hanging | Rows]] = []
     for number, (name, title, keys) in enumerate(shown):
         lines = [_key_line(key, width, idle.get((name, key.action))) for key in keys]
@@ -151,8 +153,10 @@ def _of_actions(panel: Panel, never: Callable[[str], object]) -> list[str]:
 
 
 def _about(words: str) -> Text | Hanging:
-    """A paragraph; several of them each with its first line out, for it begins with its sign."""
+    """A paragraph; several of them each with its first line out, for it begins with its sign; a
+    line that ends with a colon is a heading."""
     text = Text(f"{words}\n")
+    text.highlight_regex(HEADING, f"bold {MUTED}")
     return Hanging(text, DEEPER) if "\n" in words else text
 
 

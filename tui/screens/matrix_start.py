@@ -84,13 +84,13 @@ class Starting:
             return
         answered = partial(self._after_dry_run, plan.selection)
         unfit = [
+            *unlike_lines(found),
             *unfit_lines(plan, hosts, found, self._hosts_now.age_s),
             *[narrowed] * bool(narrowed),
         ]
         if any(finding.level == Level.STOP for finding in found):
             without = self._session.workspace.without_stopped(plan, found)
             unfit.append(keys_line(plan, without, usable))
-        unfit += unlike_lines(found)
         self._page.app.push_screen(DryRunView(usable, runs, unfit), answered)
 
     def _after_dry_run(self, read: Selection, answer: str | None) -> None:

@@ -278,8 +278,8 @@ class StartDialog(Dialog[str]):
             refused = "preflight says stop; Esc, then x starts this"
         if self._refused is not None:
             refused = self._refused.what
-        lines = [*unfit_lines(plan, self._hosts, found), *[narrowed] * bool(narrowed)]
-        lines += unlike_lines(found)
+        lines = [*unlike_lines(found), *unfit_lines(plan, self._hosts, found)]
+        lines += [narrowed] * bool(narrowed)
         lines[:0] = [f"left out: {host}" for host in plan.left_out]
         self.app.push_screen(DryRunView(usable, runs, lines, refused), self._after_dry_run)
 

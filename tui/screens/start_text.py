@@ -106,12 +106,15 @@ def cases_text(plan: Plan) -> Text:
 def checklist_text(
     plan: Plan, findings: Sequence[Finding], away: Sequence[HostSnapshot] = ()
 ) -> Text:
-    """Every host of the plan once, with all that is said of it: what stops it first.
+    """Every host of the plan once, with all that is said of it: what stops it first; of equals
+    what all together are short of, as one GPU model, and last what cannot change a figure.
 
     Hosts of which the same is said share a line; those that do not answer are there, too.
     """
-    said: dict[str, list[tuple[str, str, str]]] = {host.name: [] for host in plan.hosts}
-    for finding in findings:
+    together = [""] if any(not one.host for one in findings) else []
+    said: dict[str, list[tuple[str, str, str]]]
+    said = {name: [] for name in (*together, *(host.name for host in plan.hosts))}
+    for finding in sorted(findings, key=lambda one: one.harmless):
         entry = (str(finding.level), plain(finding.what), plain(finding.remedy))
         said.setdefault(finding.host, []).append(entry)
     for host in away:

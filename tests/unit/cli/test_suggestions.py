@@ -16,6 +16,28 @@ from tui.cli import main
 from tui.cli.arguments import CommandParser, build_parser
 from tui.cli.commands import COMMANDS, command_file
 
+CAMPAIGN_FIRST = ("report", "logs", "replay", "resume", "retry", "repeat", "cancel", "compare")
+
+
+@pytest.mark.parametrize("words", [*CAMPAIGN_FIRST, "campaigns rm", "campaigns tag"])
+@pytest.mark.parametrize("behind", [False, True])
+def test_without_a_campaign_the_newest_is_named(
+    words: str, behind: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--campaigns", str(tmp_path)]
+    first, *rest = words.split()
+    asked = [first, *where, *rest] if behind else [*where, first, *rest]
+    assert main(asked) == 2
+    assert "the newest" not in capsys.readouterr().err
+    figures = 'framework = "F"\nmodel = "M"\nfigures = [{ case = "1n1g", throughput = [5.0] }]\n'
+    (tmp_path / "figures.toml").write_text(figures, encoding="utf-8")
+    imported = ["import", str(tmp_path / "figures.toml"), "-o", str(tmp_path / "only")]
+    assert main([*where, *imported]) == 0
+    capsys.readouterr()
+    assert main(asked) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"; the newest is only; see 'dlperf-tui {words} --help'" in line
+
 
 @pytest.mark.parametrize(
     ("words", "says"),

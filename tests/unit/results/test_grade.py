@@ -156,7 +156,7 @@ def test_what_never_succeeded_has_failed_and_what_is_planned_has_no_grade(runs_o
     groups = summarise(runs)
     written = document("c", runs, groups)["results"][1]
     assert (written["case"], written["grade"]) == ("1n2g", "D")  # what programs look for
-    assert [*statistics_table(groups).rows[1]][-2:] == ["failed", "failed_runs"]
+    assert [*statistics_table(groups).rows[1]][-2:] == ["failed", "failed runs"]
     assert "> **No repeat succeeded: 1n2g.**" in render_report(ReportContext("c"), runs, groups)
     assert provenance(groups[0].cases, "1").endswith("grades 1 × B · 1 case failed")
     planned = [replace(run, state="planned", throughput=None) for run in runs_of("1n1g", [1.0])]

@@ -12,12 +12,14 @@ import pytest
 
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.run_results import run_results
+from backends.results.campaign_report import statistics_table
 from backends.results.case_result import CaseResult
 from backends.results.comparison import compare
 from backends.results.comparison_files import comparison_document, comparisons_csv
 from backends.results.findings import Concern, Finding, Grade, gravest_first
 from backends.results.grade_words import found_lines, grade_reasons
-from backends.results.short_flags import SHORT
+from backends.results.render import render_markdown
+from backends.results.short_flags import SHORT, short_of
 from backends.results.summary import Group, summarise
 from tests.unit.results.conftest import Dlperf
 from tests.unit.results.test_report_command import EXAMPLES
@@ -45,10 +47,10 @@ def test_reasons_of_every_grade_are_in_json_csv_report_and_on_the_page(
 ) -> None:
     document = json.loads(dlperf("report", example, "--format", "json"))["results"]
     rows = list(csv.DictReader(io.StringIO(dlperf("report", example, "--format", "csv"))))
-    report = (example / "report.md").read_text(encoding="utf-8")
     history = json.loads(dlperf("history", example, "--json"))["cases"]
     points = {(case["case"], str(case["parameters"])): case["points"][0] for case in history}
     cases = cases_of(example)
+    table = render_markdown([statistics_table([group for _, group in cases])])
     assert len(cases) == len(document) == len(rows)
     for (case, group), told, row in zip(cases, document, rows, strict=True):
         names = [str(concern) for concern in case.concerns]
@@ -63,7 +65,8 @@ def test_reasons_of_every_grade_are_in_json_csv_report_and_on_the_page(
         assert costly == told["grade_reasons"] == grade_reasons(case, group)
         if costly:
             assert told["findings"][0]["grade"] == told["grade"] == row["grade"]
-        assert f"| {', '.join(names) or '–'} |" in report
+        short = [short_of(concern, case) for concern in case.concerns]
+        assert f"| {', '.join(short) or '–'} |" in table
         point = points[case.case, str(dict(case.parameters))]
         assert (point["grade"], point["flags"]) == (told["grade"], names)
         assert in_order([SHORT[concern] for concern in reasons], flags(case).plain)

@@ -450,9 +450,10 @@ def test_where_none_is_named_it_says_what_it_could_be_of(
     assert main([*kept, "campaigns", "tag", "one", "nightly"]) == 0
     capsys.readouterr()
     assert main([*kept, "history"]) == 2
-    said = capsys.readouterr().err
-    assert "dlperf-tui history --tag nightly" in said
-    assert re.search("dlperf-tui history (one two|two one) ", said)
+    refused, *ways = capsys.readouterr().err.splitlines()
+    assert refused.endswith("or a tag, as")
+    assert ways[0] == "  dlperf-tui history --tag nightly"
+    assert re.match("  dlperf-tui history (one two|two one) ", ways[1])
 
 
 def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):

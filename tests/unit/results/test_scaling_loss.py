@@ -344,11 +344,14 @@ def test_what_may_be_no_loss_at_all_is_not_divided() -> None:
     assert told[1] is None
 
 
-@given(st.integers(1, 4), st.floats(0.5, 0.9999))
-def test_a_loss_without_an_interval_is_not_divided(times: int, efficiency: float) -> None:
+@given(st.integers(1, 4), st.floats(0.5, 0.9999), st.booleans())
+def test_a_loss_is_divided_or_said_to_be_of_too_few_repeats(
+    times: int, efficiency: float, explains: bool
+) -> None:
     ranks = [rank(n, 1 / efficiency, 0.98, 0.02, 0.0) for n in range(2)]
     speed = 200.0 * efficiency
-    group, case = only([*BASE, run("1n2g", speed), profiled("1n2g", speed, ranks)], times)
+    counted = [BASE[0], run("1n2g", speed)]
+    group, case = only([*counted, *[BASE[1], profiled("1n2g", speed, ranks)] * explains], times)
     line, line_zh = explained_lines(group)[1], explained_lines(group, "zh")[1]
     assert (explain(case, group.base_case) is None) is (times < 3)
     assert (case_document(case, group)["explained"] is None) is (times < 3)
