@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from profiles.cleantext import clean_text
 from profiles.nearest import did_you_mean, nearest
 from tui.cli.commands import COMMANDS, CONSOLE, command_file
 from tui.cli.shared.engine_option import add_engine
@@ -44,7 +45,7 @@ class Parser(argparse.ArgumentParser):
     def refuse(self, message: str) -> NoReturn:
         """End the program with that line."""
         see = " See" if message.endswith("?") else "; see"
-        self.exit(WRONG, f"{self.prog}: {message}{see} '{self.prog} --help'\n")
+        self.exit(WRONG, f"{self.prog}: {clean_text(message)}{see} '{self.prog} --help'\n")
 
     def parse_known_args(
         self, args: Sequence[str] | None = None, namespace: Any = None

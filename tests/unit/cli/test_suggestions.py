@@ -37,6 +37,10 @@ def test_without_a_campaign_the_newest_is_named(
     assert main(asked) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"; the newest is only; see 'dlperf-tui {words} --help'" in line
+    (tmp_path / "only").rename(tmp_path / "only\x1b]0;x\x07")
+    assert main(asked) == 2
+    assert "the newest is 'only" in (told := capsys.readouterr().err)
+    assert told.strip().isprintable()
 
 
 @pytest.mark.parametrize(
