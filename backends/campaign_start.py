@@ -249,7 +249,7 @@ class Starter:
             raise SelectionError(
                 "this campaign is SIMULATED: its hosts were never there",
                 where=str(path),
-                remedy="go on with it in 'dlperf-tui demo'",
+                remedy=f"go on with it in 'dlperf-tui demo' with --campaigns {path.parent}",
             )
         if self._cluster.simulated and not state.simulated:
             raise SelectionError(

@@ -34,10 +34,19 @@ def _from_anywhere(words: Sequence[str]) -> list[str]:
 def named(campaign: Path) -> str:
     """What a command finds it by, for a shell: its name where campaigns lie unless a directory is
     given, else its path."""
+    return shlex.quote(campaign.name if _lies_as_usual(campaign) else str(campaign.absolute()))
+
+
+def demo_of(campaign: Path) -> str:
+    """The demo that has it among its campaigns."""
+    where = ["--campaigns", str(campaign.parent.absolute())]
+    return shlex.join([NAME, "demo", *([] if _lies_as_usual(campaign) else where)])
+
+
+def _lies_as_usual(campaign: Path) -> bool:
     from backends.use_cases import default_campaigns_dir  # noqa: PLC0415 (at the end)
 
-    default = campaign.parent == default_campaigns_dir()
-    return shlex.quote(campaign.name if default else str(campaign))
+    return campaign.parent == default_campaigns_dir()
 
 
 def called_again(*, simulated: bool = False) -> str:

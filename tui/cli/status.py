@@ -21,6 +21,7 @@ from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.print_table import print_rows
 from tui.cli.shared.say_outages import say_outages
 from tui.kept_words import DESERTED, kept_words, titled
+from tui.program_name import demo_of, named
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_status(snapshot)
         say_outages(snapshot.state)
-        if snapshot.deserted and snapshot.simulated:
-            say("go on with it in: dlperf-tui demo")
-        elif snapshot.deserted:
+        deserted = snapshot.deserted and workspace.shown(path) == path  # a bundle does not go on
+        if deserted and snapshot.simulated:
+            say(f"go on with it in: {demo_of(path)}")
+        elif deserted:
             _say_how_to_go_on(workspace, path)
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
@@ -143,7 +145,8 @@ def _print_status(snapshot: CampaignSnapshot) -> None:
 def _say_how_to_go_on(workspace: Workspace, path: Path) -> None:
     from tui.keeping import common_options, cron_line  # noqa: PLC0415 (where it is needed)
 
-    say(f"go on with it: dlperf-tui resume {path.name}, or resume --detach {path.name}")
+    name = named(path)
+    say(f"go on with it: dlperf-tui resume {name}, or resume --detach {name}")
     say(f"or by cron: {cron_line(path, common_options(workspace))}")
 
 

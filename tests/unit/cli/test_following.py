@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tui.cli.shared.follow import failures, left_behind
+
+CAMPAIGN = Path("/c/NAME")
 
 
 @pytest.mark.parametrize(
@@ -19,12 +22,12 @@ from tui.cli.shared.follow import failures, left_behind
         ({"finished": True}, "the campaign has ended"),
         (
             {"active": 2, "simulated": True},
-            "the simulated hosts are gone. Go on with it in: dlperf-tui demo",
+            "the simulated hosts are gone. Go on with it in: dlperf-tui demo --campaigns /c",
         ),
     ],
 )
 def test_only_runs_that_are_at_work_are_said_to_go_on(left: dict[str, Any], words: str) -> None:
-    usual = {"active": 0, "held": False, "finished": False, "simulated": False}
+    usual = {"active": 0, "held": False, "finished": False, "simulated": False, "path": CAMPAIGN}
     snapshot: Any = SimpleNamespace(**usual | left)
     assert next(left_behind(snapshot, "NAME")) == f"interrupted; {words}"
 

@@ -12,6 +12,7 @@ from backends.campaign.plan.campaign_request import Request, write_request
 from backends.campaign.plan.selection import REQUEST_NAME, Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
+from backends.use_cases import default_campaigns_dir
 from tui.cli import main
 
 SETTINGS = ("benchmark_root", "data_root")
@@ -50,3 +51,24 @@ def test_who_has_hosts_for_it_and_who_measured_it_is_asked_for_settings(
     for more in ([str(simulated), "--hosts", "here"], [str(measured)]):
         assert main([*words, *more]) == 2
         assert all(setting in capsys.readouterr().err for setting in SETTINGS[:1])
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+@pytest.mark.parametrize("usual", [True, False])
+def test_status_says_how_what_was_left_goes_on_wherever_it_lies(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    simulated: bool,
+    usual: bool,
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    directory = default_campaigns_dir() if usual else tmp_path / "other"
+    directory.mkdir(parents=True)
+    path = campaign(directory / "night", simulated=simulated)
+    main(["--campaigns", str(directory), "status", "night"])
+    demo = "dlperf-tui demo" + f" --campaigns {directory}" * (not usual)
+    resume = f"dlperf-tui resume {'night' if usual else path}"
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"go on with it{' in: ' + demo if simulated else ': ' + resume}" in said
+    assert (" --campaigns " in said.partition("go on with it in")[2]) is (simulated and not usual)

@@ -24,6 +24,7 @@ from tui.attention import Rung
 from tui.cli.shared.exit_codes import INTERRUPTED, code_of
 from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.progress import show_progress
+from tui.program_name import demo_of
 
 
 async def see_through(
@@ -95,7 +96,8 @@ def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:
     if left.finished:
         yield "interrupted; the campaign has ended"
     elif left.simulated:
-        yield "interrupted; the simulated hosts are gone. Go on with it in: dlperf-tui demo"
+        demo = demo_of(left.path)
+        yield f"interrupted; the simulated hosts are gone. Go on with it in: {demo}"
     elif left.held:
         yield f"interrupted; what is left is paused. Start it with: dlperf-tui unpause {name}"
         yield f"and then: dlperf-tui resume {name}"
