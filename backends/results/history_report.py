@@ -65,19 +65,19 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if mixed:
         after.append(no_verdict_words(mixed))
     if plain:
-        after.append(f"Regression that stands among all cases: {_names(plain)}.")
+        after.append(f"Regression that stands among all cases: {_names(plain, history)}.")
     if doubtful:
         after.append(
             f"Slower among all cases, so that the exit code is 1, whatever it is from: "
-            f"{_names(doubtful)}."
+            f"{_names(doubtful, history)}."
         )
     elif not plain and history.judged and mixed < len(history.cases):
         others = " of the others" * bool(mixed)
         after.append(f"No regression{others} stands among all cases.")
     if chance:
-        after.append(f"May be chance among so many: {_names(chance)}.")
+        after.append(f"May be chance among so many: {_names(chance, history)}.")
     if failed:
-        after.append(f"Succeeded before, failed in the last campaign: {_names(failed)}.")
+        after.append(f"Succeeded before, failed in the last campaign: {_names(failed, history)}.")
     few = min((len(case.measured) for case in history.cases if len(case.measured) > 1), default=FEW)
     if few < FEW:
         after.append(
@@ -89,11 +89,10 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _cases_table(history: History) -> Table:
     """What all cases share is said once, above them."""
-    if len(history.cases) < 2:
-        return _every_column(history, ())
-    own = [case.parameters for case in history.cases]
-    shared = tuple(one for one in own[0] if all(one in other for other in own))
+    shared = _shared(history)
     table = _every_column(history, shared)
+    if len(history.cases) < 2:
+        return table
     alike = [
         at
         for at, column in enumerate(table.columns)
@@ -108,6 +107,12 @@ def _cases_table(history: History) -> Table:
         rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
         caption=f"All of {said}. {table.caption}" if said else table.caption,
     )
+
+
+def _shared(history: History) -> tuple[tuple[str, Scalar], ...]:
+    """The parameters that all of several cases have."""
+    first, *others = [case.parameters for case in history.cases] or [()]
+    return tuple(one for one in first if others and all(one in other for other in others))
 
 
 def _every_column(history: History, shared: Sequence[tuple[str, Scalar]]) -> Table:
@@ -450,13 +455,17 @@ def _changed(change: LevelChange | None) -> str:
     return f"{signed_percent(evidence.ratio - 1)} ({_change_range(evidence.interval())})"
 
 
-def _names(cases: Iterable[CaseHistory]) -> str:
-    return ", ".join(
-        f"{case_name(case)} (in doubt: {why})"
-        if (why := why_doubted(case.doubts))
-        else case_name(case)
-        for case in cases
-    )
+def _names(cases: Iterable[CaseHistory], history: History) -> str:
+    """By what the table has of them."""
+    shared, profiles = _shared(history), {case.profile for case in history.cases}
+    told = []
+    for case in cases:
+        own = parameters_text(dict(one for one in case.parameters if one not in shared))
+        profile = case.profile if len(profiles) > 1 or len(history.cases) < 2 else ""
+        name = " ".join(filter(None, [profile, case.case, own]))
+        why = why_doubted(case.doubts)
+        told.append(f"{name} (in doubt: {why})" if why else name)
+    return ", ".join(told)
 
 
 def case_name(case: CaseHistory) -> str:

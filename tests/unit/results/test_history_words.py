@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from backends.hosts.fingerprint import changes_text
 from backends.results.history import history
-from backends.results.history_report import MARKS, MOST_GRADES, history_tables
+from backends.results.history_report import (
+    MARKS,
+    MOST_GRADES,
+    history_tables,
+    history_words,
+)
 from backends.results.run_result import RunResult
 from tests.unit.results.test_history import STEADY, campaign, times
 
@@ -47,6 +52,28 @@ def test_each_grade_stands_in_the_table_and_a_d_in_the_line_of_blocks(
         assert grade == "".join(kinds)
     else:
         assert grade == ("D" if graded[-1] == "D" else "B, worst D")
+
+
+@given(slower=st.sets(st.sampled_from(["1n1g", "1n2g"]), min_size=1), alone=st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_below_the_table_cases_are_called_as_in_it(
+    runs_of: Runs, slower: set[str], alone: bool
+) -> None:
+    cases = sorted(slower)[:1] if alone else ["1n1g", "1n2g"]
+    nights = [
+        [
+            run
+            for case in cases
+            for run in runs_of(case, times(0.8 if last and case in slower else 1.0))
+        ]
+        for last in (False, False, False, True)
+    ]
+    seen = history([campaign(at, night) for at, night in enumerate(nights)])
+    table, after = history_tables(seen)[0], history_words(seen)[1]
+    (said,) = [line for line in after if "stands among all cases" in line and "No" not in line]
+    assert {case for case in cases if case in said} == {*slower} & {*cases}
+    assert ("parameters" in table.headings) is ("=" in said)
+    assert ("profile" in table.headings) is (seen.cases[0].profile in said)
 
 
 @given(given=st.sets(st.sampled_from(sorted(MARKS))))
