@@ -235,11 +235,14 @@ DIALOGS: Mapping[str, Panel] = {
         "another rule.\n"
         "same: all of it is within the threshold.\n"
         "inconclusive: between these, or of fewer than three repeats.\n"
+        "on other machines: no host of one side was on the other.\n"
         "insufficient: a side has no successful run of the case.\n"
         "only in 1: no other has the case at all.\n"
         "Holm: all cases tested at once, as among many one may be slow by chance.\n"
         "Curves:\n"
         "base: of speedup and efficiency the smallest case that all have; see title.\n"
+        "another rule: a case measured so is no exact speedup, as ‡ of Results says; its panel "
+        "Verdict names it.\n"
         "◉ in a curve: the case under the cursor.",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
@@ -308,6 +311,8 @@ DIALOGS: Mapping[str, Panel] = {
             Key("r", "resume", "Resume", "re-attach, collect, start the rest", footer=2),
             Key("b", "keep", "Keeper", "leave it to a keeper, which goes on by itself", footer=3),
             Key("o", "open", "Open read-only", "look at it, change nothing", footer=4),
+            Key("s", "sort", "Sort", "by the next column", footer=5),
+            Key("S", "reverse", "Reverse", "the other way round", footer=6),
             PALETTE,
             HELP,
         ),

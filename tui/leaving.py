@@ -57,10 +57,12 @@ def said_at_end(session: Session) -> str:
 
 def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console, or one that it followed, is over."""
-    report = f"{called_as()} report {named(_lies_now(live))}"
+    lies = _lies_now(live)
+    report = f"{called_as()} report {named(lies)}"
     again = called_again(simulated=live.simulated)
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
-    return f"{plain(titled(live))}.\n{look}\nor print it with:\n{COMMAND}{plain(report)}"
+    files = f"Its files: {plain(str(lies))}"
+    return f"{plain(titled(live))}.\n{look}\nor print it with:\n{COMMAND}{plain(report)}\n{files}"
 
 
 def _lies_now(live: CampaignSnapshot) -> Path:

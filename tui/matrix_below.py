@@ -36,7 +36,7 @@ from tui.matrix_past import (
     past_cells,
 )
 from tui.matrix_request import Asked, lacking_settings
-from tui.plan_words import READING_PAST, estimate_source
+from tui.plan_words import READING_PAST, device_word, estimate_source
 from tui.text import both_ends, number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText
@@ -126,7 +126,8 @@ def case_lines(
     leaves, and what published figures do not need; what is left then is for what is marked
     ``beside`` it. ``command``: of :func:`run_lines`."""
     time = asked.past(part).times.get(case.key)
-    lines = run_lines(part, case, time, width, command)
+    device = device_word([part.profile], asked.gpus)
+    lines = run_lines(part, case, time, width, device, command)
     if len(lines) > height + 1:  # the last one is empty
         lines = [*lines[: max(0, height - 1)], Text(" … i shows all of it", MUTED, end="")]
     lines = lines[:height]
@@ -140,7 +141,12 @@ def case_lines(
 
 
 def run_lines(
-    part: Marks, case: Case, time: RunTime | None, width: int, command: Sequence[str] = ()
+    part: Marks,
+    case: Case,
+    time: RunTime | None,
+    width: int,
+    device: str,
+    command: Sequence[str] = (),
 ) -> list[Text]:
     """What a run of the case is: its size, its command, how long it takes and may take. Where no
     exact ``command`` is given what is chosen when it starts stays in braces."""
@@ -148,7 +154,6 @@ def run_lines(
         launch = part.profile.launch_for(case)
     except ProfileError:  # it says so itself where it is planned
         return []
-    device = "GPU" if part.profile.devices == "gpu" else "device"
     size = f"{counted(case.nodes, 'host')} × {counted(case.gpus_per_node, device)}"
     if case.batch_size is not None:
         size += f", batch {case.batch_size} on each, {case.batch_size * case.gpus} in all"
@@ -206,7 +211,7 @@ def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int)
     """What would run: how long each case takes, and what it measured last."""
     cases, past = marked_cases(asked.cells(part)), asked.past(part)
     repeats = asked.repeats_of(part)
-    device = "GPU" if part.profile.devices == "gpu" else "device"
+    device = device_word([part.profile], asked.gpus)
     none = NOTHING_YET if asked.past_reading.complete else READING_PAST
 
     def words(case: Case, without: Collection[int], undated: bool) -> tuple[str, str, str, str]:

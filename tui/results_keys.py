@@ -45,6 +45,8 @@ RESULTS = Panel(
     "lost to, what takes the rest of the efficiency; unexplained, what nothing that was measured "
     "tells: e on Matrix makes one more run of each case that may.\n"
     "without data loading, the throughput that its log counts while it does not wait for data.\n"
+    "training loss and whatever else logs say beside the throughput: the median of the repeats; "
+    "page 3 has each run's, by its log's end.\n"
     "not level before step 24, until that step the speed was still settling.\n\n"
     "◉ in a curve: the case under the cursor.\n"
     "Below a curve stand the flags of the case under the cursor, where the list has no room for "

@@ -240,7 +240,7 @@ def _load(
     marked = any(process.run_id for process in facts.gpu_processes)
     remedy = "something computes there, or did a minute ago: look with top"
     if lately:
-        remedy = "our run that has just ended there may have made it; top shows what still computes"
+        remedy = "what of ours has just ended there may have made it; top shows what still computes"
     if a_run or leased or marked:
         remedy = "a run has the host; top shows whether anything else computes there"
     yield words, remedy

@@ -203,7 +203,7 @@ def test_a_load_that_our_run_may_have_left_there_is_no_strangers(after_s: float)
         found = known_host("node1", "", replace(facts(), load1=90.0))
         (host,) = OwnLeases().of([replace(found, probed_at=end + 1e-3 + after_s)], [live])
         assert "load 90.0 on 48 CPUs" in said(host)
-        assert ("our run that has just ended there" in said(host)) == (after_s < 119.9)
+        assert ("what of ours has just ended there" in said(host)) == (after_s < 119.9)
         assert ("something computes there" in said(host)) == (after_s >= 119.9)
 
 

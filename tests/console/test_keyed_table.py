@@ -62,6 +62,24 @@ async def test_the_cursor_stays_on_its_row_when_rows_come_and_go() -> None:
         assert table.current_key == "c"
 
 
+@pytest.mark.parametrize("others", [0, 1])
+async def test_other_content_begins_at_its_first_row(others: int) -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill(rows(*map(str, range(30))))
+        table.select("25")
+        await pilot.pause()
+        table.refill(rows(*map(str, range(30 - others, 60))))
+        await pilot.pause()
+        assert (table.current_key == "30") is (not others)
+        assert (table.scroll_y == 0) is (not others)
+        table.select("50")
+        table.refill(rows(*map(str, range(40, 55))))
+        await pilot.pause()
+        assert table.current_key == "50"
+
+
 async def test_an_update_draws_only_cells_that_differ() -> None:
     app = Bench()
     async with app.run_test(size=(50, 10)) as pilot:

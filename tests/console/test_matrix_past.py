@@ -563,7 +563,7 @@ def test_what_a_run_is_has_the_values_of_its_case_at_any_width(name: str) -> Non
     part = new_marks(profile)
     for case in (cell.case for row in part.cells(()) for cell in row):
         for width in (44, 76, 150):
-            lines = [line.plain for line in run_lines(part, case, None, width)]
+            lines = [line.plain for line in run_lines(part, case, None, width, "GPU")]
             assert all(len(line) <= width for line in lines)
             said = " ".join(" ".join(lines).split())
             assert LAUNCHERS[profile.launch_for(case).launcher] in said

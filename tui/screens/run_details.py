@@ -145,7 +145,7 @@ def details_text(
     )
     now_s = None if record.started_at is None else record.started_at + (run.elapsed_s or 0.0)
     slow = (
-        slow_rank_line(one, ranks=result.gpus, ended_at=record.ended_at, now=now_s)
+        slow_rank_line(one, ranks=result.gpus, ended_at=result.ended_at, now=now_s)
         for one in record.slow_ranks or ()
     )
     for warning in (*slow, *unsteady, *record.warnings):

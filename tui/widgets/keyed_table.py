@@ -148,6 +148,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._filled: set[str] = set()  # columns that have had something in them at this width
         self._width = 0  # that it was laid out for
         self._last_key: str | None = None
+        self._other = False  # no row of before is among them
         self._lost: str | None = None  # where the cursor was when the last row went
         self._read: str | None = None  # under the cursor: it stays, though it matches no more
         self._rebuilding = False
@@ -213,13 +214,14 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def refill(self, rows: Sequence[Row], columns: Sequence[Column] | None = None) -> None:
         """Make ``rows`` the content. The cursor stays on its key, also where that matches the
-        filter no more; what is gone gives way.
+        filter no more; what is gone gives way. Where none of the old ones is there it begins.
 
         ``columns``: as many as there are, where other words are wanted; drawn anew if they
         differ.
         """
         if not {row.key for row in rows} & {row.key for row in self._rows}:
             self.forget()
+            self._other = True
         self._rows, self._read = tuple(rows), self.current_key
         self._all_columns = tuple(columns or self._all_columns)
         self._draw()
@@ -348,6 +350,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             self._rebuild(rows, layout)
         else:
             self._update(rows)
+        self._other = False
         self._announce()
 
     def _laid_out(self) -> bool:
@@ -395,6 +398,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._keys, self._drawn = [], {}
         self._append(rows)
         self._lost = None if self._keys else kept
+        if self._other:
+            index, scroll = 0, 0.0
         if self._keys:
             row = self._keys.index(kept) if kept in self._keys else min(index, len(rows) - 1)
             self.move_cursor(row=max(0, row), animate=False, scroll=False)
