@@ -205,7 +205,7 @@ def _devices(script: str) -> tuple[int, ...]:
 def _command(script: str) -> str:
     """Of a rank: what starts it, ``mpiexec`` or ``./multiproc.py``, names its program last."""
     programs = re.findall(r"[^\s'\"]+[.]py\b", script)
-    return f"python3 {programs[-1]}" if programs else MADE_UP
+    return f"python3 {programs[-1]} --SIMULATED" if programs else MADE_UP
 
 
 def _number(script: str, pattern: str, otherwise: int = 1) -> int:

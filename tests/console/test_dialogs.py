@@ -92,7 +92,7 @@ async def test_help_over_a_start_that_is_stopped_says_which_keys_do_nothing_now(
         await settled(app)
         helped = screen_text(app)
         assert "start the campaign · not now: preflight says stop" in helped
-        assert "start without the stopped hosts · not now" in helped
+        assert "start without what is stopped · not now" in helped
         assert "start although preflight says stop · not now" not in helped
 
 

@@ -32,6 +32,8 @@ async def test_a_page_that_goes_is_not_brought_up_to_date(
                     if app.screen_stack:
                         for key in "dcwtf":
                             app._why_nothing(key)
+                        app._tell()
+                        shown.tell_no_more()
                 except Exception as error:
                     wrong.append(error)
                     return

@@ -22,7 +22,6 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import open_results
 from tui.app import DlperfApp
-from tui.campaign_words import MARKS
 from tui.key_bindings import PANELS
 from tui.rule_words import RULES
 from tui.screens.results_page import OTHERS, VIEWS, ResultsPage
@@ -225,7 +224,7 @@ def test_the_help_of_results_explains_words_that_stand_there(words: str) -> None
 
 def test_the_help_of_results_has_each_sign_on_a_line_and_every_rule() -> None:
     lines = PANELS["results"].about.splitlines()
-    for sign in ("Gr", "n", "CV", *MARKS, "w", "Flags"):
+    for sign in ("Gr", "n", "CV", "†", "‡", "w", "Flags"):
         assert sum(line.startswith(f"{sign}: ") for line in lines) == 1, sign
     (rule,) = (line for line in lines if line.startswith("rule, "))
     assert all(name.replace("_", " ") in rule for name in RULES)

@@ -1225,7 +1225,7 @@ async def test_a_question_whether_to_end_all_counts_what_there_is_to_end(
         seen = set()
         while not (now := controller.snapshot()).finished:
             left, works = now.total - now.done, now.active
-            await until(pilot, partial(shows, app, f"Cancel {left} run"))
+            await until(pilot, partial(shows, app, f"Cancel · {left} run"))
             await until(pilot, partial(shows, app, f"End {works} run"))
             seen.add((left, works))
             await pass_time(workspace, app, pilot, 20)

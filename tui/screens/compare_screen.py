@@ -89,6 +89,7 @@ class Compare(Dialog[None]):
         super().__init__(f"Compare · {counted(len(campaigns), 'campaign')}{mark}")
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]
         self._session = session
+        self._again = False
         self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))
         self._now = session.now
         self._sides: tuple[Side, ...] = ()
@@ -178,6 +179,9 @@ class Compare(Dialog[None]):
 
     def _show_read(self) -> None:
         self.app.post_message(NoMore(READING_AGAIN))
+        if self._again and self._problem is None:
+            self.app.notify("the campaigns were read again", markup=False)
+        self._again = False
         self._fill()
 
     # What is shown -----------------------------------------------------------------------------
@@ -535,6 +539,7 @@ class Compare(Dialog[None]):
         self.app.push_screen(prompt, answered)
 
     def action_read(self) -> None:
+        self._again = True
         self.app.notify(READING_AGAIN, markup=False)
         self.read(again=True)
 

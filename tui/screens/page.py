@@ -90,7 +90,7 @@ class Page(FrontScreen[None]):
         """Beside the note where both have room; a problem that needs more than these lines has the
         whole width."""
         told = self._last_told
-        if not told.is_attached:
+        if not (told.is_attached and self.whole):
             return
         tabs = self.query_one(Tabs)
         beside = self.told_room - tabs.note_width
@@ -103,7 +103,8 @@ class Page(FrontScreen[None]):
 
     def tell_no_more(self) -> None:
         super().tell_no_more()
-        self.query_one(Tabs).covered = 0
+        if self.whole:
+            self.query_one(Tabs).covered = 0
 
     def main_panel(self) -> TablePanel | None:
         """The list that ``/`` filters and Esc comes back to."""
