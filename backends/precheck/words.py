@@ -146,7 +146,7 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
         elif well:
             yield "One host has nothing to be compared with but its own earlier prechecks."
     if busy := _not_judged(ranking):
-        yield f"Busy when measured, and not judged: {fold_nodeset(busy)}. Measure again when idle."
+        yield f"Not judged, being busy: {fold_nodeset(busy)}. Measure again when idle."
     if ranking.alone and len(ranking.hosts) > 1:
         yield f"Compared with nobody, being the only one of its kind: {_alone_text(ranking)}."
     if ranking.exclude:
