@@ -61,8 +61,8 @@ def finished_words(live: CampaignSnapshot) -> str:
     report = f"{called_as()} report {named(lies)}"
     again = called_again(simulated=live.simulated)
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
-    files = f"Its files: {plain(str(lies))}"
-    return f"{plain(titled(live))}.\n{look}\nor print it with:\n{COMMAND}{plain(report)}\n{files}"
+    files = "" if str(lies) in report else f"Its files: {plain(str(lies))}\n"
+    return f"{plain(titled(live))}.\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"
 
 
 def _lies_now(live: CampaignSnapshot) -> Path:
