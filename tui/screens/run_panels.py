@@ -58,7 +58,8 @@ ASKED_AGAIN = "its hosts are asked again; until they answer, what they said befo
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 FEW_READINGS = 30
-"""A curve of fewer is drawn with each of them: the legend's figure has its point."""
+"""The run's own curve of fewer is drawn with each of them: the legend's figure has its point. Of 64
+at work some reading comes at any moment: the others' are drawn once a second."""
 
 
 class RunPanels(Vertical):
@@ -282,7 +283,7 @@ class RunPanels(Vertical):
         room = (chart.content_size, chart.display, meters.display)
         alone = self.in_window and has_window(viewed, run)
         shown = shown_series(viewed, run)
-        few = tuple((one.run_id, min(len(one.readings), FEW_READINGS)) for one in shown)
+        few = (min(run.readings, FEW_READINGS), tuple(one.run_id for one in shown))
         drawn = (viewed.path, run.run_id, run.state, beat, room, alone, few)
         fresh = not goes_on or 0.0 <= (at_s or 0.0) - self._drawn_s < CHART_S
         latest = latest_figures(viewed)
