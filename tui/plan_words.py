@@ -260,7 +260,7 @@ def able_alone(
 ) -> dict[str, list[str]]:
     """Of several profiles those that some host can take now if they start without the others, and
     which hosts; of hosts and findings as :func:`host_states` has them."""
-    names = profile_names(plan)
+    names = plan.profile_names
     able = {}
     for name in names if len(names) > 1 else ():
         alone = replace(plan, cases=tuple(one for one in plan.cases if one.profile.name == name))
@@ -277,21 +277,17 @@ def alone_words(plan: Plan, alone: Mapping[str, Sequence[str]]) -> str:
     could = "; ".join(
         f"{name} alone could start on {ranked_nodeset(alone[name])}" for name in alone
     )
-    others = [name for name in profile_names(plan) if name not in alone]
+    others = [name for name in plan.profile_names if name not in alone]
     unmark = ", ".join(others) if len(alone) == 1 else "the others"
     return f"{could}: unmark {unmark}" if could else ""
-
-
-def profile_names(plan: Plan) -> list[str]:
-    return list(dict.fromkeys(planned.profile.name for planned in plan.cases))
 
 
 def left_words(plan: Plan, without: Plan) -> str:
     """Where the plan goes on ``without`` what stops it: "node[1-3] alone", "node[1-3], with
     cpu-smoke alone" where a profile is left out."""
     there = ranked_nodeset([host.name for host in without.hosts])
-    kept = profile_names(without)
-    fewer = len(kept) < len(profile_names(plan))
+    kept = without.profile_names
+    fewer = len(kept) < len(plan.profile_names)
     return f"{there}, with {first_of(kept, 3)} alone" if fewer else f"{there} alone"
 
 
@@ -381,10 +377,18 @@ def keys_line(plan: Plan, without: Plan | None, shown: Plan) -> str:
     return f"Enter asks first: x goes on with {there}{of}{alone}, F with {them}{every}{more}"
 
 
-def unlike_lines(findings: Iterable[Finding]) -> list[str]:
-    """What is said of the plan's hosts together: they differ, or are one machine."""
+def host_lines(
+    plan: Plan,
+    snapshots: Iterable[HostSnapshot],
+    findings: Sequence[Finding],
+    narrowed: str,
+    age_s: Callable[[HostSnapshot], float | None] | None = None,
+) -> list[str]:
+    """Before a dry-run: what is said of the plan's hosts together, as that they differ or are one
+    machine; :func:`unfit_lines`; and ``narrowed``, of :func:`usable_now`."""
     together = (one for one in findings if not one.host and one.level == Level.WARN)
-    return [f"{one.what}; {one.remedy}" for one in together]
+    lines = [f"{one.what}; {one.remedy}" for one in together]
+    return [*lines, *unfit_lines(plan, snapshots, findings, age_s), *[narrowed] * bool(narrowed)]
 
 
 _UNASKED = (HostState.UNKNOWN, HostState.PROBING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -151,19 +151,23 @@ def _banners(
 
 def _failed_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     """Which cases have no figure, and so no grade."""
-    called = {case_parts(case, groups): case for group in groups for case in group.cases}
-    if not (failed := [name for name, case in called.items() if case.failed]):
-        return []
-    return [f"> **{w.no_figure.format(cases=md_text(told_of(failed, called.keys(), lang)))}**"]
+    return _cases_line(groups, lang, w.no_figure, lambda case: case.failed)
 
 
 def _slower_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     """Which cases their further devices made slower, which costs no grade."""
+    return _cases_line(
+        groups, lang, w.slower, lambda case: Concern.NEGATIVE_SCALING in case.concerns
+    )
+
+
+def _cases_line(
+    groups: Sequence[Group], lang: Lang, words: str, is_so: Callable[[CaseResult], bool]
+) -> list[str]:
     called = {case_parts(case, groups): case for group in groups for case in group.cases}
-    slower = [name for name, case in called.items() if Concern.NEGATIVE_SCALING in case.concerns]
-    if not slower:
+    if not (told := [name for name, case in called.items() if is_so(case)]):
         return []
-    return [f"> **{w.slower.format(cases=md_text(told_of(slower, called.keys(), lang)))}**"]
+    return [f"> **{words.format(cases=md_text(told_of(told, called.keys(), lang)))}**"]
 
 
 def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:

@@ -115,6 +115,10 @@ def _shared(history: History) -> tuple[tuple[str, Scalar], ...]:
     return tuple(one for one in first if others and all(one in other for other in others))
 
 
+def _own_text(case: CaseHistory, shared: Sequence[tuple[str, Scalar]]) -> str:
+    return parameters_text(dict(one for one in case.parameters if one not in shared))
+
+
 def _every_column(history: History, shared: Sequence[tuple[str, Scalar]]) -> Table:
     """``shared``: parameters that no row has."""
     units = dict.fromkeys(case.unit for case in history.cases)
@@ -203,7 +207,7 @@ def _case_row(
     return (
         case.profile,
         case.case,
-        parameters_text(dict(one for one in case.parameters if one not in shared)),
+        _own_text(case, shared),
         _line(history, case),
         str(len(case.points)),
         f"{fixed(last.throughput)}{unit}" if last else NOTHING,
@@ -460,9 +464,8 @@ def _names(cases: Iterable[CaseHistory], history: History) -> str:
     shared, profiles = _shared(history), {case.profile for case in history.cases}
     told = []
     for case in cases:
-        own = parameters_text(dict(one for one in case.parameters if one not in shared))
         profile = case.profile if len(profiles) > 1 or len(history.cases) < 2 else ""
-        name = " ".join(filter(None, [profile, case.case, own]))
+        name = " ".join(filter(None, [profile, case.case, _own_text(case, shared)]))
         why = why_doubted(case.doubts)
         told.append(f"{name} (in doubt: {why})" if why else name)
     return ", ".join(told)

@@ -30,10 +30,9 @@ from tui.cli.shared.selection_options import add_selection
 from tui.job_text import asked_for
 from tui.plan_words import (
     MAY_CHANGE,
+    host_lines,
     stand_in_lines,
     stand_ins,
-    unfit_lines,
-    unlike_lines,
     usable_now,
 )
 from tui.timeline_text import timeline_lines
@@ -131,8 +130,7 @@ def _foreseen_lines(
 ) -> list[str]:
     """What ``run`` will say of the hosts, and what can be done where it stops at that. ``found``:
     of preflight. ``narrowed``: of :func:`tui.plan_words.usable_now`."""
-    lines = unlike_lines(found) + unfit_lines(made, workspace.cluster.snapshots(), found)
-    lines += [narrowed] * bool(narrowed)
+    lines = host_lines(made, workspace.cluster.snapshots(), found, narrowed)
     if (stop := stopping(found, force=False)) is not None:
         ways = ways_on(workspace, made, found)
         lines.append(f"run stops at {stop.host or 'that'}; {ways}, {AS_FAR}")

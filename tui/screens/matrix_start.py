@@ -15,10 +15,9 @@ from profiles.errors import DlperfError
 from tui.matrix_request import Asked
 from tui.messages import CampaignStarted, Problem
 from tui.plan_words import (
+    host_lines,
     keys_line,
     objections,
-    unfit_lines,
-    unlike_lines,
     usable_now,
     why_not_short,
 )
@@ -83,11 +82,7 @@ class Starting:
             self._page.post_message(Problem(error))
             return
         answered = partial(self._after_dry_run, plan.selection)
-        unfit = [
-            *unlike_lines(found),
-            *unfit_lines(plan, hosts, found, self._hosts_now.age_s),
-            *[narrowed] * bool(narrowed),
-        ]
+        unfit = host_lines(plan, hosts, found, narrowed, self._hosts_now.age_s)
         if any(finding.level == Level.STOP for finding in found):
             without = self._session.workspace.without_stopped(plan, found)
             unfit.append(keys_line(plan, without, usable))
@@ -144,7 +139,7 @@ class Starting:
     def _out_of_sight(self, plan: Plan) -> str:
         """Of a plan that is not all in sight: what else would run, and how to leave that out."""
         part = self._focused()
-        names = list(dict.fromkeys(p.profile.name for p in plan.cases))
+        names = plan.profile_names
         others = [name for name in names if part is None or name != part.profile.name]
         if len(others) == len(names):
             where = "" if part is None else f", and the cursor is on {part.profile.name}"

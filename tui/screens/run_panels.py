@@ -282,8 +282,8 @@ class RunPanels(Vertical):
         beat = None if goes_on else (viewed.revision, at_s)
         room = (chart.content_size, chart.display, meters.display)
         alone = self.in_window and has_window(viewed, run)
-        shown = shown_series(viewed, run)
-        few = (min(run.readings, FEW_READINGS), tuple(one.run_id for one in shown))
+        beside = () if run.state.ended else tuple(one.run_id for one in viewed.series)
+        few = (min(run.readings, FEW_READINGS), beside)
         drawn = (viewed.path, run.run_id, run.state, beat, room, alone, few)
         fresh = not goes_on or 0.0 <= (at_s or 0.0) - self._drawn_s < CHART_S
         latest = latest_figures(viewed)
@@ -296,12 +296,12 @@ class RunPanels(Vertical):
         window = run_window(record, own.points)
         width = chart.content_size.width
         if alone:
-            (named,) = named_series([own], names)
+            (shown,) = named_series([own], names)
             said = latest.get(run.run_id, "")
-            plot = window_plot(named, width=width, window=window, latest=said)
+            plot = window_plot(shown, width=width, window=window, latest=said)
             over, units = _of_window(run, window), [run.unit]
         else:
-            series, over = named_series(shown, names), "over time"
+            series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             to_now = broke_off or run.state.active
             until_s = (run.elapsed_s or 0.0) if to_now else 0.0

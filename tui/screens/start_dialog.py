@@ -20,10 +20,8 @@ from tui.messages import Problem
 from tui.plan_words import (
     READING_PAST,
     able_alone,
+    host_lines,
     host_states,
-    profile_names,
-    unfit_lines,
-    unlike_lines,
     usable_now,
     why_not_without,
 )
@@ -249,7 +247,7 @@ class StartDialog(Dialog[str]):
             return
         workspace = self._session.workspace
         there, told = {host.name for host in self._without.hosts}, workspace.foreseen(self._plan)
-        kept = profile_names(self._without)
+        kept = self._without.profile_names
         found = [one for one in self._findings or () if one.host in there and one.of_any(kept)]
         found += [one for one in self._findings or () if not one.host and one not in told]
         found += [one for one in workspace.foreseen(self._without) if not one.host]  # not of all
@@ -278,9 +276,8 @@ class StartDialog(Dialog[str]):
             refused = "preflight says stop; Esc, then x starts this"
         if self._refused is not None:
             refused = self._refused.what
-        lines = [*unlike_lines(found), *unfit_lines(plan, self._hosts, found)]
-        lines += [narrowed] * bool(narrowed)
-        lines[:0] = [f"left out: {host}" for host in plan.left_out]
+        lines = [f"left out: {host}" for host in plan.left_out]
+        lines += host_lines(plan, self._hosts, found, narrowed)
         self.app.push_screen(DryRunView(usable, runs, lines, refused), self._after_dry_run)
 
     def _after_dry_run(self, answer: str | None) -> None:

@@ -22,7 +22,6 @@ from tui.plan_words import (
     expected_on,
     not_counted,
     price_text,
-    profile_names,
     time_text,
     unjudged_gpus,
     waiting_time,
@@ -188,8 +187,8 @@ def _times_of_keys(plan: Plan, without: Plan, states: Mapping[str, str]) -> tupl
 
 def _left_out_text(plan: Plan, without: Plan, takes: str) -> Text:
     """What one key would start without what is stopped, and what that leaves undone."""
-    used, profiles = [host.name for host in without.hosts], profile_names(without)
-    others = [plain(name) for name in profile_names(plan) if name not in profiles]
+    used, profiles = [host.name for host in without.hosts], without.profile_names
+    others = [plain(name) for name in plan.profile_names if name not in profiles]
     there, hosts = _names(used), _names(h.name for h in plan.hosts if h.name not in used)
     text = Text("x ", "bold")
     text.append(f"leaves out {', '.join(filter(None, (hosts, *others)))} and starts ")

@@ -88,6 +88,11 @@ class Plan:
     left_out: tuple[str, ...] = ()  # hosts, and cases for want of them: "node3: in use"
 
     @property
+    def profile_names(self) -> list[str]:
+        """Of what can be run, in matrix order."""
+        return list(dict.fromkeys(planned.profile.name for planned in self.cases))
+
+    @property
     def job_keys(self) -> dict[str, Mapping[str, object]]:
         """What each profile asks of a queue."""
         planned = (*self.cases, *self.refused)

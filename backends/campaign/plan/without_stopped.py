@@ -27,7 +27,7 @@ def without_stopped(
     None where that leaves nothing to run, or what stops it is said of no host.
     """
     away = {snapshot.name: "did not answer" for snapshot in snapshots if snapshot.state in AWAY}
-    names = list(dict.fromkeys(planned.profile.name for planned in plan.cases))
+    names = plan.profile_names
     stops = {name: _stopped(findings, [name]) for name in names}
     hosts = {host.name for host in plan.hosts}
     kept = [name for name in names if "" not in stops[name] and hosts - {*stops[name], *away}]
