@@ -1026,6 +1026,9 @@ async def test_a_host_is_filtered_for_and_how_many_of_all_are_left_is_said(
         await pass_time(workspace, app, pilot, 1)
         assert page.query_one(KeyedTable).shown_keys == ("r02",)
         assert "/node3 · 1 of 8" in screen_text(app)
+        assert "of all: " in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not shows(app, "of all: "))
 
 
 async def test_r_shows_what_one_rank_printed_and_refuses_a_rank_that_there_is_not(

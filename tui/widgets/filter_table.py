@@ -33,6 +33,10 @@ def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> Non
         widget.border_subtitle = below if below.plain else None
 
 
+OF_ALL = "of all: "
+"""Before what a frame counts below, which is every row, while a filter hides some."""
+
+
 class FilterLine(Input):
     """Where ``/`` is typed."""
 
@@ -91,6 +95,7 @@ class TablePanel(Vertical):
         new = title if isinstance(title, Text) else Text(plain(title))
         if self.filter_text:
             new = self._with_filter(new)
+            footer = Text.assemble((OF_ALL, MUTED), footer) if footer else footer
         self.heading = new
         if not self.has_class("-bare"):
             set_frame(self, new, footer)
