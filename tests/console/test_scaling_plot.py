@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.results.case_result import CaseResult
+from backends.results.layouts.cells import speedup_marks
+from backends.results.numbers import percent
 from backends.results.reference_comparison import held_figures
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
@@ -27,11 +29,13 @@ from tui.widgets.distribution import (
 )
 from tui.widgets.distribution import legend as distribution_legend
 from tui.widgets.scaling_plot import (
+    DOUBTS,
     HOSTS,
     IDEAL,
     ONE_HOST,
     Quantity,
     curve,
+    curve_title,
     curves_beside,
     measured,
     published_as,
@@ -313,3 +317,29 @@ def test_what_scales_without_loss_lies_on_an_ideal_whatever_its_base(
         slopes = {round(y / x, 9) for line in ideals for x, y in line.points}
         assert round(1 / gpus, 9) in slopes
     assert slopes == {round(1 / gpus, 9) for gpus in bases}
+
+
+@given(st.floats(1, 800), st.sampled_from([(), ("‡",), ("†", "‡")]))
+def test_the_legend_has_an_efficiency_and_its_marks_as_the_table_has_them(
+    eight: float, marks: tuple[str, ...]
+) -> None:
+    group = group_of(**{"1n1g": [100.0], "1n8g": [eight]})
+    case = case_of(group, "1n8g")
+    found = measured(case, group, Quantity.EFFICIENCY)
+    assert found is not None
+    assert found.marks == speedup_marks(case, group)
+    found = replace(found, marks=marks)
+    plot = scaling_plot([("", [found])], width=60, quantity=Quantity.EFFICIENCY, cursor=found)
+    assert " ".join(["◉ 1n8g", percent(case.efficiency), *marks]) in plot.legend
+    of_marks = [one for one in plot.legend if one[0] in "†‡"]
+    assert of_marks == [f"{mark} {DOUBTS[mark]}: 1n8g" for mark in marks]
+
+
+@given(st.integers(10, 120), st.sampled_from(Quantity))
+def test_a_curves_title_has_names_whole_or_not_at_all(room: int, shown: Quantity) -> None:
+    group = group_of(**{"1n1g": [100.0], "1n8g": [700.0]})
+    every = curve_title(shown, "images/s", [group], room=1000).plain.split(" · ")
+    some = curve_title(shown, "images/s", [group], room=room)
+    assert some.plain.split(" · ") == [one for one in every if one in some.plain.split(" · ")]
+    assert any(one.startswith("▸") for one in some.plain.split(" · "))
+    assert some.cell_len <= room or "·" not in some.plain

@@ -69,7 +69,7 @@ def curves_of(
         by_place=True,
         bases=next(([one.base_case.gpus] * len(own) for one in known if one.base == base), ()),
     )
-    title = curve_title(quantity, case.unit, known, base or "")
-    if apart:
-        title.append(f" · {NO_BASE}", MUTED)
+    why = f" · {NO_BASE}" * apart
+    room = width - len(why)
+    title = curve_title(quantity, case.unit, known, base or "", room=room).append(why, MUTED)
     return Curves(plot, title, NO_BASE if apart else "")

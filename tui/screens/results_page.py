@@ -193,7 +193,7 @@ class ResultsPage(Page):
             set_frame(chart, f"{plain(group.unit)} of each case", marks)
             return
         self._show_quantity(chart, group, case, self._quantity)
-        set_frame(chart, curve_title(self._quantity, group.unit, self._groups), marks)
+        set_frame(chart, curve_title(self._quantity, group.unit, self._groups, room=width), marks)
 
     def _show_quantity(
         self, chart: Chart, group: Group, case: CaseResult, quantity: Quantity

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
-from backends.results.numbers import significant
+from backends.results.layouts.cells import speedup_marks
+from backends.results.numbers import percent, significant
 from backends.results.projection import Projected
 from backends.results.reference_comparison import held_figures
 from backends.results.summary import Group
@@ -34,6 +35,8 @@ from tui.widgets.chart_scale import AXIS_ABOVE_0
 ONE_HOST, HOSTS, PUBLISHED = "●", "◆", "☆"
 """What marks the cases on one host, those on several, and what others published."""
 IDEAL = "·"
+DOUBTS = {"†": "other environment", "‡": "other rule"}
+"""Of a speedup's marks, in the legend."""
 NAMED = 90
 """Columns with room for what the mark of the case under the cursor is."""
 WIDE = 50
@@ -74,17 +77,23 @@ def quantity_label(quantity: Quantity) -> str:
     return str(quantity).replace("_", " ").capitalize()
 
 
-def curve_title(quantity: Quantity, unit: str, groups: Sequence[Group], base: str = "") -> Text:
-    """Every quantity by name, the one that is shown set off. ``unit``: of the throughput;
-    ``base``: the case that it refers to, where that is not said elsewhere."""
+def curve_title(
+    quantity: Quantity, unit: str, groups: Sequence[Group], base: str = "", *, room: int
+) -> Text:
+    """Every quantity by name, the one that is shown set off; of the others those that have
+    ``room``, whole. ``unit``: of the throughput; ``base``: the case that it refers to, where that
+    is not said elsewhere."""
     refers = f", base {base}" if base and quantity is not Quantity.PER_DEVICE else ""
-    parts: list[Text | str | tuple[str, str]] = [
-        f"▸ {curve_name(one, unit, groups)}{refers}"
+    parts: dict[Quantity, Text | str | tuple[str, str]] = {
+        one: f"▸ {curve_name(one, unit, groups)}{refers}"
         if one is quantity
         else (_figure_name(one, unit, groups), MUTED)
         for one in Quantity
-    ]
-    return join(parts, " · ")
+    }
+    for other in reversed([one for one in Quantity if one is not quantity]):
+        if join(parts.values(), " · ").cell_len > room:
+            del parts[other]
+    return join(parts.values(), " · ")
 
 
 def curve_name(quantity: Quantity, unit: str, groups: Sequence[Group]) -> str:
@@ -108,13 +117,15 @@ def _figure_name(quantity: Quantity, unit: str, groups: Sequence[Group]) -> str:
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A case's value of the quantity, with its 95% interval where it has one; ``of_mean``: that
-    is Student's, as few repeats have none of their median."""
+    is Student's, as few repeats have none of their median. ``marks``: as the list has them behind
+    it."""
 
     nodes: int
     gpus_per_node: int
     value: float
     interval: tuple[float, float] | None = None
     of_mean: bool = False
+    marks: tuple[str, ...] = ()
 
     @property
     def point(self) -> Point:
@@ -129,7 +140,9 @@ def measured(case: CaseResult, group: Group, quantity: Quantity) -> Measured | N
     if value is None:
         return None
     of_mean = case.spread is not None and case.spread.interval is None
-    return Measured(case.nodes, case.gpus_per_node, value, _interval(case, quantity), of_mean)
+    marks = () if quantity is Quantity.PER_DEVICE else speedup_marks(case, group)
+    interval = _interval(case, quantity)
+    return Measured(case.nodes, case.gpus_per_node, value, interval, of_mean, marks)
 
 
 def _interval(case: CaseResult, quantity: Quantity) -> tuple[float, float] | None:
@@ -283,12 +296,12 @@ def scaling_plot(
         f"{ONE_HOST} one host" * (False in on_several),
         f"{HOSTS} several" * (True in on_several),
     )
-    unit = "%" * (quantity is Quantity.EFFICIENCY)
     said = (
         AXIS_ABOVE_0 * bool(bottom),
-        _said(cursor, unit, named=width >= NAMED) if cursor else "",
+        _said(cursor, quantity, named=width >= NAMED) if cursor else "",
         "  ".join(filter(None, signs)),
         _bars_text([m for _, _, found in shown for m in found], quantity),
+        *_marked_sizes([m for _, _, found in shown for m in found]),
     )
     return Plot(
         tuple(lines),
@@ -299,7 +312,7 @@ def scaling_plot(
         more=len(drawable) - len(shown),
         cursor=cursor.point if cursor else None,
         bottom=bottom,
-        unit=unit,
+        unit="%" * (quantity is Quantity.EFFICIENCY),
     )
 
 
@@ -312,9 +325,20 @@ def _bars_text(found: Sequence[Measured], quantity: Quantity) -> str:
     return f"{BAR} 95% of {' or '.join(middles)}" if middles else ""
 
 
-def _said(on: Measured, unit: str, *, named: bool) -> str:
+def _marked_sizes(found: Sequence[Measured]) -> Iterator[str]:
+    """``‡ other rule: 1n8g 4n8g``: whose figure is not one of the same kind as its base."""
+    for mark, words in DOUBTS.items():
+        sizes = (format_tag(one.nodes, one.gpus_per_node) for one in found if mark in one.marks)
+        if tags := " ".join(dict.fromkeys(sizes)):
+            yield f"{mark} {words}: {tags}"
+
+
+def _said(on: Measured, quantity: Quantity, *, named: bool) -> str:
+    """As the list has it, marks included."""
     word = "cursor: " * named
-    return f"{CURSOR} {word}{format_tag(on.nodes, on.gpus_per_node)} {number(on.value)}{unit}"
+    value = percent(on.value / 100) if quantity is Quantity.EFFICIENCY else number(on.value)
+    told = " ".join([value, *on.marks])
+    return f"{CURSOR} {word}{format_tag(on.nodes, on.gpus_per_node)} {told}"
 
 
 def _ideals(
