@@ -556,6 +556,8 @@ async def test_while_they_are_read_the_screen_says_so_and_can_be_left(
     go = read_when_told(workspace, monkeypatch)
     async with console(workspace, LARGE) as (app, pilot):
         await compare_two(app, pilot)
+        await pilot.press("v")
+        assert not shows(app, "are being read")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
         go.set()

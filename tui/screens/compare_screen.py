@@ -344,7 +344,7 @@ class Compare(Dialog[None]):
             "sort": listed,
             "reverse": listed and not self._order.given,
             "open": selected,
-            "view": selected and not self._all_in_sight,
+            "view": (selected or self._reading) and not self._all_in_sight,
         }
         if action in able:
             return able[action]
@@ -354,8 +354,10 @@ class Compare(Dialog[None]):
             return "curves" in self._in_sight() and bool(needed) and not unable
         return self._found is not None
 
-    def never(self, action: str) -> str:
-        return ""
+    @property
+    def _reading(self) -> bool:
+        """For the first time."""
+        return self._found is None and self._problem is None
 
     def not_now(self, action: str) -> str:
         if self._found is None:
