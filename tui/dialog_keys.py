@@ -135,7 +135,8 @@ DIALOGS: Mapping[str, Panel] = {
         "that of the first profile which has a result; speedup and grade are of that "
         "case, and of no other.\n"
         f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.\n"
-        f"?: behind a grade, {MARKS['?']}. †, ‡: as Results has them.\n"
+        f"?: behind a grade, {MARKS['?']}; Enter opens it and reads them. "
+        "†, ‡: as Results has them.\n"
         "State: ▶ live, ◌ unfinished, ✓ finished; of a finished one which runs it lost: ▲ some, "
         "✗ all, – all, and none failed.\n"
         "How long ago is by your clock, in a demo too, whose runs have a faster one.",

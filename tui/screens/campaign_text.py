@@ -191,7 +191,7 @@ def summary_words(
         why = ", ".join(MARKS[mark] for mark in best.marks)
         why = f" ({why})" if why else ""
         parts += [f"speedup {speedup}{why}"] if best.speedup is not None else []
-        unsure = f" ({MARKS[mark]})" if (mark := grade_mark(best)) else ""
+        unsure = " (logs were written after their runs: ⏎ reads them)" * bool(grade_mark(best))
         parts += [f"grade {grade}{unsure}"] if best.grade is not None else []
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
