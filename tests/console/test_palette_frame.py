@@ -46,7 +46,7 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
 
 @pytest.mark.parametrize("typed", ["", "r"])
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
-async def test_an_action_has_one_line_with_what_it_does(
+async def test_an_action_has_all_of_what_it_does(
     workspace: FakeWorkspace, size: tuple[int, int], typed: str
 ) -> None:
     async with console(workspace, size) as (app, pilot):
@@ -60,12 +60,25 @@ async def test_an_action_has_one_line_with_what_it_does(
             line[listed.region.x + 1 : listed.region.right - 1]
             for line in screen_text(app).splitlines()[room.y : room.bottom]
         ]
-        assert len(lines) == min(listed.option_count, room.height)
-        for line in lines:
-            assert re.match(r"  \S.*  \(\S+\)  \S", line), line
+        assert len(lines) >= min(listed.option_count, room.height)
+        assert re.match(r"  \S.*  \(\S+\)  \S", lines[0])
+        assert not any("…" in line for line in lines)
 
 
-@pytest.mark.parametrize(("page", "named"), [("2", "One more repeat  (+)"), ("3", "Matrix: One m")])
+@pytest.mark.parametrize(("word", "found"), [("placement", "Linked"), ("topology", "Hosts: Zoom")])
+async def test_what_a_key_is_for_is_found_by_the_fields_word(
+    workspace: FakeWorkspace, word: str, found: str
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        await pilot.press("2", "ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette) and shows(app, "Dry-run"))
+        await pilot.press(*word)
+        await until(pilot, lambda: shows(app, found))
+
+
+@pytest.mark.parametrize(
+    ("page", "named"), [("2", "One more repeat of each case  (+)"), ("3", "Matrix: One m")]
+)
 async def test_a_repeat_more_is_called_so_and_not_by_the_word_that_the_footer_has_room_for(
     workspace: FakeWorkspace, page: str, named: str
 ) -> None:
