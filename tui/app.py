@@ -100,7 +100,7 @@ class DlperfApp(App[str]):
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
         self._rung: Rung | None = None
-        self._said_last: deque[tuple[float, str]] = deque(maxlen=SAID_KEPT)
+        self._said_last: deque[tuple[float, str, bool]] = deque(maxlen=SAID_KEPT)
         self._began = workspace.cluster.now()
         workspace.cluster.will_probe()  # before the page is painted
         for theme in (DARK, LIGHT):
@@ -541,7 +541,7 @@ class DlperfApp(App[str]):
         new = event.notification
         make_room(self._notifications, new)
         words = ": ".join(filter(None, (new.title, new.message)))
-        self._said_last.append((self.session.now, words))
+        self._said_last.append((self.session.now, words, words != self._flash.words))
 
     def show_problem(self, error: DlperfError) -> None:
         """Tell what is wrong, where, and how to mend it."""

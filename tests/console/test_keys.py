@@ -11,6 +11,7 @@ from itertools import pairwise, product
 
 import pytest
 from rich.console import Console, RenderableType
+from rich.style import Style
 from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -33,6 +34,7 @@ from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
 from tui.screens.help import HEADING, all_notes, help_text, notes_text
 from tui.text import run_state
+from tui.theme import MUTED
 from tui.widgets.chart import CURSOR
 from tui.widgets.keybar import panel_of
 from tui.widgets.keyed_table import Column
@@ -238,7 +240,7 @@ def test_a_note_of_which_nobody_knows_since_when_it_is_so_has_no_time() -> None:
 def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_none(
     notes: tuple[tuple[float, str, str], ...] | None, own: str
 ) -> None:
-    told = drawn(all_notes(notes, 0.0, own, ((61.0, "before"), (75.0, "last"))), 70)
+    told = drawn(all_notes(notes, 0.0, own, ((61.0, "before", True), (75.0, "last", False))), 70)
     assert told.index("said here") < told.index("  last") < told.index("  before")
     assert re.search(r"\n  \d\d:\d1:15  last *\n  \d\d:\d1:01  before", told)
     if notes or own:
@@ -265,8 +267,23 @@ def test_notes_say_that_there_are_none_only_where_there_are_none(
     assert ("No notes" in told) == (notes == () and not own)
 
 
+def test_a_key_that_did_nothing_is_fainter_than_what_was_done() -> None:
+    said = ((1.0, "refused", False), (2.0, "written", True))
+    console = Console(color_system="truecolor")
+    styles = {
+        segment.text.strip(): segment.style
+        for segment in console.render(all_notes((), None, "own", said))
+    }
+    faint = Style.parse(MUTED)
+    assert styles["refused"] == faint
+    assert styles["written"] != faint
+
+
 def test_what_was_said_and_goes_on_in_a_next_line_stays_in_its_column() -> None:
-    said = ((5.0, "a long story of what was said " * 5), (7.0, "short\n→ mend it"))
+    said = (
+        (5.0, "a long story of what was said " * 5, True),
+        (7.0, "short\n→ mend it", True),
+    )
     _, last, remedy, first, *rest = (
         drawn(all_notes(((1.0, "warn", "seen"),), 0.0, "", said), 70)
         .split("said here", 1)[1]

@@ -172,26 +172,29 @@ def _key_line(key: Key, width: int, idle: str | None) -> tuple[Text, Text]:
 class AllNotes(NamedTuple):
     """``notes``: of the campaign as a whole, the oldest first; None: no campaign is open.
     ``begun``: when it did. ``own``: what its operator noted. ``said``: by the console, the oldest
-    first."""
+    first, and whether it tells of more than a key that did nothing."""
 
     notes: tuple[tuple[float | None, str, str], ...] | None
     begun: float | None
     own: str
-    said: tuple[tuple[float, str], ...]
+    said: tuple[tuple[float, str, bool], ...]
 
 
 def all_notes(
     notes: Sequence[tuple[float | None, str, str]] | None,
     begun: float | None,
     own: str,
-    said: Sequence[tuple[float, str]],
+    said: Sequence[tuple[float, str, bool]],
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
     ``said`` last and when, newest first, before the word that there are no notes."""
     parts: list[Text | Rows] = []
     heard: list[Text | Rows] = []
     if said:
-        lines = [(Text(f"  {clock_time(at)}", MUTED), Text(words)) for at, words in reversed(said)]
+        lines = [
+            (Text(f"  {clock_time(at)}", MUTED), Text(words, "" if weighs else MUTED))
+            for at, words, weighs in reversed(said)
+        ]
         heard = [Text("said here, the last first, at your time", f"bold {MUTED}"), Rows(lines)]
     if heard and not notes and not own:
         parts += [*heard, Text()]
