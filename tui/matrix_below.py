@@ -1,6 +1,6 @@
-"""What stands below the grid: where a terminal is tall the grids of the other profiles that take
-part, then, where lines are free, what is known of the case under the cursor: what runs, what was
-measured before, and what others published; last, what is marked."""
+"""What stands below the grid: what each of several profiles runs, or where a terminal is tall the
+grids of the others, then, where lines are free, what is known of the case under the cursor: what
+runs, what was measured before, and what others published; last, what is marked."""
 
 from __future__ import annotations
 
@@ -100,6 +100,26 @@ def others_lines(others: Sequence[OtherGrid], width: int, height: int) -> list[T
         names = ", ".join(plain(other.part.profile.name) for other in left)
         lines.append(Text(shorten(f" also marked: {names}", width), ACCENT, end=""))
     return lines[:height]
+
+
+def profiles_lines(asked: Asked, width: int, height: int) -> list[Text]:
+    """What each profile runs, where several take part."""
+    rows = []
+    for part in asked.taking_part:
+        cases, repeats = marked_cases(asked.cells(part)), asked.repeats_of(part)
+        taken = device_seconds([asked.past(part).times.get(one.key) for one in cases], repeats)
+        device = device_word([part.profile], asked.gpus)
+        price = "" if taken is None else device_time(taken / 3600, device)
+        many = f"{counted(len(cases), 'case')} × {repeats}"
+        rows.append((plain(part.profile.name), many, price))
+    if len(rows) < 2:
+        return []
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    room = max(1, width - sum(widths[1:]) - 5)  # with the blank before each line
+    rows = [(both_ends(name, room), *rest) for name, *rest in rows]
+    widths[0] = min(widths[0], room)
+    told = ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
+    return _listed("marked", told, len(told), width, height)
 
 
 def _beside(row: list[Text], used: int, block: list[Text]) -> list[Text]:

@@ -94,7 +94,7 @@ class _KnownStates:
 
 class Asked:
     """Grows with what the operator marks. :attr:`plan` is what it comes to, :attr:`problem` why it
-    comes to nothing; both as of the last :meth:`make_plan`.
+    cannot start; both as of the last :meth:`make_plan`.
 
     ``hosts``: a nodeset; empty: all. ``repeats``: None: each profile's own. ``auto``: until it is
     known, as :attr:`rule` says, in place of a number of them. ``explain``: a profiled run of each
@@ -157,7 +157,8 @@ class Asked:
     @property
     def explainable(self) -> bool:
         """Every profile that takes part can tell where its time goes."""
-        return self.plan is not None and bool(self.plan.cases) and not self.unexplained
+        known = self.plan is not None and self.problem is None
+        return known and bool(self.plan and self.plan.cases) and not self.unexplained
 
     @property
     def undecided(self) -> bool:
@@ -352,7 +353,7 @@ class Asked:
         """Ask the engine what the marks come to, when they have changed since it was asked."""
         repeats = None if self.auto else self.repeats
         asked = selection(
-            self._marks,
+            {name: _with_stand_ins(part) for name, part in self._marks.items()},
             {p.profile.name: marked_cases(self.cells(p)) for p in self.taking_part},
             repeats=repeats,
             hosts=self.hosts,
@@ -373,12 +374,10 @@ class Asked:
         if not asked.profiles:
             return
         self.problem = missing_settings([self._marks[name] for name in asked.profiles])
-        if self.problem is not None:
-            return
         try:
             plan = self._as_measured(self._session.workspace.plan(asked))
         except DlperfError as error:
-            self.problem = error
+            self.problem = self.problem or error
             return
         self.plan = before if plan == before else plan
 
@@ -494,6 +493,12 @@ def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:
                 remedy="s on its row sets them",
             )
     return None
+
+
+def _with_stand_ins(part: Marks) -> Marks:
+    """What lacks a value has its own name, so that the runs can be counted before it is given."""
+    lacking = {name: name for name in lacking_settings(part)}
+    return replace(part, settings={**part.settings, **lacking}) if lacking else part
 
 
 def lacking_settings(part: Marks) -> list[str]:

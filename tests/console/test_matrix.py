@@ -265,6 +265,7 @@ async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspa
             pilot,
             partial(shows, app, "oneflow-resnet50 needs benchmark_root, data_root"),
         )
+        assert shows(app, "not ready to start · 6 cases × 7 repeats = 42 runs")
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "→ s on its row sets them"))
         for name, path in (("benchmark_root", "/opt/cnns"), ("data_root", "/data")):

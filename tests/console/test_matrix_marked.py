@@ -5,12 +5,13 @@ import re
 import pytest
 
 from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
-from tests.console.fakes import START, FakeWorkspace, v100_hosts
+from tests.console.fakes import START, FakeFinding, FakeWorkspace, v100_hosts
 from tests.console.test_matrix_past import DAY, measured, read, smoke, wanted
 from tui.matrix_about import about_case
-from tui.matrix_below import marked_lines
+from tui.matrix_below import marked_lines, profiles_lines
 from tui.matrix_marks import marked_cases
 from tui.screens.matrix_page import MatrixPage
+from tui.screens.start_dialog import StartDialog
 
 SAID = "how long a run of each takes"
 
@@ -105,3 +106,42 @@ async def test_about_says_first_what_a_case_cannot_run_for(workspace: FakeWorksp
             assert str(about.text).startswith(refused) is bool(cell.reason)
             assert ("cannot run" in str(about.text)) is bool(cell.reason)
         assert {bool(cell.reason) for cell in cells} == {True, False}
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+async def test_where_several_profiles_are_marked_each_is_told_before_the_case(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("2")
+        await until(pilot, lambda: shows(app, "Matrix · "))
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        for name in workspace.catalog.names:
+            part = page._asked.marks(name)
+            page._asked.put(part.with_all(page._asked.snapshots))
+        page.pull()
+        told = [
+            line.plain.split()[0]
+            for line in profiles_lines(page._asked, 120, 20)[1:]
+            if line.plain.strip()
+        ]
+        assert len(told) > 1
+        assert told == [part.profile.name for part in page._asked.taking_part]
+        for width in range(40, 80):
+            assert all(one.cell_len <= width for one in profiles_lines(page._asked, width, 20))
+
+
+async def test_preflights_stop_stays_in_the_frame_until_something_else_is_planned(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.findings = (FakeFinding("stop", "too full", "", "node1"),)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("2")
+        await until(pilot, lambda: shows(app, "Matrix · "))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog) and app.screen.stopped)
+        await pilot.press("escape")
+        await until(pilot, lambda: shows(app, "preflight said stop · "))
+        await pilot.press("plus")
+        await until(pilot, lambda: not shows(app, "preflight said stop"))

@@ -18,7 +18,7 @@ from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
-from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines
+from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines, profiles_lines
 from tui.matrix_history import MarksHistory, Repeats, restored_words
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
@@ -62,6 +62,7 @@ READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
 CHANGING = ("mark_all", "mark_none", "scaling", "parameters", "settings")
 """What is done to the profile on the grid alone."""
+NOT_READY = "not ready to start"
 LEAST_BELOW = 5
 """Free lines, from which on they say what a run is."""
 
@@ -224,12 +225,13 @@ class MatrixPage(Page):
         room = self.query_one("#cell").content_size.width
         whole = (grid.row, grid.column, chain(*grid.cells))
         others = dict(zip(("whole row", "column", "matrix"), whole, strict=True))
-        named = not self.has_class("-tall")  # there they stand below the grid
+        named = not self.query_one("#below").display  # else they stand there
         return cell_text(grid.current, part, self._asked, others, now, room, named=named)
 
     def _show_below(self, grid: MatrixGrid, part: Marks) -> None:
-        """Where there is room: what a run is and what the case measured; on a tall terminal the
-        other profiles that take part, too, which are named with the case on any other."""
+        """Where there is room: the profiles that take part beside this one, which are named with
+        the case where there is none, then what a run is and what the case measured; on a tall
+        terminal their grids."""
         below, tall = self.query_one("#below", ShownText), self.has_class("-tall")
         free = self.query_one("#grid-panel").content_size.height - grid.lines
         free -= self.query_one("#cell").outer_size.height
@@ -249,19 +251,19 @@ class MatrixPage(Page):
         of = (others, width, height)
         if of != self._below_of:
             self._below_of, self._below = of, others_lines(others, width, height)
-        shown = list(self._below)
+        shown = self._below or profiles_lines(self._asked, width, height)
         if (here := grid.current) is not None:
             now = self.session.now
             left = height - len(shown)
-            shown += case_lines(part, here.case, self._asked, now, width, left)
+            shown = [*shown, *case_lines(part, here.case, self._asked, now, width, left)]
         below.show(below_text(shown, width, height))
 
     def _footer(self) -> Text:
         plan = self._asked.plan
         if self._doing:
             return Text(self._doing, ACCENT)
-        if self._asked.problem is not None:
-            return Text("not ready to start", WARN)
+        if plan is None and self._asked.problem is not None:
+            return Text(NOT_READY, WARN)
         if plan is None or not plan.cases:
             words = PROBING if self._asked.undecided else "nothing marked"
             asked = self._asked
@@ -271,8 +273,11 @@ class MatrixPage(Page):
         takes = f"{least(plan)}≈{taken}" if taken else ""
         if not self._asked.past_reading.known:
             takes = READING_PAST
-        states = self._asked.states_for(plan)
-        return plan_footer(plan, states, room, takes, wide=self.has_class("-wide"))
+        states, why = self._asked.states_for(plan), self._starting.stopped(plan)
+        why = NOT_READY if self._asked.problem is not None else why
+        before = f"{why} · " if why else ""
+        foot = plan_footer(plan, states, room - len(before), takes, wide=self.has_class("-wide"))
+        return Text.assemble((before, WARN), foot)
 
     # Marking -----------------------------------------------------------------------------------
 

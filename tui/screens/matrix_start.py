@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from backends.hosts.preflight_finding import Finding
     from tui.hosts_now import HostsNow
     from tui.matrix_marks import Marks
+    from tui.screens.start_dialog import StartDialog
 
 PROBING = "asking the hosts what they have …"
 
@@ -53,6 +54,11 @@ class Starting:
         self._focused = focused
         self._show = do
         self._busy = False
+        self._stopped: Selection | None = None  # by preflight, when it was looked at last
+
+    def stopped(self, plan: Plan) -> str:
+        """That preflight stopped this one, after the dialog that told why was left; or empty."""
+        return "preflight said stop" * (plan.selection == self._stopped)
 
     def start(self, read: Selection | None = None) -> None:
         """``read``: what Enter was typed for, where that was not this page."""
@@ -153,9 +159,10 @@ class Starting:
         from tui.screens.start_dialog import StartDialog  # noqa: PLC0415 - as above
 
         dialog = StartDialog(self._session, self._hosts_now, plan, self._asked, findings, why)
-        self._page.app.push_screen(dialog, self._answered)
+        self._page.app.push_screen(dialog, partial(self._answered, dialog, plan.selection))
 
-    def _answered(self, answer: str | None) -> None:
+    def _answered(self, dialog: StartDialog, asked: Selection, answer: str | None) -> None:
+        self._stopped = asked if dialog.stopped else None
         if answer == "started":
             self._page.post_message(CampaignStarted())
 
