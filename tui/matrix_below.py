@@ -116,7 +116,7 @@ def profiles_lines(asked: Asked, width: int, height: int) -> list[Text]:
         return []
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     room = max(1, width - sum(widths[1:]) - 5)  # with the blank before each line
-    rows = [(both_ends(name, room), *rest) for name, *rest in rows]
+    rows = [(both_ends(name, room), many, price) for name, many, price in rows]
     widths[0] = min(widths[0], room)
     told = ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
     return _listed("marked", told, len(told), width, height)

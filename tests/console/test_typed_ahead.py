@@ -39,11 +39,17 @@ from tests.console.test_campaigns import prepared
 from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui import typed_ahead
 from tui.command_palette import Palette
+from tui.key_bindings import PANELS
 from tui.screens.campaign_list import CampaignList
-from tui.screens.dialogs import Choice, Prompt, Reading
+from tui.screens.compare_screen import Compare
+from tui.screens.dialogs import Choice, Dialog, Prompt, Reading
+from tui.screens.dry_run import DryRunView
+from tui.screens.export_sheet import ExportSheet
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.page import Page
+from tui.screens.precheck_dialog import PrecheckDialog
+from tui.screens.repeats import Repeats
 from tui.screens.start_dialog import StartDialog
 from tui.typed_ahead import TypedAhead
 
@@ -561,3 +567,11 @@ def test_nobody_has_a_pause_in_a_console_that_is_on_its_way_out() -> None:
     app: App[None] = App()
     assert not app.screen_stack
     assert not TypedAhead(app, lambda: None).over_for(0.0)
+
+
+@pytest.mark.parametrize(
+    "dialog", [Compare, DryRunView, ExportSheet, PrecheckDialog, Repeats], ids=lambda one: one.PANEL
+)
+def test_what_only_copies_may_be_typed_before_it_is_shown(dialog: type[Dialog[Any]]) -> None:
+    assert any(key.action == "copy" for key in PANELS[dialog.PANEL].keys)
+    assert "copy" in dialog.AHEAD

@@ -51,7 +51,7 @@ class PrecheckDialog(Dialog[None]):
 
     PANEL = "precheck"
     BINDINGS = bindings("precheck")
-    AHEAD = Dialog.AHEAD
+    AHEAD = Dialog.AHEAD | {"copy"}
 
     def __init__(self, session: Session) -> None:
         super().__init__("Precheck")

@@ -266,6 +266,7 @@ class Repeats(Dialog[str]):
     """
 
     PANEL = "repeats"
+    AHEAD = Dialog.AHEAD | {"copy"}
     BINDINGS = bindings("repeats")
 
     def __init__(self, case: CaseResult, whose: str = "") -> None:
