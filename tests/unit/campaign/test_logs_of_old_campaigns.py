@@ -200,6 +200,8 @@ def test_a_grade_of_a_list_has_a_mark_until_somebody_has_read_its_logs(
         workspace.past.look_at_logs()
         best = fastest(workspace.past.by_campaign[path])
         assert best is not None
+        said = summary_words(workspace.campaigns()[0], 0.0, workspace.past.by_campaign).plain
+        assert ("⏎ reads them" in said) == best.logs_unread
         return figure_words(best)[2].removeprefix(str(best.grade))
 
     with campaign(stamped=stamped) as path:
