@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from backends.hosts.fingerprint import is_unknown
 from backends.hosts.host_condition import host_findings
-from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot
+from backends.hosts.host_facts import AWAY, Concern, HostFacts, HostSnapshot
 from backends.hosts.needs import Planned
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Bearing, Finding, Level
@@ -129,10 +130,23 @@ def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
             "",
             Level.WARN,
             f"{fold_nodeset(names)} are the same machine",
-            "they share its devices: remove all but one from the inventory, unless you mean it",
+            "runs on them at the same time share its devices, and have grade C at best: remove all"
+            " but one from the inventory, unless you mean it",
             bearing=Bearing(hosts=(tuple(names),)),
         )
         for names in one_machine(facts)
+    )
+
+
+def with_same_machines(hosts: Sequence[HostSnapshot]) -> tuple[HostSnapshot, ...]:
+    """The same, with a concern of each that is one machine with others of them."""
+    found = same_machines({host.name: host.facts for host in hosts if host.facts is not None})
+    said = {
+        name: Concern(one.what, one.remedy) for one in found for name in chain(*one.bearing.hosts)
+    }
+    return tuple(
+        replace(host, concerns=(*host.concerns, said[host.name])) if host.name in said else host
+        for host in hosts
     )
 
 
