@@ -21,7 +21,7 @@ from tui.kept_words import DESERTED, lies_elsewhere, way_on_elsewhere
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import said_of, troubled_runs
 from tui.text import plain
-from tui.widgets.telemetry_panel import NOTHING_TOLD
+from tui.widgets.telemetry_panel import NO_SAMPLE, NOT_BEGUN
 
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
@@ -101,7 +101,7 @@ def why_not(
         "open": "" if run.hosts else no_log,
         "follow": f"{is_so}; its log is at its end" if run.state.ended and run.hosts else is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
-        "meters": NOTHING_TOLD,
+        "meters": NOT_BEGUN if waits else NO_SAMPLE,
         "trouble": f"no {other}run in the list is in trouble",
     }.get(action, "")
 
