@@ -327,7 +327,7 @@ async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(
         assert app.session.precheck is None
 
 
-async def test_hosts_says_of_a_host_what_the_latest_precheck_holds_against_it(
+async def test_hosts_says_what_the_latest_precheck_says_of_a_host(
     workspace: FakeWorkspace,
 ) -> None:
     """From when it was found on, and when the console starts later."""
@@ -343,7 +343,7 @@ async def test_hosts_says_of_a_host_what_the_latest_precheck_holds_against_it(
         tick(app)
         await until(pilot, lambda: said in screen_text(app))
         await pilot.press("up")
-        await until(pilot, lambda: "▲ precheck" not in screen_text(app))
+        await until(pilot, lambda: "● precheck 5m00s ago: well" in screen_text(app))
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("down")
         await until(pilot, lambda: said in screen_text(app))
