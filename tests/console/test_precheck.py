@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.inventory.nodesets import fold_nodeset
-from backends.precheck.figures import Figure
+from backends.precheck.figures import METRICS, Figure
 from backends.precheck.measure import Progress
 from backends.precheck.plan_precheck import PrecheckPlan
 from backends.precheck.ranking import Measured, rank
@@ -266,6 +266,11 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     between = dict.fromkeys(significant(end(network), 4) for end in (min, max) if network)
     told = f"together: TCP between two hosts {' to '.join(between)} GB/s\n"
     assert (told in shown) == ("together: " in shown) == bool(network)
+    judged = {one.metric for one in figures if METRICS[one.metric].judged}
+    for metric in METRICS.values():
+        told = f"{metric.title} {metric.tolerance:.0%}"
+        assert (told in shown) == (metric in [METRICS[name] for name in judged])
+    assert ("expected is the median of its like" in shown) == bool(judged)
     assert shown.endswith("every figure: p/precheck.md")
     verdicts = [line for line in shown.splitlines() if line[:1] in ("✗", "▼", "?", "●")]
     assert len(verdicts) == len(names)
