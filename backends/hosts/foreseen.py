@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from backends.hosts.fingerprint import is_unknown
 from backends.hosts.host_condition import host_findings
@@ -140,10 +139,9 @@ def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
 
 def with_same_machines(hosts: Sequence[HostSnapshot]) -> tuple[HostSnapshot, ...]:
     """The same, with a concern of each that is one machine with others of them."""
-    found = same_machines({host.name: host.facts for host in hosts if host.facts is not None})
-    said = {
-        name: Concern(one.what, one.remedy) for one in found for name in chain(*one.bearing.hosts)
-    }
+    facts = {host.name: host.facts for host in hosts if host.facts is not None}
+    found = zip(one_machine(facts), same_machines(facts), strict=True)
+    said = {name: Concern(one.what, one.remedy) for names, one in found for name in names}
     return tuple(
         replace(host, concerns=(*host.concerns, said[host.name])) if host.name in said else host
         for host in hosts
