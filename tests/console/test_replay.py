@@ -440,6 +440,16 @@ async def test_esc_on_a_page_of_a_replay_says_how_it_is_left() -> None:
         await until(pilot, lambda: "q leaves the replay" in screen_text(app))
 
 
+async def test_of_a_run_that_waits_it_is_said_that_why_is_not_recorded() -> None:
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 2.0
+        await until(pilot, lambda: "×10 20s of" in screen_text(app))
+        await pilot.press("G")
+        await until(pilot, lambda: "why it waited is not recorded" in screen_text(app))
+        await pilot.press("g")
+        await until(pilot, lambda: "why it waited is not recorded" not in screen_text(app))
+
+
 async def test_there_is_no_matrix_in_a_replay_and_its_own_keys_stand_together() -> None:
     async with replay(HUGE) as (app, pilot, watch):
         watch.now += 1.0

@@ -114,8 +114,11 @@ def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str, details: s
 
 
 def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) -> str:
-    """How a run that failed or was cancelled is done again, as nobody is at work on its campaign;
-    "" of any other. ``readonly``: the console starts nothing."""
+    """How a run that failed or was cancelled is done again, as nobody is at work on its campaign,
+    or, of one that waits in a replay, how its turn is seen; "" of any other. ``readonly``: the
+    console starts nothing."""
+    if viewed.replayed and run.state.waits and run.state_text == run.state:
+        return "why it waited is not recorded; ] goes on to the next begin or end of a run"
     nobody = viewed.read_only and viewed.kept_by is None and not viewed.state.imported
     if not (nobody and run.state in RETRIABLE and _is_last(viewed, run)):
         return ""
