@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from backends.hosts.foreseen import with_same_machines
 from backends.hosts.host_facts import HostSnapshot, HostState, Sought
+from backends.hosts.same_machine import with_same_machines
 from backends.inventory.host_entry import Host, Inventory, listed_address, select
 from backends.inventory.load import by_engine
 from backends.inventory.queue_asks import NO_PROFILE, Keys, asks, partitions_of

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from backends.hosts.fingerprint import is_unknown
 from backends.hosts.host_condition import host_findings
-from backends.hosts.host_facts import AWAY, Concern, HostFacts, HostSnapshot
+from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot
 from backends.hosts.needs import Planned
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Bearing, Finding, Level
-from backends.hosts.same_machine import by_machine
+from backends.hosts.same_machine import KEEP_ONE, are_one, by_machine
 from backends.hosts.software import short_digest
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import WAIT
@@ -128,23 +128,11 @@ def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
         Finding(
             "",
             Level.WARN,
-            f"{fold_nodeset(names)} are the same machine",
-            "runs on them at the same time share its devices, and have grade C at best: remove all"
-            " but one from the inventory, unless you mean it",
+            are_one(names),
+            KEEP_ONE,
             bearing=Bearing(hosts=(tuple(names),)),
         )
         for names in one_machine(facts)
-    )
-
-
-def with_same_machines(hosts: Sequence[HostSnapshot]) -> tuple[HostSnapshot, ...]:
-    """The same, with a concern of each that is one machine with others of them."""
-    facts = {host.name: host.facts for host in hosts if host.facts is not None}
-    found = zip(one_machine(facts), same_machines(facts), strict=True)
-    said = {name: Concern(one.what, one.remedy) for names, one in found for name in names}
-    return tuple(
-        replace(host, concerns=(*host.concerns, said[host.name])) if host.name in said else host
-        for host in hosts
     )
 
 
