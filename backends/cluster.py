@@ -15,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from backends.hosts.host_facts import HostSnapshot, HostState, Sought
+from backends.hosts.same_machine import with_same_machines
 from backends.inventory.host_entry import Host, Inventory, listed_address, select
 from backends.inventory.load import by_engine
 from backends.inventory.queue_asks import NO_PROFILE, Keys, asks, partitions_of
@@ -53,6 +54,7 @@ class Cluster:
         self.prompter = prompter
         self._clock = clock
         self._known: dict[str, HostSnapshot] = {}
+        self._together: tuple[tuple[HostSnapshot, ...], tuple[HostSnapshot, ...]] = ((), ())
         self._nodes = inventory.hosts  # of the queue, whatever partitions are asked for
         self._asked_queue_at: float | None = None
         self.problem = ""
@@ -213,8 +215,11 @@ class Cluster:
     # What is known of them -----------------------------------------------------------------------
 
     def snapshots(self) -> tuple[HostSnapshot, ...]:
-        """The latest known of every host, in the inventory's order."""
-        return tuple(self.snapshot(host) for host in self.inventory.hosts)
+        """The latest known of every host, in the inventory's order, and which are one machine."""
+        known = tuple(self.snapshot(host) for host in self.inventory.hosts)
+        if known != self._together[0]:
+            self._together = known, with_same_machines(known)
+        return self._together[1]
 
     def snapshot(self, host: Host) -> HostSnapshot:
         known = self._known.get(host.name)

@@ -16,7 +16,7 @@ from backends.cluster import Cluster
 from backends.file_modes import Share, make_directory, make_file
 from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host
-from backends.precheck.doubts import REMEDY, Doubt, doubts
+from backends.precheck.judged import REMEDY, Judged, judgements
 from backends.precheck.measure import Measuring, Say
 from backends.precheck.naming import UNNAMED, Verdict
 from backends.precheck.past import Past
@@ -166,17 +166,17 @@ class Prechecks:
         """Those that were kept, the newest first."""
         return tuple(prechecks(self._campaigns_dir, most))
 
-    def doubts(self) -> dict[str, Doubt]:
-        """What those of the last day hold against hosts, by name. Blocking."""
-        return doubts(prechecks(self._campaigns_dir), self._clock())
+    def judgements(self) -> dict[str, Judged]:
+        """What those of the last day say of hosts, by name. Blocking."""
+        return judgements(prechecks(self._campaigns_dir), self._clock())
 
     def doubted(self, hosts: Sequence[str]) -> tuple[Finding, ...]:
-        """The same for who starts a campaign on these ``hosts``. Blocking."""
-        known = self.doubts()
+        """What they hold against these ``hosts``, for who starts a campaign there. Blocking."""
+        known = self.judgements()
         return tuple(
             Finding(name, Level.WARN, known[name].lasting, REMEDY)
             for name in hosts
-            if name in known
+            if name in known and not known[name].well
         )
 
 

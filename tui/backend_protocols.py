@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.remove import Removable
     from backends.campaign.record.state import CampaignState
     from backends.keeper.request import Answer, Verb
-    from backends.precheck.doubts import Doubt
+    from backends.precheck.judged import Judged
     from backends.precheck.measure import Progress
     from backends.precheck.plan_precheck import PrecheckPlan, Wishes
     from backends.precheck.record import Precheck
@@ -187,7 +187,7 @@ class Prechecks(Protocol):
         self, plan: PrecheckPlan, say: Callable[[Progress], None] = ...
     ) -> Precheck: ...
     def latest(self, most: int) -> Sequence[Precheck]: ...
-    def doubts(self) -> Mapping[str, Doubt]: ...
+    def judgements(self) -> Mapping[str, Judged]: ...
 
 
 class Workspace(Protocol):

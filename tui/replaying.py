@@ -18,6 +18,7 @@ from tui.app import DlperfApp
 from tui.key_bindings import NOT_IN_A_REPLAY, PANELS, bindings
 from tui.lent_terminal import LEADS_BACK
 from tui.screens.page import Page
+from tui.widgets.header import Tabs
 from tui.widgets.telemetry_panel import TelemetryPanel
 
 LOOK_S = 0.25
@@ -34,13 +35,18 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
         super().__init__(workspace, readonly=True, theme_file=theme_file)
         self._replay = workspace
         self._sought = asyncio.Event()
+        self._under_way = False  # to the moment that was sought
         self.session.playing = self._words
 
     def _words(self) -> str:
         clock, moment = self._replay.replay_clock, self._replay.moment
-        mark = "■ end" if moment >= clock.end else "▶" if clock.plays else "‖"
+        if self._under_way:
+            moment, said = clock(), "seeking"
+        else:
+            mark = "■ end" if moment >= clock.end else "▶" if clock.plays else "‖"
+            said = f"{mark} ×{clock.speed:g}"
         at, whole = moment - clock.begin, clock.end - clock.begin
-        return f"{mark} ×{clock.speed:g} {format_duration(at)} of {format_duration(whole)}"
+        return f"{said} {format_duration(at)} of {format_duration(whole)}"
 
     def _first(self) -> None:
         self.play()
@@ -55,6 +61,7 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
             try:
                 await self._bring()
             except DlperfError as error:
+                self._under_way = False
                 self.show_problem(error)
                 look_s = None  # said once: until somebody seeks
             with contextlib.suppress(TimeoutError):
@@ -64,12 +71,15 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     async def _bring(self) -> None:
         replay = self._replay
         if self.session.opened is None:
+            replay.replay_clock.seek(replay.moment)  # what nobody could see is not over
             await self.session.open(replay.playback)
             self.action_page("runs")
-        if await asyncio.to_thread(replay.advance):
+        if comes := await asyncio.to_thread(replay.advance):
             await self.session.open(replay.playback)
             replay.reach()
             await asyncio.to_thread(replay.catch_up)
+        if comes or self._under_way:
+            self._under_way = self._sought.is_set()
             self._show_moment()
 
     def _show_moment(self) -> None:
@@ -124,6 +134,9 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
 
     def _seek(self, moment: float) -> None:
         self._replay.replay_clock.seek(moment)
+        self._under_way = True
+        for tabs in self.screen.query(Tabs):  # before what may take seconds
+            tabs.replay = self._words()
         self._sought.set()
 
     async def _leave(self, message: str) -> None:

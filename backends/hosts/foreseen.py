@@ -12,7 +12,7 @@ from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot
 from backends.hosts.needs import Planned
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Bearing, Finding, Level
-from backends.hosts.same_machine import by_machine
+from backends.hosts.same_machine import KEEP_ONE, are_one, by_machine
 from backends.hosts.software import short_digest
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import WAIT
@@ -128,8 +128,8 @@ def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
         Finding(
             "",
             Level.WARN,
-            f"{fold_nodeset(names)} are the same machine",
-            "they share its devices: remove all but one from the inventory, unless you mean it",
+            are_one(names),
+            KEEP_ONE,
             bearing=Bearing(hosts=(tuple(names),)),
         )
         for names in one_machine(facts)

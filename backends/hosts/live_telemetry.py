@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import pairwise
 from statistics import fmean
 
 from backends.hosts.telemetry import COLUMNS, LONGEST_GAP_S
@@ -21,7 +22,7 @@ MOST_POINTS = 1024
 _LONGEST_LINE = 4096
 _MOST_PENDING = 4096
 _HOST_EVERY_S = 15.0
-"""Lines of the host itself come every five seconds, or a little later."""
+"""Lines of the host itself come every five seconds or more often, or a little later."""
 _HOST_BEFORE_S = 6.0
 """So long after a line of the host's own its GPUs' next sample comes at most, whatever its zone."""
 _ZONE_S = 900
@@ -110,10 +111,18 @@ class Curve:
             before = (time, value)
         return [total / count if count else None for total, count in zip(sums, counts, strict=True)]
 
-    def mean(self, start: float, end: float, fewest: int = FEWEST_SAMPLES) -> float | None:
-        """Of what was seen from one time to another, both included; None of fewer samples."""
+    def mean(self, start: float, end: float) -> float | None:
+        """Of what was seen from one time to another, both included; None of too few samples."""
         seen = self._seen(start, end)
-        return fmean(seen) if len(seen) * self.stride >= fewest else None
+        return fmean(seen) if len(seen) * self.stride >= FEWEST_SAMPLES else None
+
+    def mean_since(self, start: float, end: float) -> float | None:
+        """Over the time after ``start``: a point stands for all since the one before it. None where
+        there is none."""
+        later = [(time, value) for time, value in self._points if start < time <= end]
+        times = [start, *(time for time, _ in later)]
+        lasted = [after - before for before, after in pairwise(times)]
+        return fmean((value for _, value in later), lasted) if later else None
 
     def most(self, start: float, end: float) -> float | None:
         """Of all that was seen from one time to another the largest; None where nothing was."""
@@ -219,9 +228,7 @@ class LiveTelemetry:
             curve = self._curve(figure, gpu)
             if figure is Figure.CPU_BUSY:
                 looked = self._curve(Figure.LOAD, gpu).first(start, end)
-                if looked is None:
-                    return None
-                return curve.mean(math.nextafter(looked, math.inf), end, fewest=1)
+                return None if looked is None else curve.mean_since(looked, end)
             later = curve.mean(start + POWER_IS_OF_S, end) if figure is Figure.POWER else None
             return curve.mean(start, end) if later is None else later
 

@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from backends.hosts.host_facts import Concern, HostSnapshot
+from backends.inventory.nodesets import fold_nodeset
+
+KEEP_ONE = (
+    "runs on them at the same time share its devices, and have grade C at best: remove all but one"
+    " from the inventory, unless you mean it"
+)
+
+
+def are_one(names: Sequence[str]) -> str:
+    """ "node[1-2] are the same machine"."""
+    return f"{fold_nodeset(names)} are the same machine"
+
+
+def with_same_machines(hosts: Sequence[HostSnapshot]) -> tuple[HostSnapshot, ...]:
+    """The same, with a concern of each that is one machine with others of them."""
+    machines = by_machine((host.name, host.facts.boot_id) for host in hosts if host.facts)
+    said = {
+        name: Concern(are_one(names), KEEP_ONE)
+        for names in machines
+        if len(names) > 1
+        for name in names
+    }
+    return tuple(
+        replace(host, concerns=(*host.concerns, said[host.name])) if host.name in said else host
+        for host in hosts
+    )
 
 
 def by_machine(boot_ids: Iterable[tuple[str, str]]) -> list[list[str]]:

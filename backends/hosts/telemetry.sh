@@ -1,6 +1,7 @@
 # What a host does while a run trains: sh -c SCRIPT telemetry gpu|nogpu [INDEX,...], until nobody reads
 # any more; of those GPUs alone where indices are given.
-# Prints what "nvidia-smi --query-gpu=... --format=csv,nounits -l 1" does and, in between, every five seconds
+# Prints what "nvidia-smi --query-gpu=... --format=csv,nounits -l 1" does and, in between, every five
+# seconds, and in the first fifteen every second
 #   host, EPOCH, CPUS, LOAD1, BUSY, TOTAL, SWAPPED   jiffies of all CPUs; KiB swapped in and out
 #   other, EPOCH, GPU, PID                           on a GPU, and of no run of ours; every minute
 
@@ -57,12 +58,13 @@ if [ "$1" = gpu ]; then
     nvidia-smi $chosen "--query-gpu=$fields" --format=csv,nounits -l 1 &
     smi=$!
 fi
-round=0
-while kill -0 "$smi" 2>/dev/null && host_line; do
-    [ "$1" = gpu ] && [ $((round % 12)) -eq 0 ] && others
-    round=$((round + 1))
-    for _ in 1 2 3 4 5; do # only who writes notices that nobody reads any more
-        sleep 1
-        echo || exit
-    done
+second=0
+while kill -0 "$smi" 2>/dev/null; do
+    if [ $second -lt 15 ] || [ $((second % 5)) -eq 0 ]; then
+        host_line || exit
+    fi
+    [ "$1" = gpu ] && [ $((second % 60)) -eq 0 ] && others
+    second=$((second + 1))
+    sleep 1
+    echo || exit # only who writes notices that nobody reads any more
 done

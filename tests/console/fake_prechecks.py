@@ -9,8 +9,8 @@ from pathlib import Path
 
 from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import Host
-from backends.precheck.doubts import Doubt, doubts
 from backends.precheck.figures import METRICS, Figure, Stage, Trouble
+from backends.precheck.judged import Judged, judgements
 from backends.precheck.measure import Progress
 from backends.precheck.plan_precheck import PrecheckPlan, Wishes, make_plan, usable
 from backends.precheck.programs import Installed
@@ -63,8 +63,8 @@ class FakePrechecks:
     def latest(self, most: int) -> list[Precheck]:
         return self.kept[:most]
 
-    def doubts(self) -> dict[str, Doubt]:
-        return doubts(self.kept, STARTED_AT + 125.0)
+    def judgements(self) -> dict[str, Judged]:
+        return judgements(self.kept, STARTED_AT + 125.0)
 
 
 def of_four_hosts() -> Measured:

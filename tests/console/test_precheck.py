@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.inventory.nodesets import fold_nodeset
-from backends.precheck.figures import Figure
+from backends.precheck.figures import METRICS, Figure
 from backends.precheck.measure import Progress
 from backends.precheck.plan_precheck import PrecheckPlan
 from backends.precheck.ranking import Measured, rank
@@ -266,6 +266,11 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     between = dict.fromkeys(significant(end(network), 4) for end in (min, max) if network)
     told = f"together: TCP between two hosts {' to '.join(between)} GB/s\n"
     assert (told in shown) == ("together: " in shown) == bool(network)
+    judged = {one.metric for one in figures if METRICS[one.metric].judged}
+    for metric in METRICS.values():
+        told = f"{metric.title} {metric.tolerance:.0%}"
+        assert (told in shown) == (metric in [METRICS[name] for name in judged])
+    assert ("expected is the median of its like" in shown) == bool(judged)
     assert shown.endswith("every figure: p/precheck.md")
     verdicts = [line for line in shown.splitlines() if line[:1] in ("✗", "▼", "?", "●")]
     assert len(verdicts) == len(names)
@@ -327,7 +332,7 @@ async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(
         assert app.session.precheck is None
 
 
-async def test_hosts_says_of_a_host_what_the_latest_precheck_holds_against_it(
+async def test_hosts_says_what_the_latest_precheck_says_of_a_host(
     workspace: FakeWorkspace,
 ) -> None:
     """From when it was found on, and when the console starts later."""
@@ -343,7 +348,7 @@ async def test_hosts_says_of_a_host_what_the_latest_precheck_holds_against_it(
         tick(app)
         await until(pilot, lambda: said in screen_text(app))
         await pilot.press("up")
-        await until(pilot, lambda: "▲ precheck" not in screen_text(app))
+        await until(pilot, lambda: "● precheck 5m00s ago: well" in screen_text(app))
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("down")
         await until(pilot, lambda: said in screen_text(app))

@@ -10,6 +10,7 @@ import random
 import re
 import shutil
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from textual.pilot import Pilot
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
+from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, settled, tick, until
 from tests.console.test_keys import drawn
@@ -438,6 +440,16 @@ async def test_esc_on_a_page_of_a_replay_says_how_it_is_left() -> None:
         await until(pilot, lambda: "q leaves the replay" in screen_text(app))
 
 
+async def test_of_a_run_that_waits_it_is_said_that_why_is_not_recorded() -> None:
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 2.0
+        await until(pilot, lambda: "×10 20s of" in screen_text(app))
+        await pilot.press("G")
+        await until(pilot, lambda: "why it waited is not recorded" in screen_text(app))
+        await pilot.press("g")
+        await until(pilot, lambda: "why it waited is not recorded" not in screen_text(app))
+
+
 async def test_there_is_no_matrix_in_a_replay_and_its_own_keys_stand_together() -> None:
     async with replay(HUGE) as (app, pilot, watch):
         watch.now += 1.0
@@ -541,6 +553,26 @@ async def test_results_say_how_many_runs_count_and_how_many_were_profiled() -> N
         await until(pilot, lambda: "12 succeeded, 3 of them profiled" in screen_text(app))
         await pilot.press("4")
         await until(pilot, lambda: "9 counted, 3 profiled" in screen_text(app))
+
+
+@pytest.mark.parametrize("key", ["]", "}", "0"])
+async def test_where_it_goes_is_said_until_it_is_there(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go, advance = threading.Event(), ReplayWorkspace.advance
+
+    def slow(workspace: ReplayWorkspace) -> bool:
+        return may_go.wait() and advance(workspace)
+
+    async with replay(SMALL) as (app, pilot, watch):
+        watch.now += 3.0
+        await until(pilot, lambda: "REPLAY ▶ ×10 30s of" in screen_text(app))
+        monkeypatch.setattr(ReplayWorkspace, "advance", slow)
+        await pilot.press(key)
+        there = format_duration(clock_of(app)() - clock_of(app).begin)
+        await until(pilot, lambda: f"REPLAY seeking {there} of" in screen_text(app))
+        may_go.set()
+        await until(pilot, lambda: f"REPLAY ▶ ×10 {there} of" in screen_text(app))
 
 
 async def test_who_stands_still_stands_still_at_the_beginning_and_who_is_at_the_end_plays_on() -> (

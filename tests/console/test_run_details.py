@@ -29,6 +29,7 @@ from backends.hangs.slow_rank import SlowRank
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hosts.environment import environment_document
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
+from profiles.counted import counted
 from profiles.throughput.steady import Disturbance, Shape
 from tests.console.conftest import (
     HUGE,
@@ -50,7 +51,7 @@ from tests.unit.campaign.test_run_window import read_in
 from tui.app import DlperfApp
 from tui.cli.shared.campaign_rows import run_rows
 from tui.cli.shared.print_table import Said
-from tui.screens.run_details import _steps, details_text
+from tui.screens.run_details import _host_words, _steps, details_text
 from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows
 from tui.text import Hanging, named_rows
 from tui.widgets.details import Details
@@ -473,6 +474,12 @@ def test_of_a_run_that_uses_no_gpu_none_of_its_hosts_is_told(tmp_path: Path, on_
     said = details_text(run, state, hosts=hosts, on_cpus=on_cpus).plain
     assert ("GPU0" in said) is not on_cpus
     assert ("slots 0" in said) is on_cpus
+
+
+@given(st.integers(1, 256))
+def test_cpus_are_counted_as_cpus_and_not_as_sockets_of_their_model(cpus: int) -> None:
+    said = _host_words(replace(facts(), cpus=cpus, cpu_model="AMD EPYC"))
+    assert said.endswith(f", {counted(cpus, 'CPU')}, AMD EPYC")
 
 
 def test_a_run_that_never_began_is_started_and_not_done_again(tmp_path: Path) -> None:

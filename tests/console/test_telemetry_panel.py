@@ -56,7 +56,7 @@ from tui.widgets.meters import (
     unlike,
     value_text,
 )
-from tui.widgets.telemetry_panel import NOTHING_TOLD, Counted, TelemetryPanel
+from tui.widgets.telemetry_panel import NO_SAMPLE, WOULD_BE_HERE, Counted, TelemetryPanel
 
 HUGE = (200, 60)
 HEADER = (
@@ -668,4 +668,5 @@ async def test_m_waits_for_what_is_being_read_and_says_when_there_is_nothing(
         if told:
             await until(pilot, lambda: "power" in words(panel))
         else:
-            await until(pilot, lambda: NOTHING_TOLD in words(panel))
+            await until(pilot, lambda: NO_SAMPLE in words(panel))
+            assert WOULD_BE_HERE in screen_text(app), "whole, at 80 columns"

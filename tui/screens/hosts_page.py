@@ -41,7 +41,7 @@ from tui.widgets.keyed_table import Column, KeyedTable, Row
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.live_telemetry import LiveTelemetry
-    from backends.precheck.doubts import Doubt
+    from backends.precheck.judged import Judged
     from backends.precheck.record import Precheck
 
 COLUMNS = (
@@ -222,7 +222,7 @@ class HostsPage(Page):
         self._came: dict[str, tuple[object, float | None, float]] = {}
         self._watched: str | None = None
         self._found: Precheck | None = None  # by the precheck of this console
-        self._doubts: Mapping[str, Doubt] = {}
+        self._judged: Mapping[str, Judged] = {}
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
@@ -233,17 +233,17 @@ class HostsPage(Page):
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Textual calls the one of every page, too."""
-        self.read_doubts()
+        self.read_judgements()
 
-    @work(exclusive=True, group="doubts", description="read what prechecks hold against hosts")
-    async def read_doubts(self) -> None:
+    @work(exclusive=True, group="judgements", description="read what prechecks say of hosts")
+    async def read_judgements(self) -> None:
         if self.session.playing is None:
-            self._doubts = await asyncio.to_thread(self._held_against_hosts)
+            self._judged = await asyncio.to_thread(self._judgements)
             self._show_detail()
 
-    def _held_against_hosts(self) -> Mapping[str, Doubt]:
+    def _judgements(self) -> Mapping[str, Judged]:
         """In a thread, where what looks at prechecks loads as well."""
-        return self.session.workspace.prechecks.doubts()
+        return self.session.workspace.prechecks.judgements()
 
     def on_screen_suspend(self) -> None:
         self._watched = None
@@ -256,7 +256,7 @@ class HostsPage(Page):
         measured = self.session.precheck
         if measured is not None and measured.found is not self._found:
             self._found = measured.found
-            self.read_doubts()
+            self.read_judgements()
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed
         rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0))
@@ -295,14 +295,13 @@ class HostsPage(Page):
     def _show_detail(self) -> None:
         key = self.main_panel().table.current_key
         host = next((h for h in self._hosts if h.name == key), None)
-        now, doubt = self.session.workspace.cluster.now(), self._doubts.get(key or "")
         self.query_one(HostDetail).show(
             host,
-            now=now,
+            now=self.session.workspace.cluster.now(),
             own=self._own,
             live=self._meters.get(key or ""),
             of_now=key is not None and self._is_of_now(key),
-            doubt="" if doubt is None else doubt.text(now),
+            judged=self._judged.get(key or ""),
         )
         if key != self._watched and self.is_current and key is not None:
             self._watched = key

@@ -21,7 +21,7 @@ from tui.kept_words import DESERTED, lies_elsewhere, way_on_elsewhere
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import said_of, troubled_runs
 from tui.text import plain
-from tui.widgets.telemetry_panel import NOTHING_TOLD
+from tui.widgets.telemetry_panel import NO_SAMPLE, NOT_BEGUN
 
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
@@ -101,7 +101,7 @@ def why_not(
         "open": "" if run.hosts else no_log,
         "follow": f"{is_so}; its log is at its end" if run.state.ended and run.hosts else is_so,
         "window": "which readings count is told at its end" if run.readings else "no reading yet",
-        "meters": NOTHING_TOLD,
+        "meters": NOT_BEGUN if waits else NO_SAMPLE,
         "trouble": f"no {other}run in the list is in trouble",
     }.get(action, "")
 
@@ -114,8 +114,11 @@ def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str, details: s
 
 
 def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) -> str:
-    """How a run that failed or was cancelled is done again, as nobody is at work on its campaign;
-    "" of any other. ``readonly``: the console starts nothing."""
+    """How a run that failed or was cancelled is done again, as nobody is at work on its campaign,
+    or, of one that waits in a replay, how its turn is seen; "" of any other. ``readonly``: the
+    console starts nothing."""
+    if viewed.replayed and run.state.waits and run.state_text == run.state:
+        return "why it waited is not recorded; ] goes on to the next begin or end of a run"
     nobody = viewed.read_only and viewed.kept_by is None and not viewed.state.imported
     if not (nobody and run.state in RETRIABLE and _is_last(viewed, run)):
         return ""

@@ -10,6 +10,7 @@ from backends.precheck.naming import RankedHost, Ranking, Verdict
 from backends.precheck.words import (
     PROPOSED,
     conclusions,
+    expected_text,
     figures_together,
     hosts_option,
     main_figures,
@@ -113,6 +114,8 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
             text.append_text(_figures(precheck, ranked, few))
     if together := figures_together(precheck.measured):
         text.append(f"together: {plain(together)}\n", MUTED)
+    if expected := expected_text(precheck.measured):
+        text.append(f"{expected}\n", MUTED)
     text.append("\n")
     for line in (*shared_remarks(ranking), *(one for one in follows if one not in first)):
         text.append(f"{plain(line)}\n")

@@ -323,7 +323,7 @@ def _environment_words(text: str) -> str:
 def _host_words(facts: HostFacts) -> str:
     driver = f"driver {facts.driver_version}" if facts.driver_version else ""
     cuda = f"CUDA {facts.cuda_version}" if facts.cuda_version else ""
-    cpus = f"{facts.cpus} × {facts.cpu_model}" if facts.cpu_model else f"{facts.cpus} CPUs"
+    cpus = ", ".join(filter(None, [counted(facts.cpus, "CPU"), facts.cpu_model]))
     return ", ".join(filter(None, (driver, cuda, facts.os, facts.kernel, cpus)))
 
 

@@ -20,6 +20,7 @@ from tui.widgets.shown_text import ShownText
 
 if TYPE_CHECKING:
     from backends.hosts.live_telemetry import LiveTelemetry
+    from backends.precheck.judged import Judged
 
 HEADINGS = 2
 """Lines of the topology that are above its figures."""
@@ -110,7 +111,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self._now: float | None = None
         self._live: LiveTelemetry | None = None
         self._of_now = False
-        self._doubt = ""
+        self._judged: Judged | None = None
         self._said: object = None
         self._topology = 0  # the line that it begins in
 
@@ -126,16 +127,16 @@ class HostDetail(ScrollableContainer, can_focus=True):
         own: Mapping[str, str] | None = None,
         live: LiveTelemetry | None = None,
         of_now: bool = False,
-        doubt: str = "",
+        judged: Judged | None = None,
     ) -> None:
         """Show a host; the scroll stays when it is the same host as before.
 
-        ``of_now``: what was seen last is so now. ``doubt``: what a precheck holds against it.
+        ``of_now``: what was seen last is so now. ``judged``: by a precheck.
         """
         before = self._host
         moved = before is None or host is None or host.name != before.name
         self._host, self._now, self._own, self._live = host, now, own or {}, live
-        self._of_now, self._doubt = of_now, doubt
+        self._of_now, self._judged = of_now, judged
         self._draw()
         if moved:
             self.scroll_home(animate=False)
@@ -161,7 +162,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
         old = age(self._host, self._now) if self._host is not None else ""
         newest = self._live.ends_at if self._live is not None else None
         height = self.size.height
-        said = (self._host, old, self._own, newest, self._of_now, self._doubt, width, height)
+        said = (self._host, old, self._own, newest, self._of_now, self._judged, width, height)
         if said == self._said:
             return
         self._said = said
@@ -181,7 +182,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
                 now=self._now,
                 own=self._own,
                 metered=told is not None,
-                doubt=self._doubt,
+                judged=self._judged,
             )
             taken = known.plain.rstrip("\n").count("\n") + 1
             live = live_text(self._host, self._live, width, height - taken)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -23,6 +24,9 @@ from tui.widgets.device_text import (
     users_text,
 )
 
+if TYPE_CHECKING:
+    from backends.precheck.judged import Judged
+
 CLOCK_WARNING_S = 1.0
 """From here on the host's clock is said to be off: log times of two hosts do not compare."""
 BETWEEN = 3
@@ -35,7 +39,7 @@ def host_text(
     now: float | None = None,
     own: Mapping[str, str] | None = None,
     metered: bool = False,
-    doubt: str = "",
+    judged: Judged | None = None,
 ) -> Text:
     """The detail panel's content at ``width`` columns; wider where what it shows is.
 
@@ -44,13 +48,14 @@ def host_text(
     now: seconds since the epoch, for how old it all is.
     own: what to call runs of ours, by run id.
     metered: what its GPUs do was seen a moment ago, whenever it was asked for the rest.
-    doubt: what a precheck holds against it.
+    judged: by the latest precheck; it needs ``now``.
     """
     own = own or {}
     text = Text(no_wrap=True, end="")
     text.append_text(_headline(host, now, own, width, metered=metered)).append("\n")
-    if doubt:
-        text.append_text(_wrapped(f"▲ {plain(doubt)}", width, WARN))
+    if judged is not None and now is not None:
+        sign, style = ("●", MUTED) if judged.well else ("▲", WARN)
+        text.append_text(_wrapped(f"{sign} {judged.text(now)}", width, style))
     if host.facts is None:
         text.append_text(_without_facts(host, width))
         return text.append("\n").append_text(seen) if (seen := _seen(host, now, width)) else text

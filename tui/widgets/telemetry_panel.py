@@ -43,8 +43,9 @@ from tui.widgets.meters import (
 
 LOOK_EVERY_S = 1.0
 OLD_ONE_STAYS_S = 0.1
-NOTHING_TOLD = "nothing is told of what its hosts do"
-NOT_BEGUN = "nothing is told before it has begun"
+NO_SAMPLE = "no sample of its hosts has come"
+NOT_BEGUN = "no sample comes before it has begun"
+WOULD_BE_HERE = "util, power, clock, memory and temp of its GPUs; or, on CPUs, CPU and load"
 FIRST_SAMPLE_S = 15.0
 """Of a run, in which its GPUs tell of themselves, if they do; a host's own lines come before."""
 _WHERE = tuple[Path, str, tuple[str, ...]]
@@ -131,10 +132,11 @@ class TelemetryPanel(Widget, can_focus=False):
         """No figure of the run before."""
         if telemetry is self._telemetry and not self.known:
             set_frame(self, self._title(()))
-            why = "reading …" if self.reading else NOTHING_TOLD if self._devices else NOT_BEGUN
-            waits = Text(why, MUTED, no_wrap=True, end="")
+            why = [NO_SAMPLE if self._devices else NOT_BEGUN, WOULD_BE_HERE]
+            why = ["reading …"] if self.reading else why
+            lines = [Text(line, MUTED, no_wrap=True, end="") for line in why]
             blank = Text("", end="")  # as many lines as before: the chart keeps its height
-            self._show([waits, *[blank] * (len(self._strips) - 1)])
+            self._show([*lines, *[blank] * (len(self._strips) - len(lines))])
 
     def align(self, left: int, limits: tuple[float, float], *counted: Counted) -> None:
         """Where the chart's axis is: its first column, and the seconds at both ends. ``counted``:

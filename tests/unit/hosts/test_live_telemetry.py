@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from backends.hosts.live_telemetry import (
     Figure,
     LiveTelemetry,
 )
-from backends.hosts.telemetry import read_telemetry
+from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.hosts.telemetry_summary import Span, summarise
 
 NOON = 1_795_262_400  # 2026-11-21 12:00 UTC
@@ -91,6 +93,18 @@ def test_a_host_without_gpus_tells_how_busy_its_cpus_were_in_between() -> None:
     assert live.last(Figure.CPU_BUSY) == 50.0
     assert live.columns(Figure.LOAD, NOON, NOON + 10, 2) == [0.5, 2.0]
     assert live.columns(Figure.CPU_BUSY, NOON, NOON + 10, 2) == [None, 50.0]
+
+
+def test_a_host_tells_of_a_run_of_seconds_and_of_a_long_one_less_often(tmp_path: Path) -> None:
+    (tmp_path / "sleep").write_text("#!/bin/sh\n")
+    (tmp_path / "sleep").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = f"{telemetry_command(gpus=False)} | head -n 60"
+    lines = subprocess.check_output(["sh", "-c", command], env=environment, text=True).split("\n")
+    told = [n for n, line in enumerate(lines) if line.startswith("host, ")]
+    seconds = [lines[:n].count("") for n in told]
+    assert seconds == [*range(15), *range(15, seconds[-1] + 1, 5)]
+    assert seconds[-1] >= 30
 
 
 def test_columns_are_means_and_a_gap_is_none() -> None:
@@ -177,15 +191,21 @@ def test_what_it_says_of_a_time_is_what_is_summed_up_of_it(
 
 
 @given(
-    busy=st.lists(st.integers(0, 1000), min_size=1, max_size=6),
+    passed=st.lists(
+        st.integers(1, 6).flatmap(lambda s: st.tuples(st.just(s), st.integers(0, 200 * s))),
+        min_size=1,
+        max_size=6,
+    ),
     first=st.floats(0, 20),
     lasts=st.floats(0, 30),
 )
 def test_cpus_are_as_busy_in_a_time_as_is_summed_up_of_it(
-    busy: list[int], first: float, lasts: float
+    passed: list[tuple[int, int]], first: float, lasts: float
 ) -> None:
-    looks = enumerate(accumulate(busy, initial=0))
-    lines = [host(5 * n, 1.0, ticks, 1000 * n) for n, ticks in looks]
+    """However often they were looked at: seconds to the next look, and their ticks."""
+    seconds = accumulate((s for s, _ in passed), initial=0)
+    busy = accumulate((ticks for _, ticks in passed), initial=0)
+    lines = [host(s, 1.0, ticks, 200 * s) for s, ticks in zip(seconds, busy, strict=True)]
     data = HEADER + gpu(0, 0) + "".join(lines)
     span = Span(NOON + first, NOON + first + lasts)
     [use] = summarise(read_telemetry(io.BytesIO(data.encode())), "n", (0,), span, {}).hosts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.cluster import Cluster
 from backends.hosts.foreseen import differences, other_devices, same_machines
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import (
@@ -25,7 +27,7 @@ from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, preflight
 from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of
 from backends.hosts.probe import parse_probe, snapshot_of
-from backends.inventory.host_entry import Host
+from backends.inventory.host_entry import Host, Inventory
 from backends.transports.transport import Completed, HostUnreachableError, Problem
 from profiles.format.case import Case
 from profiles.format.profile import Profile
@@ -228,6 +230,20 @@ def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
         False,
     ]
     assert not other_devices({"n1": FACTS, "n2": dataclasses.replace(FACTS, kernel="7.0")})
+
+
+@given(st.lists(st.sampled_from(["", "b0", "b1"]), max_size=6))
+def test_hosts_say_which_of_them_are_one_machine_before_a_run_is_on_them(boots: list[str]) -> None:
+    cluster = Cluster(Inventory(tuple(Host(f"n{number}") for number in range(len(boots)))))
+    for number, boot in enumerate(boots):
+        facts = dataclasses.replace(FACTS, boot_id=boot)
+        known = HostSnapshot(f"n{number}", "", HostState.READY, facts=facts)
+        cluster._known[known.name] = known
+    told = [[c.what for c in host.concerns] for host in cluster.snapshots()]
+    assert [["are the same machine" in what for what in own] for own in told] == [
+        [True] if boot and boots.count(boot) > 1 else [] for boot in boots
+    ]
+    assert all(map(operator.is_, cluster.snapshots(), cluster.snapshots())), "as it was"
 
 
 def test_two_names_for_one_machine_are_told() -> None:

@@ -1,5 +1,5 @@
-"""What the latest prechecks hold against hosts: as long as it is of the last day, and nothing newer
-says otherwise."""
+"""What the latest prechecks say of hosts: as long as it is of the last day, and nothing newer says
+otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backends.campaign.plan.selection import Selection
 from backends.cluster import Cluster
 from backends.hosts.preflight_finding import Level
 from backends.inventory.host_entry import Host, Inventory
-from backends.precheck.doubts import OLD_S, doubts
+from backends.precheck.judged import OLD_S, judgements
 from backends.precheck.naming import UNNAMED, RankedHost, Ranking, Verdict
 from backends.precheck.ranking import Measured
 from backends.precheck.record import PRECHECKS, Precheck
@@ -44,12 +44,13 @@ def test_the_latest_verdict_of_the_last_day_counts_and_no_other(
     kept.sort(key=lambda one: one[1])
     newest_first = [that_said(verdict, age, finished=over) for verdict, age, over in kept]
     judged = [(v, age) for v, age, over in kept if over and age <= OLD_S and v not in UNJUDGED]
-    found = doubts(newest_first, NOW)
-    if not judged or judged[0][0] in UNNAMED:
-        assert found == {}
+    said = judgements(newest_first, NOW).get("b")
+    if not judged:
+        assert said is None
     else:
-        assert list(found) == ["b"]
-        assert (found["b"].ranked.verdict, found["b"].at) == (judged[0][0], NOW - judged[0][1])
+        assert said is not None
+        assert (said.ranked.verdict, said.at) == (judged[0][0], NOW - judged[0][1])
+        assert said.well == (judged[0][0] in UNNAMED)
 
 
 def test_preflight_warns_of_it_with_its_time_and_what_to_do(

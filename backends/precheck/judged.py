@@ -1,4 +1,4 @@
-"""What the latest prechecks hold against hosts, for who is about to use them."""
+"""What the latest prechecks say of hosts, for who is about to use them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,17 @@ REMEDY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """What the latest precheck that judged a host names it for. ``at``: when that began, in seconds
+class Judged:
+    """What the latest precheck that judged a host says of it. ``at``: when that began, in seconds
     since the epoch."""
 
     ranked: RankedHost
     at: float
+
+    @property
+    def well(self) -> bool:
+        """It was not named."""
+        return self.ranked.verdict in UNNAMED
 
     def text(self, now: float) -> str:
         """ "precheck 2m05s ago: faulty: GPU1: 3 wrong results"."""
@@ -38,14 +43,15 @@ class Doubt:
         return self._said(strftime("of %Y-%m-%d %H:%M", localtime(self.at)))
 
     def _said(self, when: str) -> str:
-        return f"precheck {when}: {self.ranked.verdict}: {reasons_text(self.ranked)}"
+        why = reasons_text(self.ranked)
+        return f"precheck {when}: {self.ranked.verdict}{f': {why}' * bool(why)}"
 
 
-def doubts(newest_first: Iterable[Precheck], now: float) -> dict[str, Doubt]:
-    """By host; of those that came to their end, and of no host that a later one called well."""
-    judged: dict[str, Doubt] = {}
+def judgements(newest_first: Iterable[Precheck], now: float) -> dict[str, Judged]:
+    """By host; of those that came to their end."""
+    judged: dict[str, Judged] = {}
     for precheck in takewhile(lambda one: now - one.started_at <= OLD_S, newest_first):
         for ranked in precheck.ranking.hosts if precheck.finished else ():
             if ranked.verdict not in (Verdict.NOT_JUDGED, Verdict.NOT_MEASURED):
-                judged.setdefault(ranked.host, Doubt(ranked, precheck.started_at))
-    return {host: one for host, one in judged.items() if one.ranked.verdict not in UNNAMED}
+                judged.setdefault(ranked.host, Judged(ranked, precheck.started_at))
+    return judged
