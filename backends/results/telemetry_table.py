@@ -27,9 +27,9 @@ from backends.results.telemetry_words import reason_text
 from backends.results.translations import Lang, pick
 
 _NOT_ASKED_TWICE = (
-    "CPUs busy: asked every second at first, then every five; – where a run trained for too short "
-    "a time to be asked twice",
-    "CPU忙碌：起初每秒查询一次，此后每5秒一次；– 表示训练时间太短，不足两次查询",
+    "CPUs busy: asked every five seconds or more often; – where a run trained for too short a time "
+    "to be asked twice",
+    "CPU忙碌：每5秒查询一次或更频繁；– 表示训练时间太短，不足两次查询",
 )
 
 
