@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -249,7 +250,7 @@ class Starter:
             raise SelectionError(
                 "this campaign is SIMULATED: its hosts were never there",
                 where=str(path),
-                remedy=f"go on with it in 'dlperf-tui demo' with --campaigns {path.parent}",
+                remedy=f"go on with it in: dlperf-tui demo --campaigns {shlex.quote(str(path.parent))}",
             )
         if self._cluster.simulated and not state.simulated:
             raise SelectionError(
