@@ -73,7 +73,7 @@ fuzz: $(READY)  ## Properties on examples that nobody has seen, 12,000 bursts of
 torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYTHON=/path/python3.
 	$(BIN)/python -m pytest -m torch
 
-screenshots: $(READY)  ## SVG and PNG of every screen and the film of the README, from the real console; minutes.
+screenshots: $(READY)  ## SVG and PNG of every screen and the film of the walk, from the real console; minutes.
 	$(BIN)/python screenshots/make.py
 
 wheelhouse: $(READY)  ## dist/dlperf-tui-wheelhouse.tar: all that a login node without a network needs.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -246,10 +247,11 @@ class Starter:
         SelectionError: its hosts are simulated and ours are not, or the other way round.
         """
         if state.simulated and not self._cluster.simulated:
+            where = shlex.quote(str(path.parent))
             raise SelectionError(
                 "this campaign is SIMULATED: its hosts were never there",
                 where=str(path),
-                remedy=f"go on with it in 'dlperf-tui demo' with --campaigns {path.parent}",
+                remedy=f"go on with it in: dlperf-tui demo --campaigns {where}",
             )
         if self._cluster.simulated and not state.simulated:
             raise SelectionError(

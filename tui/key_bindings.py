@@ -77,8 +77,8 @@ _EVERYWHERE = (
         "N",
         "notes",
         "Notes",
-        "what the engine and you noted on the campaign, and what was said last; what it began "
-        "without stands above until it was read here, or the campaign is over",
+        "notes of the engine and yours on the campaign, and what was said last; what it began "
+        "without stands above until it was read here, or it is over",
         footer=91,
     ),
     Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),
@@ -88,7 +88,7 @@ _EVERYWHERE = (
         "q",
         "quit",
         "Quit",
-        "leave; asks first where a campaign of its own is at work",
+        "quit; asks first where a campaign of its own is at work",
         footer=LAST - 1,
     ),
 )

@@ -24,6 +24,12 @@ class Key:
     named: str = ""
 
     @property
+    def explained(self) -> str:
+        """What it does, with the word that the footer has for it, by which it is looked for."""
+        told = not self.footer or self.label.casefold() in self.help.casefold()
+        return self.help if told else f"{self.label}: {self.help}"
+
+    @property
     def written(self) -> bool:
         """Where text is typed it is text."""
         return _is_text(self.keys.partition(",")[0])

@@ -9,7 +9,7 @@ from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
 from tui.kept_words import titled
-from tui.program_name import COMMAND, called_again, called_as, named
+from tui.program_name import COMMAND, called_again, called_as, demo_of, named
 from tui.screens.quit_question import detached_words, followed_words, left_words
 from tui.session import Session
 from tui.text import plain
@@ -59,7 +59,7 @@ def finished_words(live: CampaignSnapshot) -> str:
     """What is printed when a campaign of this console, or one that it followed, is over."""
     lies = _lies_now(live)
     report = f"{called_as()} report {named(lies)}"
-    again = called_again(simulated=live.simulated)
+    again = demo_of(lies) if live.simulated else called_again()
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
     files = "" if str(lies) in report else f"Its files: {plain(str(lies))}\n"
     return f"{plain(titled(live))}.\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"

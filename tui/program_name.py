@@ -39,8 +39,8 @@ def named(campaign: Path) -> str:
 
 def demo_of(campaign: Path) -> str:
     """The demo that has it among its campaigns."""
-    where = ["--campaigns", str(campaign.parent.absolute())]
-    return shlex.join([NAME, "demo", *([] if _lies_as_usual(campaign) else where)])
+    where = shlex.quote(str(campaign.parent.absolute()))
+    return f"{called_as()} demo" + f" --campaigns {where}" * (not _lies_as_usual(campaign))
 
 
 def _lies_as_usual(campaign: Path) -> bool:
@@ -49,9 +49,7 @@ def _lies_as_usual(campaign: Path) -> bool:
     return campaign.parent == default_campaigns_dir()
 
 
-def called_again(*, simulated: bool = False) -> str:
+def called_again() -> str:
     """With the options that it was called with, which say where its hosts and campaigns are."""
     words = _from_anywhere(sys.argv[1:]) if Path(sys.argv[0]).name == NAME else []
-    if simulated and "demo" not in words:
-        words = [*words, "demo"]
     return shlex.join([NAME, *words]).replace(NAME, called_as(), 1)

@@ -251,12 +251,13 @@ def rests_on(case: CaseHistory) -> str:
     """What its verdict rests on, in words, and what else may show in it."""
     said = [_ground(case)]
     for change in case.changes:
-        said += [f"with {other}" for other in _others(case.points[change.point])]
+        if others := _others(case.points[change.point]):
+            said.append(f"with {others}")
     if case.trend is not None and case.why is not Why.TREND:
         said.append(f"trend {signed_percent(case.trend.change)}")
     last = case.points[-1]
-    if case.why is Why.LAST:
-        said += [f"the last with {other}" for other in _others(last)]
+    if case.why is Why.LAST and (others := _others(last)):
+        said.append(f"the last with {others}")
     told = case.why in (Why.LAST, Why.CHANGE) and not case.is_mixed
     if told and case.would_see and not last.hosts:
         few = len(case.measured) < FEW
@@ -281,14 +282,14 @@ def _scatter(case: CaseHistory) -> str:
     return f" (means of campaigns before it scatter by {percent(between)}{within})"
 
 
-def _others(point: Point) -> Iterator[str]:
-    """What was another than at the figure before."""
-    if point.environment is not None:
-        yield f"another environment: {point.environment_changes}"
-    if point.hosts:
-        yield f"other hosts: {point.hosts}"
-    if point.unlike:
-        yield f"other scripts or settings: {'; '.join(recipe_changes(point.unlike))}"
+def _others(point: Point) -> str:
+    """Which was another than at the figure before: the table of campaigns has how they differ."""
+    others = {
+        "another environment": point.environment is not None,
+        "other hosts": point.hosts,
+        "other scripts or settings": point.unlike,
+    }
+    return ", ".join(other for other, differs in others.items() if differs)
 
 
 def _ground(case: CaseHistory) -> str:

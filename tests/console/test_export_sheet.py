@@ -481,6 +481,30 @@ async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(
             assert meaning == "".join(said.split())
 
 
+@pytest.mark.parametrize("depth", [1, 4, 9, 30])
+async def test_a_path_is_read_by_its_parts_and_the_line_it_is_written_on_says_where_it_goes_on(
+    workspace: FakeWorkspace, depth: int
+) -> None:
+    path = "/" + "".join(f"directory-{n}/" for n in range(depth)) + "speedup-of-all.md"
+    async with opened(workspace, SMALL) as (app, pilot, _):
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        line = app.screen.query_one(Input)
+        line.value = path
+        fits = len(path) < line.scrollable_content_region.width
+        for key, place, mark in (("end", 0, CUT_LEFT), ("home", -1, CUT_RIGHT)):
+            await pilot.press(key)
+            await pilot.pause()
+            shown = line.render_line(0).text
+            assert len(shown) == line.size.width
+            assert (shown[place] == mark) is not fits
+        if not fits:
+            told = app.screen.query_one(".meaning")
+            rows = [told.render_line(y).text.strip() for y in range(told.size.height)]
+            assert "".join(rows).replace(" ", "") == f"{path},asmd"
+            assert all(row.endswith("/") for row in rows[:-1])
+
+
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 async def test_lines_that_go_on_are_marked_on_the_side_where_they_do(
     workspace: FakeWorkspace, size: tuple[int, int]

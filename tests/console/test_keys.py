@@ -200,7 +200,7 @@ def drawn(text: RenderableType, width: int) -> str:
 @pytest.mark.parametrize("page", ["hosts", "matrix", "runs", "results"])
 def test_words_of_the_help_that_go_on_in_a_next_line_stay_in_their_column(page: str) -> None:
     lines = drawn(help_text((page, "table", "app")), 44).splitlines()
-    words = {key_name(key): key.help for panel in (page, "app") for key in PANELS[panel].keys}
+    words = {key_name(key): key.explained for panel in (page, "app") for key in PANELS[panel].keys}
     wrapped = 0
     for number, line in enumerate(lines):
         keys, _, said = line.strip().partition("  ")
@@ -301,6 +301,7 @@ def test_help_shows_every_key_of_its_panels() -> None:
         for key in PANELS[panel].keys:
             assert f"{key_name(key)} " in text
             assert key.help in text
+            assert not key.footer or key.label.casefold() in text.casefold(), "for who looks for it"
 
 
 def test_every_key_has_a_label_and_help_without_a_full_stop() -> None:

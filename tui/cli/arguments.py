@@ -67,9 +67,10 @@ class Parser(argparse.ArgumentParser):
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError:
-            if action.type is not int:
+            if action.type not in (int, float):
                 raise
-            raise argparse.ArgumentError(action, f"{arg_string!r} is no whole number") from None
+            number = "whole number" if action.type is int else "number"
+            raise argparse.ArgumentError(action, f"{arg_string!r} is no {number}") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

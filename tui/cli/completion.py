@@ -22,7 +22,7 @@ _FILES = ("FILE", "LOG", "NAME|FILE", "SOURCE")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.geometry import Size
 from textual.notifications import Notifications
 from textual.screen import ModalScreen, Screen
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -31,6 +32,7 @@ from tui.screens.help import AllNotes, all_notes, help_of, wide_enough
 from tui.text import plain, problem, shorten
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
+from tui.widgets.cut_marks import marked
 from tui.widgets.details import out_of_sight
 from tui.widgets.filter_table import BETWEEN, LEAST_TITLE, set_frame
 from tui.widgets.keybar import offered
@@ -179,6 +181,13 @@ class Entry(Input):
     PANEL = "entry"
     BINDINGS = bindings("entry")
     labels_now: Mapping[str, str] = MappingProxyType({})
+
+    def render_line(self, y: int) -> Strip:
+        """Marked where what is written goes on, as any line is."""
+        hidden, width = self.scroll_offset.x, self.scrollable_content_region.width
+        right = cell_len(self.value) > hidden + width
+        shown = super().render_line(y).crop(0, width)
+        return marked(shown, self.rich_style, left=hidden > 0, right=right)
 
 
 def entry(value: str = "", placeholder: str = "", *, secret: bool = False, does: str = "") -> Entry:
@@ -352,7 +361,8 @@ class Prompt(Dialog[str]):
         line = self.query_one(".meaning", Static)
         line.display = self._meaning is not None
         if self._meaning is not None:
-            line.update(Text(plain(self._meaning(self.query_one(Input).value)), MUTED))
+            means = self._meaning(self.query_one(Input).value).splitlines()
+            line.update(Text("\n".join(map(plain, means)), MUTED))
 
     @on(Input.Submitted)
     def _submitted(self) -> None:

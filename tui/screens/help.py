@@ -164,9 +164,9 @@ def _key_line(key: Key, width: int, idle: str | None) -> tuple[Text, Text]:
     """``idle``: why it does nothing now, "" where that is not known; None: it does."""
     name = f"  {key_name(key):<{width}}"
     if idle is None:
-        return Text(name, ACCENT), Text(key.help)
+        return Text(name, ACCENT), Text(key.explained)
     why = f": {plain(idle)}" if idle else ""
-    return Text(name, MUTED), Text(f"{key.help} · not now{why}", MUTED)
+    return Text(name, MUTED), Text(f"{key.explained} · not now{why}", MUTED)
 
 
 class AllNotes(NamedTuple):

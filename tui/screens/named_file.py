@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -71,9 +72,19 @@ def whole(text: str, written: Callable[[Path], str]) -> str:
     try:
         path = meant(text)
         read = text == str(path) and cell_len(text) <= LINE
-        return f"as {written(path)}" if read else f"{path}, as {written(path)}"
+        return f"as {written(path)}" if read else _in_lines(f"{path}, as {written(path)}")
     except DlperfError as error:
         return error.what
+
+
+def _in_lines(path: str) -> str:
+    """A line begins with a directory or the file, whose name is whole where a line has room."""
+    lines = [""]
+    for part in re.findall("[^/]*/|[^/]+", path):
+        if cell_len(lines[-1] + part) > LINE:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(filter(None, lines))
 
 
 def destination(text: str, title: str, campaign: Path | None = None) -> tuple[Path, Choice | None]:

@@ -11,7 +11,7 @@ from backends.keeper.process import Begun
 from backends.transports.credential import Credential
 from profiles.counted import counted
 from tui.kept_words import titled
-from tui.program_name import COMMAND, called_again, called_as, named
+from tui.program_name import COMMAND, called_again, called_as, demo_of, named
 from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
 
@@ -109,11 +109,11 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
 def detached_words(left: CampaignSnapshot) -> str:
     """What is printed when only the runs go on."""
     if left.simulated:
-        again = plain(called_again(simulated=True))
-        return f"{plain(left.called)} is not finished. Go on with it in: {again}"
+        again = plain(demo_of(left.path))
+        return f"{plain(left.called)} is not finished. Go on with it in:\n{COMMAND}{again}"
     return (
         f"{counted(left.active, 'run')} of {plain(left.called)} still at work on the hosts.\n"
-        f"Re-attach with:\n{COMMAND}{plain(called_again())}\n"
+        f"Come back with:\n{COMMAND}{plain(called_again())}\n"
         f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(named(left.path))}"
     )
 

@@ -15,10 +15,10 @@ def cropped(strip: Strip, start: int, width: int, base: Style) -> Strip:
     """``width`` columns of a line from column ``start`` on, marked where it goes on."""
     length = strip.cell_length
     shown = strip.crop_extend(start, start + width, base)
-    return _marked(shown, base, left=start > 0 < length, right=length > start + width)
+    return marked(shown, base, left=start > 0 < length, right=length > start + width)
 
 
-def _marked(strip: Strip, base: Style, *, left: bool, right: bool) -> Strip:
+def marked(strip: Strip, base: Style, *, left: bool, right: bool) -> Strip:
     """The strip with a mark in the place of its first column, of its last one, or both."""
     style = base + Style(color=ACCENT)
     width = strip.cell_length

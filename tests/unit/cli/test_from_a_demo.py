@@ -14,6 +14,10 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.use_cases import default_campaigns_dir
 from tui.cli import main
+from tui.cli.arguments import build_parser
+from tui.cli.shared.options import open_workspace
+from tui.leaving import finished_words
+from tui.screens.quit_question import detached_words
 
 SETTINGS = ("benchmark_root", "data_root")
 
@@ -72,3 +76,10 @@ def test_status_says_how_what_was_left_goes_on_wherever_it_lies(
     said = " ".join(capsys.readouterr().err.split())
     assert f"go on with it{' in: ' + demo if simulated else ': ' + resume}" in said
     assert (" --campaigns " in said.partition("go on with it in")[2]) is (simulated and not usual)
+    if simulated:
+        parsed = build_parser().parse_args(["--campaigns", str(directory), "status"])
+        left = open_workspace(parsed).load(path)
+        for told in (detached_words(left), finished_words(left)):
+            assert f"  {demo}" in told.splitlines(), "the console says the same command"
+        assert main(["--campaigns", str(directory), "resume", "night"]) == 2
+        assert f"dlperf-tui demo --campaigns {directory}\n" in capsys.readouterr().err

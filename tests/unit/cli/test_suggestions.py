@@ -280,3 +280,32 @@ def test_the_whole_report_is_no_layout_but_has_a_command(cli: Cli) -> None:
     line = cli.complaint("report", "some-campaign", "--layout", "report")
     assert "'report': for the whole report write '--format html' instead of '--layout rep" in line
     assert "choose from" not in line
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "demo --speed x",
+        "replay C --speed x",
+        "repeat C x",
+        "report C --decimals x",
+        "parse --gpus x",
+    ],
+)
+def test_what_is_no_number_is_said_in_plain_words(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"'x' is no {'number' if '--speed' in words else 'whole number'}; see" in line
+
+
+@pytest.mark.parametrize("command", ["completion", "import", "logs", "parse", "repeat", "replay"])
+def test_what_is_to_be_named_is_asked_for_in_capitals(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--campaigns", str(tmp_path), command]) == 2
+    asked = capsys.readouterr().err.partition("required: ")[2].partition(";")[0]
+    names = [name for name in asked.split(", ") if not name.startswith("-")]
+    assert names
+    assert names == [name.upper() for name in names]

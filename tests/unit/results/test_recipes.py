@@ -142,9 +142,9 @@ def test_another_setting_and_another_command_are_said(copy: Copy, dlperf: Dlperf
     ) in said
     section = "the profile says something else in launch.command"
     changed = f"{PROFILE}: {section}, iterations 72 → 100"
-    assert f"the last with other scripts or settings: {changed}" in dlperf(
-        "history", EXAMPLE, copy.path
-    )
+    told = dlperf("history", EXAMPLE, copy.path)
+    assert "the last with other scripts or settings" in told
+    assert told.count(changed) == 1
 
 
 def test_a_variable_of_the_hosts_is_said(copy: Copy, dlperf: Dlperf) -> None:
