@@ -249,12 +249,12 @@ def expected_text(measured: Measured) -> str:
     """What is expected of those figures, and which are called slow; empty where none is judged."""
     there = {figure.metric for figure in measured.figures}
     names = (name for name in (*_MAIN, *_TOGETHER) if name in there and METRICS[name].judged)
-    most = [f"{METRICS[name].title} {METRICS[name].tolerance:.0%}" for name in names]
+    most = [f"{METRICS[name].tolerance:.0%} ({METRICS[name].title})" for name in names]
     rule = (
-        "more is better; expected is the median of its like, or of its own earlier prechecks; slow"
-        " is what is below that by more than they spread and by more than "
+        "More is better. Expected: the median of its like, or of its own earlier prechecks. Slow: "
+        "below that by more than they spread and by more than "
     )
-    return f"{rule}{' · '.join(most)}" if most else ""
+    return f"{rule}{', '.join(most)}" if most else ""
 
 
 def _ranges(figures: Sequence[Figure], names: Sequence[str]) -> str:

@@ -268,9 +268,9 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     assert (told in shown) == ("together: " in shown) == bool(network)
     judged = {one.metric for one in figures if METRICS[one.metric].judged}
     for metric in METRICS.values():
-        told = f"{metric.title} {metric.tolerance:.0%}"
+        told = f"{metric.tolerance:.0%} ({metric.title})"
         assert (told in shown) == (metric in [METRICS[name] for name in judged])
-    assert ("expected is the median of its like" in shown) == bool(judged)
+    assert ("Expected: the median of its like" in shown) == bool(judged)
     assert shown.endswith("every figure: p/precheck.md")
     verdicts = [line for line in shown.splitlines() if line[:1] in ("✗", "▼", "?", "●")]
     assert len(verdicts) == len(names)
