@@ -54,6 +54,7 @@ class TypedAhead:
         self._meant_since = -inf
         self.typed_at: float | None = None
         """Of the key that is being dealt with, -inf where it waited too long; None: none is."""
+        self._handed_on = -inf
 
     def add(self, event: Key | Paste) -> None:
         self._last = monotonic()
@@ -80,6 +81,7 @@ class TypedAhead:
                 self._gave_up = late
                 self.typed_at = -inf if late else event.time
                 self.number += 1
+                self._handed_on = monotonic()
                 return event
         return None
 
@@ -122,6 +124,11 @@ class TypedAhead:
             yield
         finally:
             self.typed_at = typed_at
+
+    @property
+    def dealing_s(self) -> float:
+        """For how long a key has been dealt with that still is; inf: none is."""
+        return inf if self.typed_at is None else monotonic() - self._handed_on
 
     @property
     def idle(self) -> bool:

@@ -22,6 +22,7 @@ from textual.widget import Widget
 
 from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, settled, tick, until
 from tests.console.fakes import FakeWorkspace
+from tui import typed_ahead
 from tui.app import DlperfApp
 from tui.repaint import Painted
 from tui.screens import front_screen
@@ -348,3 +349,34 @@ async def test_what_a_key_asks_for_is_painted_at_once_and_not_with_the_next_tick
                 await pilot.press("space" if key == " " else key)
                 await until(pilot, lambda: app.typed.idle and left)
                 assert [] in left, (page, key, left)  # later ones may be of a line of the log
+
+
+@pytest.mark.parametrize("page", ["1", "2", "3", "4"])
+async def test_of_what_a_key_changes_nothing_is_painted_before_all_of_it(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """Also where Textual's clock ticks meanwhile."""
+    early, painted = [], []
+    display, focus = DlperfApp._display, FrontScreen.set_focus
+
+    def displayed(app: DlperfApp, screen: Any, renderable: Any) -> None:
+        if screen is app.screen and isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            (painted if app.typed.typed_at is None else early).append(key)
+        display(app, screen, renderable)
+
+    def focused(screen: FrontScreen[None], *args: Any, **named: Any) -> None:
+        focus(screen, *args, **named)
+        typed_ahead._hear(screen)
+        screen._on_timer_update()
+
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press(page)
+        await settled(app)
+        monkeypatch.setattr(DlperfApp, "_display", displayed)
+        monkeypatch.setattr(FrontScreen, "set_focus", focused)
+        for key in ("tab", "shift+tab"):
+            await pilot.press(key)
+            await settled(app)
+            assert painted[-1:] == [key]
+    assert not early

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from math import inf
 from typing import TypeVar
 
 from rich.console import RenderableType
@@ -24,7 +25,7 @@ from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 from textual.widgets._toast import ToastRack
 
-from tui.typed_ahead import Sight
+from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.told import Told
 
 Result = TypeVar("Result")
@@ -44,7 +45,7 @@ class FrontScreen(Screen[Result]):
     def __init__(self, **named: str | None) -> None:
         super().__init__(**named)
         self.sight = Sight(self, self.paint)
-        self._owed = False
+        self._owed = self._painting = False
         self._where_painted: Mapping[Widget, tuple[Region, Region]] = {}
         self._last_told = Told()
 
@@ -69,13 +70,20 @@ class FrontScreen(Screen[Result]):
             self._refresh_layout()
 
     def _compositor_refresh(self) -> None:
-        if self.is_current and self.sight.awaited_s < WHOLE_WITHIN_S:
+        if self.is_current and self._under_way_s < WHOLE_WITHIN_S:
             self._owed = True
             self._dirty_widgets.clear()  # their regions are noted
         else:
             self._owed = False
             self._repaint_moved()
             super()._compositor_refresh()
+
+    @property
+    def _under_way_s(self) -> float:
+        """For how long what is to be painted is not whole yet: the screen itself, or what a key
+        changes; inf: it is whole, or painted all the same."""
+        dealing = inf if self._painting else typed_ahead(self).dealing_s
+        return min(self.sight.awaited_s, dealing)
 
     def _repaint_moved(self) -> None:
         """Textual compares a layout with the one before, which it may have made anew in between,
@@ -90,9 +98,11 @@ class FrontScreen(Screen[Result]):
     def paint(self) -> None:
         """What there is to paint, now and not with the next tick of Textual's clock."""
         if self.is_running:
+            self._painting = True
             self._on_timer_update()
             if self._owed:
                 self._compositor_refresh()
+            self._painting = False
 
     def render(self) -> RenderableType | Visual:  # type: ignore[override]
         """A dialog on what is below it. Textual knows that only while it paints, and keeps what it
