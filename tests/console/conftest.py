@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from textual import events
-from textual._context import active_message_pump
+from textual._compositor import Compositor
+from textual._context import active_message_pump, visible_screen_stack
 from textual.app import App
+from textual.css.model import RuleSet
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -22,11 +24,13 @@ from tests.console.fakes import FakeController, FakeWorkspace
 from tui.app import DlperfApp
 from tui.backend_protocols import Workspace
 from tui.screens.login_questions import ConsolePrompter
+from tui.stylesheet import KeptStylesheet
 from tui.widgets.keybar import KeyBar
 
 SMALL, LARGE, HUGE = (80, 24), (120, 40), (200, 60)
 DEADLINE_S = 30.0
 STILL_S = 120.0
+PARSED: dict[Hashable, list[RuleSet]] = {}
 ONEFLOW = {"benchmark_root": ("/opt/cnns",), "data_root": ("/data/ofrecord",)}
 
 
@@ -37,6 +41,38 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.flash.SHOWN_S", 120.0)
     monkeypatch.setattr("tui.typed_ahead.PATIENCE_S", 60.0)
     monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 120.0)
+
+
+@pytest.fixture(autouse=True)
+def painted_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads the screen has all of it painted then, and :func:`console` does at its end. What
+    nobody reads in between would be a third of what these tests cost. Tests of painting itself, and
+    those that look for what breaks it, are marked ``painted``."""
+
+    def unread(self: Compositor, full: bool = False, **how: Any) -> object:
+        if full:  # a picture of it
+            return render(self, full=True, **how)
+        visible_screen_stack.set(how.get("screen_stack") or [])
+        self._dirty_regions.clear()
+        return None
+
+    render = Compositor.render_update
+    if request.node.get_closest_marker("painted") is None:
+        monkeypatch.setattr(Compositor, "render_update", unread)
+
+
+@pytest.fixture(autouse=True)
+def parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Styles that another test's console has parsed are parsed."""
+
+    def parse(self: KeptStylesheet, css: str, **of: Any) -> list[RuleSet]:
+        key = (css, frozenset(self._variables.items()), *of.items())
+        if key not in PARSED:
+            PARSED[key] = whole(self, css, **of)
+        return PARSED[key]
+
+    whole = KeptStylesheet._parse_rules
+    monkeypatch.setattr(KeptStylesheet, "_parse_rules", parse)
 
 
 @pytest.fixture
@@ -84,6 +120,8 @@ async def console(
         tick(app)
         await pilot.pause()
         yield app, pilot
+        if app.is_running and app.screen_stack:
+            screen_text(app)
 
 
 def tick(app: DlperfApp) -> None:
@@ -153,8 +191,8 @@ def hints_shown(app: DlperfApp) -> str:
 
 def screen_text(app: App[Any]) -> str:
     """What the terminal shows, line by line."""
-    screen = app.screen
-    lines = screen._compositor.render_strips()
+    visible_screen_stack.set(app._background_screens)
+    lines = app.screen._compositor.render_strips()
     return "\n".join(strip.text.rstrip() for strip in lines)
 
 

@@ -40,6 +40,8 @@ from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
+pytestmark = pytest.mark.painted
+
 BURSTS = int(os.environ.get("DLPERF_BURSTS", "16"))
 SEED = int(os.environ.get("DLPERF_FUZZ_SEED", "1"))
 PER_CONSOLE = 40

@@ -47,6 +47,8 @@ from tui.widgets.chart_scale import AXIS_ABOVE_0, DOTS, THREE_TICKS, nice_step, 
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
 from tui.widgets.throughput_plot import jitter_text, throughput_plot, time_ticks, window_plot
 
+pytestmark = pytest.mark.painted
+
 CONSOLE = Console(width=80, color_system="truecolor")
 
 

@@ -56,6 +56,8 @@ from tui.widgets.header import Tabs
 from tui.widgets.keybar import KeyBar, offered, panel_of, placed
 from tui.widgets.keyed_table import KeyedTable
 
+pytestmark = pytest.mark.painted
+
 WIDE = (200, 50)
 """Room for all hints."""
 LOW = (220, 30)

@@ -26,6 +26,8 @@ from tui.screens.start_dialog import StartDialog
 from tui.text import plain
 from tui.widgets.keyed_table import KeyedTable
 
+pytestmark = pytest.mark.painted
+
 HOSTILE = [
     "[/nope]",
     "[@click=app.quit]x[/]",

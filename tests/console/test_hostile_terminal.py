@@ -14,6 +14,8 @@ import pytest
 from tests.console.hostile_text import PIECES, WORD, copies, hostile_log, leaks
 from tests.support.console_terminal import Terminal
 
+pytestmark = pytest.mark.painted
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # "o" opens the campaign that was left before its end, read-only.

@@ -24,6 +24,8 @@ from tui.screens.result_text import labels_of, result_columns
 from tui.text import cell
 from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
 
+pytestmark = pytest.mark.painted
+
 COLUMNS = (
     Column("name", "Name", 8),
     Column("extra", "Extra", 10, from_width=60),

@@ -30,6 +30,8 @@ from tui.screens.front_screen import WHOLE_WITHIN_S, FrontScreen
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.shown_text import RenderedOnce
 
+pytestmark = pytest.mark.painted
+
 WIDTH, HEIGHT = 24, 3
 STYLES = tuple(Style.parse(text) for text in ("red", "bold", "on #102030", "none"))
 PLAIN = st.text("ab ─⣿[", min_size=WIDTH, max_size=WIDTH)

@@ -734,6 +734,7 @@ async def test_the_columns_hang_on_the_rows_and_the_width_and_not_on_what_was_sh
         assert screen_text(app) == before
 
 
+@pytest.mark.painted
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
 async def test_no_curve_is_drawn_before_the_list_above_it_has_its_lines(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
