@@ -15,6 +15,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.visual import RichVisual
@@ -382,3 +384,34 @@ async def test_of_what_a_key_changes_nothing_is_painted_before_all_of_it(
             await settled(app)
             assert painted[-1:] == [key]
     assert not early
+
+
+@pytest.mark.parametrize("page", ["1", "2", "3", "4"])
+async def test_the_focus_changes_styles_of_what_has_it_or_is_around_or_in_that_and_no_others(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    matched: list[Widget] = []
+    apply = Stylesheet.apply
+
+    def noting(self: Stylesheet, node: DOMNode, **how: Any) -> None:
+        matched.extend([node] if isinstance(node, Widget) else [])  # not for parts of one
+        apply(self, node, **how)
+
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press(page)
+        await settled(app)
+        for key in ("tab", "tab", "shift+tab"):
+            before = app.focused
+            with monkeypatch.context() as watched:
+                watched.setattr(Stylesheet, "apply", noting)
+                await pilot.press(key)
+                await settled(app)
+            had = [one for one in (before, app.focused) if one is not None]
+            concerned = {w for one in had for w in (*one.ancestors_with_self, *one.walk_children())}
+            assert set(had) <= set(matched) <= concerned, key
+            matched.clear()
+            nodes = list(app.screen.walk_children(with_self=True))
+            kept = [node.styles.get_rules() for node in nodes]
+            app.stylesheet.update_nodes(nodes)
+            assert [node.styles.get_rules() for node in nodes] == kept

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
 from math import inf
 from typing import TypeVar
 
@@ -68,6 +69,15 @@ class FrontScreen(Screen[Result]):
         if self._last_told.display:
             self._last_told.display = False
             self._refresh_layout()
+
+    def _update_focus_styles(
+        self, focused: Widget | None = None, blurred: Widget | None = None
+    ) -> None:
+        """Only the frame of a panel tells that the focus is within: Textual matches all that is in
+        it anew."""
+        around = (one.ancestors_with_self for one in (focused, blurred) if one is not None)
+        panels = {node for node in chain(*around) if getattr(node, "_has_focus_within", False)}
+        self.app.stylesheet.update_nodes(panels, animate=True)
 
     def _compositor_refresh(self) -> None:
         if self.is_current and self._under_way_s < WHOLE_WITHIN_S:
