@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends.campaign.record.lock import CampaignLock
 from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
 from tui.log_look import LogLook
@@ -341,10 +342,11 @@ class Session:
 
     async def _leave_ours(self, ours: Controller) -> Begun:
         self.controller = None
-        await ours.detach()
         try:
-            await self.open(ours.path)  # what is shown meanwhile, and from then on
-            return await self._keeper_of(ours.path)
+            with CampaignLock(ours.path).handing_over():
+                await ours.detach()
+                await self.open(ours.path)  # what is shown meanwhile, and from then on
+                return await self._keeper_of(ours.path)
         except DlperfError:
             self.controller, self.opened = await self.workspace.resume(ours.path), None
             raise

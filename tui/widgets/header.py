@@ -82,7 +82,7 @@ def header_text(
     else:
         # That it is a replay, the line below says.
         said = "" if replay else _standing(campaign, only_looks=only_looks)
-        said = HANDING_OVER if leaving else said
+        said = HANDING_OVER if leaving or campaign.handed_over else said
         measured = "measured" * bool(simulated and not campaign.simulated)
         right = " · ".join(filter(None, (measured, campaign.summary, said)))
         name = plain(campaign.called)
