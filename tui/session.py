@@ -50,6 +50,8 @@ class Session:
         self._written: tuple[int, ...] | None = None  # its journal, before it was read
         self.last: CampaignSummary | None = None
         """The newest campaign, as of when they were read."""
+        self.looking = True
+        """Whether one opens by itself is not known yet."""
         self.precheck: PrecheckAtWork | None = None
         self.hosts_to_use = ""
         """By name, of the Matrix; empty: all."""
