@@ -54,7 +54,7 @@ class Cluster:
         self.prompter = prompter
         self._clock = clock
         self._known: dict[str, HostSnapshot] = {}
-        self._together: tuple[tuple[HostSnapshot, ...], tuple[HostSnapshot, ...]] = ((), ())
+        self._told: tuple[dict[str, HostSnapshot], dict[str, HostSnapshot]] = ({}, {})
         self._nodes = inventory.hosts  # of the queue, whatever partitions are asked for
         self._asked_queue_at: float | None = None
         self.problem = ""
@@ -215,22 +215,24 @@ class Cluster:
     # What is known of them -----------------------------------------------------------------------
 
     def snapshots(self) -> tuple[HostSnapshot, ...]:
-        """The latest known of every host, in the inventory's order, and which are one machine."""
-        known = tuple(self.snapshot(host) for host in self.inventory.hosts)
-        if known != self._together[0]:
-            self._together = known, with_same_machines(known)
-        return self._together[1]
+        """The latest known of every host, in the inventory's order."""
+        told = self._looked_at()
+        return tuple(told.get(host.name) or _never_seen(host) for host in self.inventory.hosts)
 
     def snapshot(self, host: Host) -> HostSnapshot:
-        known = self._known.get(host.name)
-        return known or HostSnapshot(
-            host.name, listed_address(host), HostState.UNKNOWN, slots=host.slots or 0
-        )
+        return self._looked_at().get(host.name) or _never_seen(host)
 
     @property
     def probed(self) -> tuple[HostSnapshot, ...]:
         """Every host that was looked at, ssh aliases too."""
-        return tuple(self._known.values())
+        return tuple(self._looked_at().values())
+
+    def _looked_at(self) -> dict[str, HostSnapshot]:
+        """What is known of each by itself, and which of them are one machine."""
+        if self._told[0] != self._known:
+            told = with_same_machines([*self._known.values()])
+            self._told = dict(self._known), {host.name: host for host in told}
+        return self._told[1]
 
     async def probe(
         self, names: Sequence[str] | None = None, *, sought: Sequence[Sought] = ()
@@ -256,7 +258,8 @@ class Cluster:
         if names is not None:
             hosts = [host for host in self._all_hosts() if host.name in names]
         for host in hosts:
-            self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
+            before = self._known.get(host.name) or _never_seen(host)
+            self._known[host.name] = replace(before, state=HostState.PROBING)
         return hosts
 
     async def _probe_queue(self) -> None:
@@ -343,6 +346,10 @@ class Cluster:
             if not now.tells and before is not None:
                 now = replace(now, seen=before if before.tells else before.seen)
             self._known[snapshot.name] = now
+
+
+def _never_seen(host: Host) -> HostSnapshot:
+    return HostSnapshot(host.name, listed_address(host), HostState.UNKNOWN, slots=host.slots or 0)
 
 
 def _with_software_of(snapshot: HostSnapshot, before: HostSnapshot | None) -> HostSnapshot:

@@ -240,6 +240,8 @@ class DlperfApp(App[str]):
         except DlperfError as error:
             self.show_problem(error)
             return
+        finally:
+            self.session.looking = False
         if question is not None:
             self.push_screen(question, self._answered)
         elif self.session.alone and not self.session.readonly and self.current_mode == "hosts":

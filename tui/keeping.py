@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends.campaign.record.lock import CampaignLock
 from backends.keeper.process import Begun, start_keeper
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ async def leave_to_keeper(
     KeeperError: why it did not begin.
     """
     command = [*_module(options), "keep", *_named(campaign), *more]
-    return await start_keeper(command, campaign, os.environ)
+    with CampaignLock(campaign).handing_over():
+        return await start_keeper(command, campaign, os.environ)
 
 
 def _module(options: Sequence[str]) -> list[str]:

@@ -51,6 +51,8 @@ def again_words(shown: CampaignSnapshot | CampaignSummary) -> list[str]:
 def kept_words(holder: Holder, now: float) -> str:
     """ "the keeper of alice on login1 (pid 4711) goes on with it since 14:02": the reader's time of
     day; of another day with the date."""
+    if holder.role == Role.HANDOVER:
+        return f"{holder} is {HANDING_OVER}"
     if not holder.since:
         return f"{holder} is at work on it"
     does = "goes on with it" if holder.role == Role.KEEPER else "is at work on it"

@@ -153,11 +153,14 @@ PANELS: Mapping[str, Panel] = {
         "its GPUs are watched while the cursor is on it. Hosts are asked again every minute, those "
         "of a fast demo every ten seconds of yours; ages there are of its simulated time. A host "
         "is leased to one run at a time, so that two "
-        "do not share it; no lease: no run has it. for 1n2g 2,3: for a run on 2 GPUs of 1 host, "
-        "GPUs 2 and 3 are the best linked; it gets them with L on Matrix, else the first two. "
-        "Bars: memory in use of all that the GPU has, and use of 100%; ┄ is what is left. The "
-        "last two minutes stand on a line each, the newest at the right, from 0 to 100% or 100 °C, "
-        "all memory, the power limit, the application clock; a gap: nothing was seen then.",
+        "do not share it; no lease: no run has it. a,b are the same machine: names of one "
+        "kernel; runs on them share its devices. A slot is a device for CPU workloads: a host "
+        "without a GPU has one for each CPU, or as many as its inventory says. for 1n2g 2,3: for "
+        "a run on 2 GPUs of 1 host, GPUs 2 and 3 are the best linked; it gets them with L on "
+        "Matrix, else the first two. Bars: memory in use of all that the GPU has, and use of "
+        "100%; ┄ is what is left. The last two minutes stand on a line each, the newest at the "
+        "right, from 0 to 100% or 100 °C, all memory, the power limit, the application clock; ↑: "
+        "beyond that; a gap: nothing was seen then.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),
@@ -193,7 +196,9 @@ PANELS: Mapping[str, Panel] = {
         "for a host to answer. How long ago something was is by your clock, in a demo too. "
         "The grid of another marked profile gets the cursor by Tab, that profile there, and Tab. "
         "Below stands how long the case takes, and its whole row, column and "
-        "matrix if all were marked. "
+        "matrix if all were marked; device-seconds are seconds × devices. Launchers: per_node "
+        "starts the command on every host, first_node on the first; mpirun, srun and torchrun "
+        "start a rank on each device. "
         "Of profiles, [s] needs settings first, and a dot has no case that can run here; [·] is "
         "marked, but none of its cases can run here, or none before a host has answered. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
@@ -391,6 +396,7 @@ PANELS: Mapping[str, Panel] = {
         "CPU: how busy all are, without GPUs; –: no two readings yet.\n"
         "without data loading: throughput while its log waits for no data.\n"
         "load 4.1/2.0: so many processes run or wait to, on 2 CPUs.\n"
+        "↑ in a line: beyond what a full one stands for, the figure after the /.\n"
         "Schedule:\n"
         "━: a run was or is there; ╌: it failed or was cancelled; ┄: expected.\n"
         "▼ above, ┊ where a line is free: now.\n"

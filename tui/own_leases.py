@@ -172,6 +172,7 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
     facts = facts.without_load() if outdated else facts
     ours = [run.run_id for run in there]
     our_gpus = {gpu for run in there for gpu in run.devices_on(host.name)}
+    alone = concerns(host.facts)
     state, reason = host.state, host.reason
     if state is not HostState.PROBING:
         state, reason = state_of(judged, ours=ours)
@@ -180,9 +181,10 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
         state=state,
         reason=reason,
         facts=facts,
-        # Of one that was recorded more is known than its facts tell.
-        concerns=host.concerns
-        if host.recorded
-        else concerns(judged, ours=ours, our_gpus=our_gpus, lately=bool(lately)),
+        concerns=(
+            *concerns(judged, ours=ours, our_gpus=our_gpus, lately=bool(lately)),
+            # More may be known of it than its facts tell.
+            *(concern for concern in host.concerns if concern not in alone),
+        ),
         outdated=outdated,
     )

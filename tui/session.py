@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends.campaign.record.lock import CampaignLock
 from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
 from tui.log_look import LogLook
@@ -49,6 +50,8 @@ class Session:
         self._written: tuple[int, ...] | None = None  # its journal, before it was read
         self.last: CampaignSummary | None = None
         """The newest campaign, as of when they were read."""
+        self.looking = True
+        """Whether one opens by itself is not known yet."""
         self.precheck: PrecheckAtWork | None = None
         self.hosts_to_use = ""
         """By name, of the Matrix; empty: all."""
@@ -341,10 +344,11 @@ class Session:
 
     async def _leave_ours(self, ours: Controller) -> Begun:
         self.controller = None
-        await ours.detach()
         try:
-            await self.open(ours.path)  # what is shown meanwhile, and from then on
-            return await self._keeper_of(ours.path)
+            with CampaignLock(ours.path).handing_over():
+                await ours.detach()
+                await self.open(ours.path)  # what is shown meanwhile, and from then on
+                return await self._keeper_of(ours.path)
         except DlperfError:
             self.controller, self.opened = await self.workspace.resume(ours.path), None
             raise

@@ -22,11 +22,17 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the latest precheck that judged a host says of it. ``at``: when that began, in seconds
-    since the epoch."""
+    """What the latest precheck that judged a host says of it, or where none did why the latest did
+    not. ``began`` and ``ended``: that precheck, in seconds since the epoch."""
 
     ranked: RankedHost
-    at: float
+    began: float
+    ended: float
+
+    @property
+    def known(self) -> bool:
+        """It was judged."""
+        return self.ranked.verdict not in (Verdict.NOT_JUDGED, Verdict.NOT_MEASURED)
 
     @property
     def well(self) -> bool:
@@ -35,12 +41,12 @@ class Judged:
 
     def text(self, now: float) -> str:
         """ "precheck 2m05s ago: faulty: GPU1: 3 wrong results"."""
-        return self._said(f"{format_duration(now - self.at)} ago")
+        return self._said(f"{format_duration(now - self.ended)} ago")
 
     @property
     def lasting(self) -> str:
         """The same for what is kept: "precheck of 2026-11-29 14:02: faulty: …", by local time."""
-        return self._said(strftime("of %Y-%m-%d %H:%M", localtime(self.at)))
+        return self._said(strftime("of %Y-%m-%d %H:%M", localtime(self.began)))
 
     def _said(self, when: str) -> str:
         why = reasons_text(self.ranked)
@@ -50,8 +56,9 @@ class Judged:
 def judgements(newest_first: Iterable[Precheck], now: float) -> dict[str, Judged]:
     """By host; of those that came to their end."""
     judged: dict[str, Judged] = {}
-    for precheck in takewhile(lambda one: now - one.started_at <= OLD_S, newest_first):
+    for precheck in takewhile(lambda one: now - one.ended_at <= OLD_S, newest_first):
         for ranked in precheck.ranking.hosts if precheck.finished else ():
-            if ranked.verdict not in (Verdict.NOT_JUDGED, Verdict.NOT_MEASURED):
-                judged.setdefault(ranked.host, Judged(ranked, precheck.started_at))
+            found = Judged(ranked, precheck.started_at, precheck.ended_at)
+            if not (later := judged.setdefault(ranked.host, found)).known and found.known:
+                judged[later.ranked.host] = found
     return judged

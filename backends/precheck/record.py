@@ -52,6 +52,10 @@ class Precheck:
     version: str = ""
     left: tuple[str, ...] = ()
 
+    @property
+    def ended_at(self) -> float:
+        return self.started_at + self.seconds
+
 
 def document(precheck: Precheck) -> dict[str, Any]:  # JSON
     """Keys: docs/precheck.md."""

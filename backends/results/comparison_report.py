@@ -148,7 +148,7 @@ def _other_machines(comparison: Comparison) -> list[str]:
     for side, machines in zip(SIDES, comparison.machines, strict=True):
         if machines and machines.by_names:
             names = ", ".join(map(fold_nodeset, machines.by_names))
-            gpus = ", with the GPUs of all of them" * bool(machines.gpus)
+            gpus = ", with the GPUs of all whose cases are compared" * bool(machines.gpus)
             said.append(
                 f"One machine has several names in the {side}, and counts once{gpus}: {names}."
             )

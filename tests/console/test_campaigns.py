@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -159,6 +160,23 @@ async def test_a_campaign_of_another_console_is_followed_live_and_its_loss_is_sa
         del workspace.controllers[controller.path]
         await until(pilot, partial(shows, app, "no campaign here"))
         assert shows(app, "50%")
+
+
+async def test_no_campaign_is_said_only_once_all_were_looked_at(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def campaigns() -> tuple[FakeSummary, ...]:
+        go_on.wait(10)
+        return ()
+
+    monkeypatch.setattr(workspace, "campaigns", campaigns)
+    async with console(workspace) as (app, pilot):
+        first = screen_text(app).splitlines()[0]
+        go_on.set()
+        assert "looking for a campaign …" in first
+        await until(pilot, lambda: "no campaign" in screen_text(app).splitlines()[0])
 
 
 @pytest.mark.parametrize("key", ["escape", "enter"])

@@ -24,6 +24,7 @@ from backends.engines.slurm.gres import Gpus
 from backends.engines.slurm.node_hosts import node_snapshot
 from backends.engines.slurm.nodes import Node
 from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
+from backends.hosts.same_machine import with_same_machines
 from backends.inventory.host_entry import Host
 from backends.remote.lease import Lease
 from tests.console.conftest import (
@@ -180,6 +181,22 @@ def test_what_is_wrong_with_a_host_is_not_forgotten_with_the_load(
     assert host.outdated
     assert host.state is HostState.DEGRADED
     assert "GPU0 is hot: 88 °C" in note(host).plain
+
+
+@pytest.mark.parametrize("after_s", [1.0, 3600.0])
+def test_what_a_hosts_own_facts_do_not_tell_stays_while_our_run_is_there_and_after(
+    workspace: FakeWorkspace, after_s: float
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n8g",), ONEFLOW, 1))
+    controller = workspace.controller(plan)
+    asked = workspace.clock()
+    workspace.clock.tick(after_s)
+    alone = known_host("node1", "", facts())
+    known = [replace(alone, name=name, probed_at=asked) for name in ("node1", "node2")]
+    for host in OwnLeases().of(with_same_machines(known), [controller.snapshot()]):
+        assert [what for what in host.warnings if "same machine" in what] == [
+            "node[1-2] are the same machine"
+        ]
 
 
 def ended_on_node1(directory: str) -> tuple[CampaignSnapshot, RunRecord, float]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from backends.campaign.record.lock import CampaignLockedError, Holder, Role
+from backends.campaign.record.lock import CampaignLock, CampaignLockedError, Holder, Role
 from backends.campaign.record.state import RunState
 from backends.keeper.process import Begun, KeeperError
 from backends.keeper.request import Answer, Verb
@@ -126,7 +126,7 @@ async def test_a_lost_terminal_leaves_the_campaign_to_a_keeper(
 
 
 async def test_what_is_typed_or_lost_while_a_keeper_begins_leaves_no_campaign_alone(
-    workspace: FakeWorkspace, keepers: Keepers
+    workspace: FakeWorkspace, keepers: Keepers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = signal.getsignal(signal.SIGHUP)
     keepers.begun.clear()
@@ -135,8 +135,18 @@ async def test_what_is_typed_or_lost_while_a_keeper_begins_leaves_no_campaign_al
             controller = begin(app, workspace)
             await pilot.press("3", "q")
             await until(pilot, lambda: isinstance(app.screen, Choice))
+            controller.path.mkdir(parents=True)
+            detach, told = controller.detach, list[str]()
+
+            async def detached() -> None:
+                by = CampaignLock(controller.path).living()
+                told.append("" if by is None else by.role)
+                await detach()
+
+            monkeypatch.setattr(controller, "detach", detached)
             await pilot.press("b")
-            await until(pilot, lambda: app.session.leaving)
+            await until(pilot, lambda: app.session.leaving and bool(told))
+            assert told == [Role.HANDOVER], "before it lets go"
             await pilot.press("q")
             await until(pilot, partial(shows, app, "one moment"))
             tick(app)

@@ -23,6 +23,10 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_view import COLLECTING, NOT_COLLECTED, TAKEN_UP
 from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
+from backends.hosts.same_machine import are_one
+from backends.results.gpu_time import device_time
+from profiles.counted import counted
+from profiles.format.launch_section import LAUNCHERS
 from tests.console.conftest import LARGE, begin, console, screen_text, shows, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
@@ -38,6 +42,7 @@ from tui.theme import MUTED
 from tui.widgets.chart import CURSOR
 from tui.widgets.keybar import panel_of
 from tui.widgets.keyed_table import Column
+from tui.widgets.meters import sparkline
 
 
 def panel_classes() -> Iterator[type[DOMNode]]:
@@ -472,6 +477,21 @@ def test_the_help_explains_the_letters_of_grades_where_a_column_has_them(
     assert "Gr" in {column.label for column in columns}
     assert "Gr: the grade, what " in about
     assert "D is a number, no more" in about
+
+
+@pytest.mark.parametrize(
+    ("panel", "words"),
+    [
+        ("hosts", (counted(1, "slot"), are_one(("a", "b")), sparkline([9.0], 1.0))),
+        ("matrix", (*LAUNCHERS, device_time(2 / 3600, "device").partition(" ")[2])),
+        ("runs", (sparkline([9.0], 1.0),)),
+    ],
+)
+def test_the_help_has_the_words_of_its_page_that_no_key_explains(
+    panel: str, words: tuple[str, ...]
+) -> None:
+    about = PANELS[panel].about
+    assert not [word for word in words if word.removeprefix("1 ") not in about]
 
 
 @pytest.mark.parametrize("moving", ["scroll", "table", "filter", "entry"])

@@ -15,7 +15,9 @@ from textual.pilot import Pilot
 
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.figures import METRICS, Figure
+from backends.precheck.judged import Judged
 from backends.precheck.measure import Progress
+from backends.precheck.naming import RankedHost, Verdict
 from backends.precheck.plan_precheck import PrecheckPlan
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
@@ -23,12 +25,13 @@ from backends.results.numbers import significant
 from profiles.errors import DlperfError, SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, type_ahead, until
 from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
-from tests.console.fakes import FakeWorkspace
+from tests.console.fakes import FakeWorkspace, facts, known_host
 from tui.app import DlperfApp
 from tui.precheck_at_work import PrecheckAtWork
 from tui.refused_keys import idle
 from tui.screens.precheck_dialog import PrecheckDialog
 from tui.screens.precheck_text import found_text, proposal, why_no_proposal
+from tui.widgets.host_text import host_text
 
 
 async def begin(app: DlperfApp, pilot: Pilot[str]) -> None:
@@ -332,6 +335,25 @@ async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(
         assert app.session.precheck is None
 
 
+@pytest.mark.parametrize(
+    ("ranked", "said"),
+    [
+        (
+            RankedHost("node1", Verdict.NOT_MEASURED, left_out="busy: GPU0 is used"),
+            "○ precheck 5m00s ago: not measured: busy: GPU0 is used",
+        ),
+        (
+            RankedHost("node1", Verdict.NOT_JUDGED, busy="load 40"),
+            "○ precheck 5m00s ago: not judged: busy when it was measured: load 40",
+        ),
+        (RankedHost("node1", Verdict.WELL), "● precheck 5m00s ago: well"),
+    ],
+)
+def test_a_host_says_why_a_precheck_did_not_judge_it(ranked: RankedHost, said: str) -> None:
+    judged = Judged(ranked, began=0.0, ended=95.0)
+    assert said in host_text(known_host("node1", "", facts()), now=395.0, judged=judged).plain
+
+
 async def test_hosts_says_what_the_latest_precheck_says_of_a_host(
     workspace: FakeWorkspace,
 ) -> None:
@@ -348,7 +370,7 @@ async def test_hosts_says_what_the_latest_precheck_says_of_a_host(
         tick(app)
         await until(pilot, lambda: said in screen_text(app))
         await pilot.press("up")
-        await until(pilot, lambda: "● precheck 5m00s ago: well" in screen_text(app))
+        await until(pilot, lambda: "● precheck 3m25s ago: well" in screen_text(app))
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("down")
         await until(pilot, lambda: said in screen_text(app))

@@ -232,6 +232,23 @@ def test_a_run_that_is_silent_has_no_end_that_anything_tells() -> None:
         assert "expected until" not in text
 
 
+@given(st.integers(1, 3600))
+@settings(max_examples=20)
+def test_the_latest_end_of_a_silent_run_is_told_of_it_and_of_what_waits_for_it(left_s: int) -> None:
+    viewed, now = campaign([2, 2, 2], 0, 1)
+    points = tuple((float(i), 100.0, now + i) for i in range(6))
+    told = ev.ReadingsArrived(t=now + 6, run_id="r-0001-a1", first=0, readings=points)
+    at = now + 40
+    state, given_up = fold([told], viewed.state), {"r-0001-a1": at + left_s}
+    silent, waits, _ = (later := take(state, Path("c"), now=at, given_up=given_up)).runs
+    limit = f"ended as stalled in {format_duration(left_s)} unless a reading comes"
+    text = shown_for(later, silent, at)
+    assert f"; it is {limit}" in text
+    assert f"not shown: 2 runs to come, after {silent.label}" in text
+    assert f"when it begins is not known: {silent.label} is {limit}" in shown_for(later, waits, at)
+    assert f"ended as stalled in {format_duration(left_s)} unless one comes" in silent.state_text
+
+
 @given(st.lists(st.integers(1, 2), min_size=2, max_size=6))
 @settings(max_examples=40, deadline=None)
 def test_what_waits_for_hosts_of_a_silent_run_has_no_foretold_place(sizes: list[int]) -> None:
@@ -248,7 +265,8 @@ def test_what_waits_for_hosts_of_a_silent_run_has_no_foretold_place(sizes: list[
         rows = host_rows(text)
         assert all("┄" not in rows.get(host, "") for host in held), text
         if sizes[number] > len(HOSTS) - len(held):
-            why = f"nothing tells when {silent.runs[0].label} ends, so not when it begins"
+            why = "when it begins is not known: "
+            why += f"nothing tells when {silent.runs[0].label} ends"
             assert f"{run.label}: {run.state_text}; {why}" in text
 
 

@@ -428,7 +428,8 @@ def test_what_is_not_known_is_a_dash_and_a_gap() -> None:
 
 
 def test_sparklines_go_from_nothing_to_the_top() -> None:
-    assert sparkline([0, 50, 100, None, 1000, -5], 100.0) == "▁▅█ █▁"
+    assert sparkline([0, 50, 100, None, 1000, -5], 100.0) == "▁▅█ ↑▁"
+    assert sparkline([102.0, 130.0], 100.0) == "█↑", "a limit is passed by a little now and then"
     assert sparkline([0.0, 0.0], 0.0) == "▁▁"
 
 
@@ -448,7 +449,8 @@ def test_a_tall_sparkline_is_as_high_as_its_values_and_has_no_holes(
         assert " " not in marks
         assert set(marks[1:]) <= {"█"}
         assert (value is None) is (not marks)
-        heights.append(8 * len(marks) + " ▁▂▃▄▅▆▇█".index(marks[0]) if marks else None)
+        heights.append(8 * len(marks) + " ▁▂▃▄▅▆▇█↑".index(marks[0]) if marks else None)
+        assert not top or value is None or value < top * 9 / 8 or marks[0] == "↑"
     known = [pair for pair in zip(values, heights, strict=True) if pair[0] is not None]
     if top:
         assert [h for _, h in sorted(known)] == sorted(h for _, h in known)

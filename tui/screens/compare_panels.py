@@ -268,18 +268,21 @@ def environments_text(
 
 
 def machines_shown(machines: Sequence[Machines | None]) -> Text:
-    """Which hosts these were: in a line where they are alike, else of each what it had, and
-    whether it is known to be another than the first."""
+    """Which hosts these were: in a line where they are alike and as many, else of each what it had,
+    and whether it is known to be another than the first."""
     text = Text("Hosts  ", "bold", end="")
     known = [one for one in machines if one is not None]
     if not known:
         return text.append("not recorded\n", WARN)
     first = known[0]
-    if len(known) == len(machines) and not any(machines_apart(first, one) for one in known):
+    differ = any(machines_apart(first, one) for one in known)
+    if differ or len(known) < len(machines):
+        text.append("differ\n" if differ else "not known of all\n", WARN)
+    elif len({(one.hosts, one.by_names) for one in known}) == 1:
         text.append("alike", GOOD)
         return text.append(f"  {machines_text(first)}\n", MUTED)
-    differ = any(machines_apart(first, one) for one in known)
-    text.append("differ\n" if differ else "not known of all\n", WARN)
+    else:
+        text.append("alike, but not the same ones\n", GOOD)
     for place, one in enumerate(machines):
         text.append(f"    {place + 1}: ", series_colour(place))
         text.append(machines_text(one) if one else "not recorded")

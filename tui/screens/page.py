@@ -180,7 +180,11 @@ class Page(FrontScreen[None]):
         viewed = self.viewed = self.session.viewed
         session = self.session
         self.query_one(Header).show(
-            session.hosts, viewed, simulated=session.simulated_word, leaving=session.leaving
+            session.hosts,
+            viewed,
+            simulated=session.simulated_word,
+            leaving=session.leaving,
+            looking=session.looking,
         )
         tabs = self.query_one(Tabs)
         notes = session.standing_notes(viewed)

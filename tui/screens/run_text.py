@@ -100,7 +100,7 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     parts += [(words, MUTED) for words in again_words(viewed)]
     left_out = ((viewed.cancelled - viewed.skipped, "cancelled"), (viewed.skipped, "skipped"))
     parts += [(f"{many} {word}", MUTED) for many, word in left_out if many]
-    if leaving:
+    if leaving or viewed.handed_over:
         parts.append((HANDING_OVER, MUTED))
     elif viewed.deserted:
         parts.append((DESERTED, WARN))

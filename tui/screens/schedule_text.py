@@ -285,8 +285,8 @@ def _words(
     """Of the run under the cursor, and of those that have no place. ``later``: so many because
     there are more than are played."""
     slot = slots.get(selected.run_id) if selected is not None else None
+    silent = [run for run in viewed.runs if run.silent_s is not None]
     if selected is not None and slot is None:
-        silent = [run for run in viewed.runs if run.silent_s is not None]
         yield ""
         yield _without_slot(viewed.state.runs[selected.run_id], selected, began, silent)
     elif selected is not None and slot is not None:
@@ -296,7 +296,7 @@ def _words(
         if selected.outlived:
             yield f"{plain(selected.label)} has been{on} for {lasting}, longer than was expected"
         elif selected.silent_s is not None:
-            yield f"{plain(selected.label)} has been{on} for {lasting}; nothing tells when it ends"
+            yield f"{plain(selected.label)} has been{on} for {lasting}; {_end_of('it', [selected])}"
         else:
             active = selected.state.active  # else all of it is expected
             words = f"{plain(selected.label)} is{'' if active else ' expected'}"
@@ -307,9 +307,24 @@ def _words(
     later = min(later, len(waiting) - paused)
     parts += [f"{counted(later, 'run')} after these"] if later else []
     if unknown := len(waiting) - paused - later:
-        parts.append(f"{counted(unknown, 'run')} to come, nobody knows when")
+        after = f"after {_who(silent)}" if silent and not viewed.blocked_by else "nobody knows when"
+        parts.append(f"{counted(unknown, 'run')} to come, {after}")
     if parts:
         yield f"not shown: {', '.join(parts)}"
+
+
+def _who(silent: Sequence[RunView]) -> str:
+    return plain(silent[0].label) if len(silent) == 1 else f"{len(silent)} silent runs"
+
+
+def _end_of(who: str, silent: Sequence[RunView]) -> str:
+    """The latest that is known of when they end."""
+    left = [run.given_up_in_s for run in silent if run.given_up_in_s is not None]
+    one = len(silent) == 1
+    if len(left) < len(silent):
+        return f"nothing tells when {who} {'ends' if one else 'end'}"
+    within = format_duration(max(left))
+    return f"{who} {'is' if one else 'are'} ended as stalled in {within} unless a reading comes"
 
 
 def _on(slot: Slot) -> str:
@@ -328,9 +343,8 @@ def _expected_words(slot: Slot, began: float, *, active: bool = False) -> str:
 def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[RunView]) -> str:
     """Where a run was that has ended, or why nobody can tell when it will be anywhere."""
     if silent and run.state.waits and not run.paused:
-        who = plain(silent[0].label) if len(silent) == 1 else f"{len(silent)} runs"
-        why = f"nothing tells when {who} {'ends' if len(silent) == 1 else 'end'}"
-        return f"{plain(run.label)}: {plain(run.state_text)}; {why}, so not when it begins"
+        why = _end_of(_who(silent), silent)
+        return f"{plain(run.label)}: {plain(run.state_text)}; when it begins is not known: {why}"
     if one.started_at is None or one.ended_at is None or not one.hosts:
         return f"{plain(run.label)}: {plain(run.state_text)}"
     start = format_duration(max(0.0, one.started_at - began))

@@ -65,6 +65,7 @@ def header_text(
     simulated: str = "",
     replay: bool = False,
     leaving: bool = False,
+    looking: bool = False,
 ) -> Text:
     """The first line at ``width`` columns; what matters most is shortened last: the campaign's name
     tells consoles apart, so the cluster goes before it does.
@@ -72,17 +73,17 @@ def header_text(
     ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: the word for hosts
     that are made up, empty where they are real; a campaign of the other kind than they has a word
     of its own. A dialog that covers this line has it in its title. ``leaving``: a keeper is about
-    to go on with the campaign.
+    to go on with the campaign. ``looking``: whether there is one to open is not known yet.
     """
     if campaign is None:
-        right = "no campaign"
+        right = "looking for a campaign …" if looking else "no campaign"
         if replay or only_looks:
             right = "the replay is being opened" if replay else f"{right} · {LOOKING}"
         name = ""
     else:
         # That it is a replay, the line below says.
         said = "" if replay else _standing(campaign, only_looks=only_looks)
-        said = HANDING_OVER if leaving else said
+        said = HANDING_OVER if leaving or campaign.handed_over else said
         measured = "measured" * bool(simulated and not campaign.simulated)
         right = " · ".join(filter(None, (measured, campaign.summary, said)))
         name = plain(campaign.called)
@@ -158,6 +159,7 @@ class Header(Widget):
         self._simulated = simulated
         self._replay = replay
         self._leaving = False
+        self._looking = True
         self._shown = Text()
 
     def show(
@@ -167,9 +169,10 @@ class Header(Widget):
         *,
         simulated: str = "",
         leaving: bool = False,
+        looking: bool = False,
     ) -> None:
         self._hosts, self._campaign, self._simulated = hosts, campaign, simulated
-        self._leaving = leaving
+        self._leaving, self._looking = leaving, looking
         if self._text() != self._shown:
             self.refresh()
 
@@ -183,6 +186,7 @@ class Header(Widget):
             simulated=self._simulated,
             replay=self._replay,
             leaving=self._leaving,
+            looking=self._looking,
         )
 
     def render(self) -> Text:

@@ -48,13 +48,13 @@ def host_text(
     now: seconds since the epoch, for how old it all is.
     own: what to call runs of ours, by run id.
     metered: what its GPUs do was seen a moment ago, whenever it was asked for the rest.
-    judged: by the latest precheck; it needs ``now``.
+    judged: by the latest precheck, or why it was not; it needs ``now``.
     """
     own = own or {}
     text = Text(no_wrap=True, end="")
     text.append_text(_headline(host, now, own, width, metered=metered)).append("\n")
     if judged is not None and now is not None:
-        sign, style = ("●", MUTED) if judged.well else ("▲", WARN)
+        sign, style = ("●" if judged.known else "○", MUTED) if judged.well else ("▲", WARN)
         text.append_text(_wrapped(f"{sign} {judged.text(now)}", width, style))
     if host.facts is None:
         text.append_text(_without_facts(host, width))

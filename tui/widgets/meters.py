@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from statistics import fmean
 
 from rich.text import Text
@@ -14,7 +14,8 @@ from backends.hosts.live_telemetry import GPU_FIGURES, HOST_FIGURES, Figure, Liv
 from tui.text import shorten
 from tui.theme import ACCENT, MUTED
 
-_EIGHTHS = "▁▂▃▄▅▆▇█"
+_EIGHTHS = "▁▂▃▄▅▆▇██↑"
+"""Of the scale; the last: beyond it by more than one."""
 NOTHING = " "
 _VALUE = 7
 LABEL_WIDTH = 19
@@ -100,11 +101,12 @@ def scaled_text(figure: Figure, value: float | None, top: float) -> str:
 
 
 def sparkline(values: Sequence[float | None], top: float) -> str:
-    """One character per value, from 0 to ``top``; a gap where there is none."""
+    """One character per value, from 0 to ``top``, and for what is beyond; a gap where there is
+    none."""
     return "".join(
         NOTHING
         if value is None
-        else _EIGHTHS[min(7, max(0, int(min(1.0, value / top) * 8)))]
+        else _EIGHTHS[max(0, int(min(9.0, value / top * 8)))]
         if top > 0
         else _EIGHTHS[0]
         for value in values
@@ -119,7 +121,10 @@ def tall_sparkline(values: Sequence[float | None], top: float, rows: int) -> lis
     lines = []
     for below in reversed(range(rows)):
         above = [None if v is None or (v <= below * part and below) else v for v in values]
-        lines.append(sparkline([None if v is None else v - below * part for v in above], part))
+        most = part if below < rows - 1 else inf  # what is higher goes on in the row above
+        lines.append(
+            sparkline([None if v is None else min(v - below * part, most) for v in above], part)
+        )
     return lines
 
 

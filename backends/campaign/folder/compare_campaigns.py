@@ -66,7 +66,8 @@ def on_recorded(
     found: Comparison, ours: Sequence[HostSnapshot], theirs: Sequence[HostSnapshot]
 ) -> Comparison:
     """The same, with the hosts of either side as its campaign recorded them: each by itself,
-    together those of the cases that both have, and whether a case's own were others."""
+    together those of the cases that both have, which of all have several names, and whether a
+    case's own were others."""
     sides = [
         (ours, [(case.baseline, case.candidate is not None) for case in found.cases]),
         (theirs, [(case.candidate, case.baseline is not None) for case in found.cases]),
@@ -76,7 +77,9 @@ def on_recorded(
     for recorded, cases in sides:
         each |= _each(recorded, (run for case, _ in cases if case for run in case.runs))
         common = _hosts(run for case, both in cases if case and both for run in case.runs)
-        together.append(machines_of(recorded, common))
+        own = machines_of(recorded, common)
+        every = machines_of(recorded, _hosts(run for case, _ in cases if case for run in case.runs))
+        together.append(replace(own, by_names=every.by_names) if own and every else own)
     found = found.on(*together)
     of_each = (replace(case, other_machines=_on_others(case, ours, theirs)) for case in found.cases)
     return replace(found, cases=tuple(of_each), hosts=each)

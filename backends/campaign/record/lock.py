@@ -17,8 +17,8 @@ import socket
 import stat
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from profiles.errors import DlperfError
 FILE_NAME = "writer.lock"
 HEARTBEAT_S = 5.0
 STALE_AFTER_S = 30.0
+HAND_OVER_S = 150.0
+"""On another machine: a keeper has begun by then, or failed to."""
 _MOST_BYTES = 4096
 _MOST_TIME = 1 << 40
 """Seconds since the epoch, which any calendar can name."""
@@ -40,6 +42,7 @@ class Role(StrEnum):
     CONSOLE = "console"
     COMMAND = "command"  # dlperf-tui run, resume …
     KEEPER = "keeper"
+    HANDOVER = "handover"  # it has let go, and a keeper is about to begin
     REPLAY = "replay"  # of what another wrote
 
 
@@ -140,6 +143,7 @@ class CampaignLock:
     ) -> None:
         self.directory = directory
         self.path = directory / FILE_NAME
+        self._handover = directory / f".{FILE_NAME}.handover"
         self._clock = clock
         self._me = Holder(
             user=getpass.getuser(),
@@ -232,15 +236,37 @@ class CampaignLock:
                     draft.unlink()
 
     def living(self) -> Holder | None:
-        """Who is at work on it and gives signs of it; None: nobody does. A holder that cannot be
-        read is one without a name."""
+        """Who is at work on it and gives signs of it, or is about to hand it over to a keeper;
+        None: nobody does. A holder that cannot be read is one without a name."""
         found = self.holder()
         if found is None or found[1] > STALE_AFTER_S:
-            return None
+            return self._handed_over_by()
         holder = found[0]
         if holder is None:
             return Holder("somebody", "another machine", 0, 0, "")
-        return None if self._gone(holder) else holder
+        return self._handed_over_by() if self._gone(holder) else holder
+
+    def _handed_over_by(self) -> Holder | None:
+        try:
+            old = time.time() - self._handover.lstat().st_mtime > HAND_OVER_S
+            holder = None if old else _read_holder(self._handover)
+        except OSError:
+            return None
+        return None if holder is None or self._gone(holder) else holder
+
+    @contextlib.contextmanager
+    def handing_over(self) -> Iterator[None]:
+        """Meanwhile :meth:`living` tells whoever looks that a keeper is about to begin."""
+        draft = self.directory / f".{FILE_NAME}.{self._me.nonce}"
+        with contextlib.suppress(OSError):  # nobody is told, and it is handed over all the same
+            make_file(draft)
+            draft.write_text(json.dumps(asdict(replace(self._me, role=Role.HANDOVER))), "utf-8")
+            draft.rename(self._handover)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                self._handover.unlink(missing_ok=True)
 
     def _gone(self, holder: Holder) -> bool:
         return holder.host == self._me.host and _start_ticks(holder.pid) != holder.start_ticks

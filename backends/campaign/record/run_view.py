@@ -65,6 +65,7 @@ class RunView:
     doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2";
     # where nobody is at work on it, all of it
     silent_s: float | None = None  # without a reading, where that is longer than they take to come
+    given_up_in_s: float | None = None  # until it is ended as stalled unless a reading comes
     brief: str = ""  # for a row: of one that waits, without what others wait for as well; of one
     # at work that nobody looks after, without its state
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
@@ -148,7 +149,8 @@ def view_of(
     elif takes is not None and expected and elapsed is not None and elapsed < expected:
         progress = elapsed / takes.total(elapsed)
         eta = takes.total(elapsed) - elapsed
-    silent = "" if quiet_s is None else _silent(run, now, quiet_s, given_up_at)
+    given_up_in_s = given_up_at - now if given_up_at and given_up_at > now else None
+    silent = "" if quiet_s is None else _silent(run, quiet_s, given_up_in_s)
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
         ago = f"last seen {format_duration(now - _last_seen(run))} ago"
@@ -188,6 +190,7 @@ def view_of(
         cleanup=run.cleanup,
         doing=doing,
         silent_s=quiet_s,
+        given_up_in_s=given_up_in_s,
         brief=brief,
         outlived=quiet_s is None and _outlived(run, now, expected),
         skipped=run.skipped,
@@ -228,12 +231,12 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
     return COLLECTING if run.collecting and watched else ""
 
 
-def _silent(run: RunRecord, now: float, quiet_s: float, given_up_at: float | None) -> str:
+def _silent(run: RunRecord, quiet_s: float, given_up_in_s: float | None) -> str:
     """``running, no reading for 4m; ended as stalled in 6m unless one comes``"""
     said = f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
-    if given_up_at is None or given_up_at <= now:
+    if given_up_in_s is None:
         return said
-    return f"{said}; ended as stalled in {format_duration(given_up_at - now)} unless one comes"
+    return f"{said}; ended as stalled in {format_duration(given_up_in_s)} unless one comes"
 
 
 def _last_seen(run: RunRecord) -> float:

@@ -74,6 +74,11 @@ class CampaignSnapshot:
         over = self.finished or self.state.imported
         return self.read_only and not over and self.kept_by is None
 
+    @property
+    def handed_over(self) -> bool:
+        """Who was at work on it has let go, and a keeper is about to begin."""
+        return self.kept_by is not None and self.kept_by.role == Role.HANDOVER
+
     def with_note(self, t: float, text: str, level: str = "stop") -> CampaignSnapshot:
         """With a warning that is not in the journal (because that cannot be written, or not by
         us)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from backends.campaign.record.lock import (
     STALE_AFTER_S,
     CampaignLock,
     CampaignLockedError,
+    Role,
 )
 from profiles.errors import DlperfError
 from tests.support.waiting import wait_until
@@ -185,6 +187,37 @@ def test_renewing_is_the_sign_of_life(tmp_path: Path) -> None:
     found = lock.holder()
     assert found is not None
     assert found[1] == pytest.approx(0.0)
+
+
+def test_who_hands_over_is_told_of_until_a_keeper_holds_it_or_failed_to(tmp_path: Path) -> None:
+    console, keeper = CampaignLock(tmp_path), CampaignLock(tmp_path, role=Role.KEEPER)
+
+    def told() -> str | None:
+        holder = CampaignLock(tmp_path).living()
+        return holder and holder.role
+
+    console.acquire()
+    with contextlib.suppress(DlperfError), console.handing_over():
+        assert told() == Role.CONSOLE
+        console.release()
+        assert told() == Role.HANDOVER
+        with CampaignLock(tmp_path).handing_over():
+            keeper.acquire()
+            assert told() == Role.KEEPER
+            keeper.release()
+        raise DlperfError("it does not begin")
+    assert told() is None
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_hand_over_whose_console_is_gone_is_over(tmp_path: Path) -> None:
+    child = "import os, sys; from pathlib import Path\n"
+    child += "from backends.campaign.record.lock import CampaignLock\n"
+    child += "hand_over = CampaignLock(Path(sys.argv[1])).handing_over()\n"
+    child += "hand_over.__enter__(); os._exit(0)\n"
+    subprocess.run([sys.executable, "-c", child, str(tmp_path)], check=True)
+    assert [*tmp_path.iterdir()]
+    assert CampaignLock(tmp_path).living() is None
 
 
 def test_a_damaged_lock_is_somebodys(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from backends.campaign.folder.moment import Moment, write_moment
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record import events as ev
+from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.engines.engine import Waiting, WaitKind
@@ -100,6 +101,21 @@ def test_a_silent_run_is_told_of_a_campaign_that_somebody_else_is_at_work_on(
     assert "running, no reading for 5" in cli("status", "kept").out
     told = cli.document("status", "kept")
     assert (told["eta_s"], told["eta_text"]) == (None, "no ETA: a run is silent")
+
+
+def test_while_a_campaign_is_handed_over_nobody_is_told_to_go_on_with_it(
+    cli: Cli, campaign: Campaign
+) -> None:
+    path = campaign("kept", planned("a"))
+    wrong = ("nobody goes on", "go on with it", "cron")
+    words = (("status", "kept"), ("status", "kept", "--line"))
+    with CampaignLock(path).handing_over():
+        for answer in (cli(*asked) for asked in words):
+            assert not any(said in answer.out + answer.err for said in wrong)
+        assert "is handing over to a keeper …" in cli("status", "kept").out
+        assert cli.document("status", "kept")["kept_by"]["role"] == "handover"
+    for answer in (cli(*asked) for asked in words):
+        assert "nobody goes on" in answer.out
 
 
 HELD = "held by another campaign of yours: root@vm, campaign nightly, run b, since 19:30"

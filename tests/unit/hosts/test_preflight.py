@@ -239,7 +239,9 @@ def test_hosts_say_which_of_them_are_one_machine_before_a_run_is_on_them(boots: 
         facts = dataclasses.replace(FACTS, boot_id=boot)
         known = HostSnapshot(f"n{number}", "", HostState.READY, facts=facts)
         cluster._known[known.name] = known
-    told = [[c.what for c in host.concerns] for host in cluster.snapshots()]
+    hosts = cluster.snapshots()
+    assert (cluster.probed, tuple(map(cluster.snapshot, cluster.inventory.hosts))) == (hosts,) * 2
+    told = [[c.what for c in host.concerns] for host in hosts]
     assert [["are the same machine" in what for what in own] for own in told] == [
         [True] if boot and boots.count(boot) > 1 else [] for boot in boots
     ]

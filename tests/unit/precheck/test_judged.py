@@ -22,6 +22,7 @@ from backends.precheck.ranking import Measured
 from backends.precheck.record import PRECHECKS, Precheck
 from backends.prechecking import Prechecks, write
 from backends.use_cases import Workspace
+from profiles.durations import format_duration
 
 NOW = 1_795_226_100.0
 SAID = strftime("precheck of %Y-%m-%d %H:%M", localtime(NOW - 125.0))
@@ -43,14 +44,17 @@ def test_the_latest_verdict_of_the_last_day_counts_and_no_other(
 ) -> None:
     kept.sort(key=lambda one: one[1])
     newest_first = [that_said(verdict, age, finished=over) for verdict, age, over in kept]
-    judged = [(v, age) for v, age, over in kept if over and age <= OLD_S and v not in UNJUDGED]
+    told = [(v, age) for v, age, over in kept if over and age - 60.0 <= OLD_S]
+    told.sort(key=lambda one: one[0] in UNJUDGED)  # those that judged it go first
     said = judgements(newest_first, NOW).get("b")
-    if not judged:
+    if not told:
         assert said is None
     else:
         assert said is not None
-        assert (said.ranked.verdict, said.at) == (judged[0][0], NOW - judged[0][1])
-        assert said.well == (judged[0][0] in UNNAMED)
+        verdict, age = told[0]
+        assert (said.ranked.verdict, said.began) == (verdict, NOW - age)
+        assert (said.well, said.known) == (verdict in UNNAMED, verdict not in UNJUDGED)
+        assert said.text(NOW).startswith(f"precheck {format_duration(age - 60.0)} ago: {verdict}")
 
 
 def test_preflight_warns_of_it_with_its_time_and_what_to_do(

@@ -21,6 +21,7 @@ from backends.campaign.folder.compare_campaigns import compare_campaigns
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.hosts.fingerprint import OR, devices_of_several, joined, short_devices
 from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.machines import machines_of, machines_text
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_files import comparison_document, comparison_junit, comparisons_csv
 from backends.results.comparison_report import comparison_markdown, comparison_words, what_differs
@@ -32,6 +33,7 @@ from backends.results.publish import publish
 from backends.results.run_result import RunResult
 from backends.results.short_flags import SHORT, set_by
 from backends.results.summary import summarise
+from profiles.counted import counted
 from profiles.format.catalog import Catalog
 from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.test_history import campaign
@@ -254,12 +256,31 @@ def test_compare_and_the_console_write_the_same_of_what_the_common_cases_ran_on(
     )
     assert copied_text(found).splitlines()[-3:] == comparison_markdown(by_command).splitlines()[-3:]
     assert "ha,va,vb (1 machine), " in copied_text(found)
+    names = [line for line in comparison_words(by_command)[0] if "in the baseline, and" in line]
+    assert [line.rpartition(": ")[2] for line in names] == ["ha,va,vb."]
     (told,) = (line for line in comparison_words(by_command)[0] if "hosts differ" in line)
     assert "V100-SXM2-16GB → H200 + V100-SXM2-16GB" in told
     assert "The hosts differ: " in told
     shown = machines_shown(found.machines()).plain
     assert "differ" in shown
     assert "8 GPUs (H200 + V100-SXM2-16GB)" in shown
+
+
+@given(st.lists(st.integers(1, 3), min_size=2, max_size=3))
+def test_hosts_that_are_alike_are_told_of_each_side_where_one_had_more_of_them(hosts: list[int]):
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    every = [
+        replace(vm, name=str(n), facts=replace(vm.facts, boot_id=f"b{n}", machine="", gpus=()))
+        for n in range(3)
+    ]
+    sides = [machines_of(every, [one.name for one in every[:n]]) for n in hosts]
+    shown = machines_shown(sides).plain
+    assert shown.startswith("Hosts  alike")
+    for n, side in zip(hosts, sides, strict=True):
+        assert side is not None
+        assert f"{counted(n, 'host')}, " in machines_text(side)
+        assert machines_text(side) in shown
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

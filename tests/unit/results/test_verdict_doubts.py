@@ -137,7 +137,7 @@ def test_names_of_one_machine_are_named(runs_of: Runs):
     runs = runs_of("1n1g", times(1))
     one = replace(HERE, by_names=(("node1", "node2", "node3"),))
     words = comparison_words(compare(runs, runs).on(one, HERE))[0]
-    gpus = ", with the GPUs of all of them" if HERE.gpus else ""
+    gpus = ", with the GPUs of all whose cases are compared" if HERE.gpus else ""
     said = f"One machine has several names in the baseline, and counts once{gpus}: node[1-3]."
     assert said in words
     assert not any("candidate, and counts once" in line for line in words)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from backends import debug
 from backends.campaign.controller import CampaignController
+from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
@@ -55,10 +56,10 @@ async def see_through(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
     if not finished:
-        await controller.detach()
         if lost.is_set() and not workspace.cluster.simulated:
-            await _leave_unseen(workspace, controller.path)
+            await _leave_unseen(workspace, controller)
             return INTERRUPTED
+        await controller.detach()
         name = shlex.quote(controller.path.name)
         if arguments.campaigns is not None:
             name = f"{name} --campaigns {shlex.quote(str(arguments.campaigns))}"
@@ -108,12 +109,14 @@ def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:
         yield f"or have a keeper go on with all of it: dlperf-tui resume --detach {name}"
 
 
-async def _leave_unseen(workspace: Workspace, path: Path) -> None:
+async def _leave_unseen(workspace: Workspace, controller: CampaignController) -> None:
     """The terminal is gone: nobody reads what would be said, and nobody could go on by hand."""
     from tui.keeping import common_options, leave_to_keeper  # noqa: PLC0415 (where it is needed)
 
     try:
-        await leave_to_keeper(path, common_options(workspace))
+        with CampaignLock(controller.path).handing_over():
+            await controller.detach()
+            await leave_to_keeper(controller.path, common_options(workspace))
     except DlperfError as error:
         debug.log().info("no keeper: %s", error)
 
