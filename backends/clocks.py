@@ -38,14 +38,15 @@ def loop_clock() -> Callable[[], float]:
 
 async def sleep(seconds: float) -> None:
     """Until so much time has passed on the hosts; on simulated ones it may be less."""
-    await asyncio.sleep(_ours(seconds))
+    await asyncio.sleep(ours(seconds))
 
 
 def timeout(seconds: float | None) -> asyncio.Timeout:
     """:func:`asyncio.timeout` by the time of the hosts; None: never."""
-    return asyncio.timeout(None if seconds is None else _ours(seconds))
+    return asyncio.timeout(None if seconds is None else ours(seconds))
 
 
-def _ours(seconds: float) -> float:
+def ours(seconds: float) -> float:
+    """How long so much time of the hosts takes here."""
     pace = PACE.get()
     return seconds if pace is None else seconds / pace.speed

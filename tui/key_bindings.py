@@ -387,7 +387,7 @@ PANELS: Mapping[str, Panel] = {
         "p95: as long as a step took at most in 95% of readings, each the mean of its steps.\n"
         "CV: their standard deviation over their mean; of repeats: page 4.\n"
         "◆: the speed dropped or rose, by the mean of what follows over that before.\n"
-        "not level before: until there the speed was settling.\n"
+        "not level before: until there it was slower, or faster.\n"
         "drift: from the first reading that counts to the last; ×: a stall.\n"
         "rank 5 14% slow: its own time of a step, for which the others wait.\n"
         "Telemetry:\n"

@@ -39,8 +39,13 @@ def named(campaign: Path) -> str:
 
 def demo_of(campaign: Path) -> str:
     """The demo that has it among its campaigns."""
+    return f"{called_as()} demo{among(campaign)}"
+
+
+def among(campaign: Path) -> str:
+    """The option that a command needs which looks through the campaigns beside it, if any."""
     where = shlex.quote(str(campaign.parent.absolute()))
-    return f"{called_as()} demo" + f" --campaigns {where}" * (not _lies_as_usual(campaign))
+    return f" --campaigns {where}" * (not _lies_as_usual(campaign))
 
 
 def _lies_as_usual(campaign: Path) -> bool:

@@ -43,7 +43,7 @@ RESULTS = Panel(
     "tells: e on Matrix makes one more run of each case that may.\n"
     "without data loading, the throughput that its log counts while it does not wait for data.\n"
     "training loss, as all else that logs say: the median of the repeats; page 3 has each.\n"
-    "not level before step 24, until that step the speed was still settling.\n\n"
+    "not level before step 24, until that step it was slower, or faster.\n\n"
     "◉ in a curve: the case under the cursor.\n"
     "Below a curve stand the flags of the case under the cursor, where the list has no room for "
     "all of them.",

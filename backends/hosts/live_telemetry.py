@@ -90,8 +90,13 @@ class Curve:
     def ends_at(self) -> float | None:
         return self._points[-1][0] if self._points else None
 
-    def columns(self, start: float, end: float, number: int) -> list[float | None]:
-        """The mean in each of ``number`` equal parts of the time; None where nothing was seen."""
+    def columns(
+        self, start: float, end: float, number: int, ended: float = math.inf
+    ) -> list[float | None]:
+        """The mean in each of ``number`` equal parts of the time; None where nothing was seen.
+
+        ``ended``: when what is looked at was over, of which no later sample tells.
+        """
         if number < 1 or end <= start:
             return [None] * max(0, number)
         sums, counts = [0.0] * number, [0] * number
@@ -103,7 +108,8 @@ class Curve:
                 sums[column] += value
                 counts[column] += 1
             if before is not None and 0 < time - before[0] <= self._gap_s * self.stride:
-                first = max(0, math.floor((before[0] - start) * per_s) + 1)
+                since = max(before[0], ended) if time > ended else before[0]
+                first = max(0, math.floor((since - start) * per_s) + 1)
                 # A point stands for what led to it.
                 for between in range(first, min(column, number)):
                     sums[between] += value
@@ -212,11 +218,17 @@ class LiveTelemetry:
             return self._clocks_mhz.get(gpu, 0.0)
 
     def columns(
-        self, figure: Figure, start: float, end: float, number: int, gpu: int | None = None
+        self,
+        figure: Figure,
+        start: float,
+        end: float,
+        number: int,
+        gpu: int | None = None,
+        ended: float = math.inf,
     ) -> list[float | None]:
         """Of one GPU, or of the host: see :meth:`Curve.columns`."""
         with self._lock:
-            return self._curve(figure, gpu).columns(start, end, number)
+            return self._curve(figure, gpu).columns(start, end, number, ended)
 
     def mean(
         self, figure: Figure, start: float, end: float, gpu: int | None = None

@@ -19,7 +19,7 @@ from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.mixed_environments import no_verdict_words
 from backends.results.numbers import NOTHING, fixed, percent, signed_percent
 from backends.results.past_result import LOGS_CHANGED
-from backends.results.ratios import RatioInterval
+from backends.results.ratios import FEWEST, RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
 from backends.results.short_flags import fell_by
@@ -326,8 +326,10 @@ def _missing(case: CaseHistory) -> str:
             "repeats of one campaign ran in several environments, and such a figure is in no "
             "level: give --hosts of one kind, all repeats in the same environment"
         )
+    of_two = f"{FEWEST} repeats in both campaigns"
     return (
-        "how campaigns scatter is not known: a verdict takes several repeats in a campaign, or "
+        "how campaigns scatter is not known: a verdict takes "
+        f"{of_two if len(case.measured) == 2 else '2 repeats in one campaign'}, or "
         f"{FEWEST_FOR_DAYS} campaigns"
     )
 

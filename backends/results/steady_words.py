@@ -17,7 +17,7 @@ from profiles.throughput.steady import FEWEST_READINGS, Disturbance, Shape
 
 
 def disturbance_text(found: Disturbance, lang: Lang = "en") -> str:
-    """``the speed changes by -15.0% at step 420, which moves the mean by 8.8%``"""
+    """``the speed changes by -15.0% at step 420``"""
     return pick(lang, *_TEXTS[found.shape](found))
 
 
@@ -164,9 +164,10 @@ def _warm_up(found: Disturbance) -> tuple[str, str]:
     )
     slow = found.size < 0
     return (
-        f"warm-up is left in the window: it begins {size} {'slow' if slow else 'fast'} and settles "
-        f"at {en}, which moves the mean by {cost}",
-        f"统计窗口内仍有预热：起始{'慢' if slow else '快'} {size}，到{zh}才稳定，使均值偏移 {cost}",
+        f"the window begins {size} {'slow' if slow else 'fast'} and is not level before {en}: its "
+        f"mean is {cost} {'below' if slow else 'above'} that of the rest",
+        f"统计窗口起始{'慢' if slow else '快'} {size}，{zh}之前不平稳："
+        f"均值比其余部分{'低' if slow else '高'} {cost}",
     )
 
 

@@ -28,9 +28,12 @@ _INSTALL = re.compile(r".*\numask 077\n.*?\nd=(\S+)\n.*mv -f .*", re.DOTALL)
 class Execution:
     """A command at work on a host: what it has printed so far, and its exit status at the end.
 
+    ``clock``: the host's, and ``said_at`` what it showed when something was printed last.
     ``told``: called when there is more of either. ``deaf``: nobody reads any more.
     """
 
+    clock: Callable[[], float]
+    said_at: float = 0.0
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
     status: int | None = None
@@ -39,6 +42,7 @@ class Execution:
 
     def say(self, text: str | bytes) -> None:
         self.stdout += text.encode() if isinstance(text, str) else text
+        self.said_at = self.clock()
         self.told()
 
     def end(self, status: int) -> None:
@@ -48,7 +52,7 @@ class Execution:
 
 def execute(machine: Machine, command: str, stdin: bytes) -> Execution:
     """Begin a command; what it does is seen on the answer, as the machine's time goes on."""
-    execution = Execution()
+    execution = Execution(lambda: machine.kernel.now)
 
     def whole() -> Routine:
         if machine.pace_s:

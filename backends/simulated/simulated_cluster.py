@@ -75,7 +75,7 @@ class SimulatedCluster:
 
     def clock(self) -> float:
         """The login node's time in the simulated world, seconds since the epoch."""
-        return self._epoch + self.time.now
+        return self._epoch + self.time.told_at
 
     def crash(self, name: str, down_s: float) -> None:
         """Take a machine's power for so long: connections break, processes are gone."""

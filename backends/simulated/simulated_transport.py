@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from backends.inventory.host_entry import Host
 from backends.simulated.machine import Machine
@@ -24,6 +25,7 @@ class Timekeeper:
         self.speed = speed
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
+        self._said_at: float | None = None
         # The machines go on whatever becomes of the task that happens to look at them.
         self._context = contextvars.copy_context()
         self._timers: dict[Machine, asyncio.TimerHandle] = {}
@@ -32,6 +34,19 @@ class Timekeeper:
     def now(self) -> float:
         """Simulated seconds since the beginning; threads may ask, too."""
         return (self._loop.time() - self._began) * self.speed
+
+    @property
+    def told_at(self) -> float:
+        """As :attr:`now`; while something that a host printed is taken, when it printed that."""
+        return self.now if self._said_at is None else self._said_at
+
+    @contextmanager
+    def telling(self, said_at: float) -> Iterator[None]:
+        self._said_at = said_at
+        try:
+            yield
+        finally:
+            self._said_at = None
 
     def bring(self, machine: Machine) -> None:
         """Bring a machine to the present, and wake it when something happens on it next."""
@@ -135,7 +150,7 @@ class SimulatedTransport:
     async def _exchange(
         self, command: str, stdin: bytes, on_stdout: Callable[[bytes], None]
     ) -> tuple[int, bytes]:
-        exchange = _Exchange(self._host.name, self._link, await self._connected())
+        exchange = _Exchange(self._host.name, self._link, self._time, await self._connected())
         execution: Execution | None = None
         try:
             await exchange.travel()
@@ -164,9 +179,10 @@ class SimulatedTransport:
 class _Exchange:
     """One command's way there and back."""
 
-    def __init__(self, host: str, link: Link, connection: Connection) -> None:
+    def __init__(self, host: str, link: Link, time: Timekeeper, connection: Connection) -> None:
         self._host = host
         self._link = link
+        self._time = time
         self._connection = connection
         self.stir = asyncio.Event()
         connection.join(self.stir)
@@ -190,10 +206,12 @@ class _Exchange:
         while True:
             await self._until(more(sent))
             status, output = execution.status, bytes(execution.stdout[sent:])
+            said_at = execution.said_at
             await self.travel()
             if output:
                 sent += len(output)
-                on_stdout(output)
+                with self._time.telling(said_at):
+                    on_stdout(output)
             if status is not None:
                 return status, bytes(execution.stderr)
 

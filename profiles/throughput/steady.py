@@ -60,7 +60,8 @@ class Disturbance:
     ----------
     size: relative change of speed: of a warm-up its first reading against what it settles at, of a
         trend from the first reading to the last, of stalls the deepest; -0.15 is 15% slower.
-    cost: by how much the mean over the window is off what it would be without, relative, 0 or more.
+    cost: by how much the mean over the window is off what it would be without, relative to that, 0
+        or more.
     reading: where in the log, from 0: the first after a warm-up or a step, the first stall, the
         first of a trend; ``step`` is that reading's step where the log has steps.
     count: readings concerned.
@@ -152,8 +153,13 @@ def _stalled(relative: Sequence[float]) -> list[bool]:
     stalled = [value < 1 - depth for value in relative]
     # What begins low for longer than a warm-up, or stays low to the end, is a level.
     lead, tail = _run(stalled), _run(stalled[::-1])
-    if lead > len(relative) * LONGEST_WARM_UP:
+    longest = len(relative) * LONGEST_WARM_UP
+    if lead > longest:
         stalled[:lead] = [False] * lead
+    elif lead:  # a warm-up ends where the first reading is like the others
+        ends = _run([value < 1 - deviation for value in relative])
+        lead = ends if ends <= longest else lead
+        stalled[:lead] = [True] * lead
     if tail >= _SHORTEST_LEVEL:
         stalled[len(stalled) - tail :] = [False] * tail
     return stalled

@@ -17,6 +17,7 @@ from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say_folded
 from tui.cli.shared.print_table import print_tables
+from tui.program_name import among
 from tui.threshold import parse_threshold
 
 
@@ -38,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     if bool(arguments.campaigns_named) == bool(arguments.tag):
         both = "campaigns and a tag are named, and it is of either"
-        ways = _could_be(workspace.campaigns())
+        kept = among(workspace.campaigns_dir / "any")
+        ways = [f"dlperf-tui history {way}{kept}" for way in _could_be(workspace.campaigns())]
         error = SelectionError(
             both if arguments.tag else "no campaign is named, and no tag",
             where="history",
@@ -67,7 +69,7 @@ FEW = 5
 
 
 def _could_be(campaigns: Sequence[CampaignSummary]) -> list[str]:
-    """Commands for what it could be of: the campaigns of a tag, or of what was measured, the newest
+    """Words for what it could be of: the campaigns of a tag, or of what was measured, the newest
     first."""
     usable = [one for one in campaigns if one.total]
     tags = dict.fromkeys(tag for one in usable for tag in one.about.tags)
@@ -75,12 +77,11 @@ def _could_be(campaigns: Sequence[CampaignSummary]) -> list[str]:
     for one in usable:
         measured.setdefault(one.measures, []).append(one.path.name)
     ways = [f"--tag {shlex.quote(tag)}" for tag in [*tags][:FEW]]
-    ways += [
-        f"{' '.join(map(shlex.quote, names[:FEW]))} ({what})"
-        for what, names in [*measured.items()][:FEW]
+    return ways + [
+        " ".join(map(shlex.quote, names[:FEW]))
+        for names in [*measured.values()][:FEW]
         if len(names) > 1
     ]
-    return [f"dlperf-tui history {way}" for way in ways]
 
 
 def _named(workspace: Workspace, name: str) -> Path:

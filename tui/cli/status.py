@@ -33,7 +33,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--line",
         action="store_true",
         help="one line for a status bar: of the campaign, or of the one at which something "
-        "was done last, wherever it was moved, a simulated one only where none was measured",
+        "was done last, wherever it was moved, a simulated one only where none was measured; exit "
+        "code 0 whatever became of its runs",
     )
     add_json(parser)
 

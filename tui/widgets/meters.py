@@ -259,7 +259,7 @@ def _line(
     top: float | None = None,
     counted: Span | None = None,
 ) -> Text:
-    values = _columns(figure, curves, span, columns)
+    values = _columns(figure, curves, span, columns, counted[1] if counted else inf)
     counts = _of_time(figure, curves, counted) if counted else _now(figure, curves)
     full = _top(figure, curves, mean=True) if top is None else top
     scaled = top is None and not _differ(figure, curves)
@@ -273,11 +273,18 @@ def _line(
     return text.append(sparkline(values, full), ACCENT)
 
 
-def _columns(figure: Figure, curves: _Curves, span: Span, number: int) -> list[float | None]:
+def _columns(
+    figure: Figure, curves: _Curves, span: Span, number: int, ended: float
+) -> list[float | None]:
     """Of all in each of ``number`` equal parts of the time; None: nothing was seen."""
     parts = [
         source.telemetry.columns(
-            figure, span[0] + source.ahead_s, span[1] + source.ahead_s, number, gpu
+            figure,
+            span[0] + source.ahead_s,
+            span[1] + source.ahead_s,
+            number,
+            gpu,
+            ended + source.ahead_s,
         )
         for source, gpu in curves
     ]

@@ -146,7 +146,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
         notes.append(f"It was forced: {about}.")
         notes += state.overridden
     notes += [f"{state.begun_without}."] if state.left_out else []
-    notes += [f"Preflight warned: {text}." for text in _of_no_run(state)]
+    notes += [f"Preflight warned before the first start: {text}." for text in _of_no_run(state)]
     environment = read_environment(path)
     notes += [f"{text[0].upper()}{text[1:]}." for text in _unjudged_gpus(state, environment)]
     notes += [f"{text}." for _, _, text in state.notes_of_unwatched]

@@ -14,7 +14,7 @@ from backends.campaign.folder.paths import (
     run_log_path,
     telemetry_path,
 )
-from backends.campaign.folder.raw_log_writer import RawLog
+from backends.campaign.folder.raw_log_writer import COLLECT_S, RawLog
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
@@ -25,6 +25,7 @@ from backends.campaign.run.host_watch import HostWatch
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
+from backends.clocks import ours
 from backends.engines.engine import AllocatedHost, Allocation, AllocationEnd, Wanted
 from backends.hangs.kernel_log import bus_key
 from backends.hosts.fingerprint import apart, joined, several
@@ -230,7 +231,9 @@ class RunFactory:
             name=given.name,
             remote=RemoteHost(given.transport, files=given.files),
             command=command,
-            log=RawLog(campaign / local_log(run, given.name), self._disk),
+            log=RawLog(
+                campaign / local_log(run, given.name), self._disk, collect_s=ours(COLLECT_S)
+            ),
             contact=self._contact(run, given.name, recorder),
             stage=tuple(files.tree for files in self._setup(run.profile).stage),
             price_per_hour=given.transport.host.price_per_hour,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any  # tasks of several kinds
@@ -45,6 +47,7 @@ class LogMirror:
     take: gets the bytes that are in the local file, in order.
     restarted: told why when the log is fetched anew, so that it is read from its first byte again.
     note: tells the operator.
+    clock: seconds since the epoch.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class LogMirror:
         take: Callable[[bytes], None] = lambda data: None,
         restarted: Callable[[str], None] = lambda why: None,
         note: Callable[[str], None] = lambda text: None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.remote = remote
         self.log = log
@@ -67,6 +71,10 @@ class LogMirror:
         self._take = take
         self._restarted = restarted
         self._note = note
+        self._clock = clock
+        self._arrivals: deque[tuple[int, float]] = deque()  # where they end, and when they came
+        self.came_at: float | None = None
+        """When the newest of the bytes that were handed over came; None: before this console."""
         self.ended: RunStatus | None = None
         """What the host said of the run's end."""
         self.heard = False
@@ -80,11 +88,16 @@ class LogMirror:
 
     async def open(self, *, fresh: bool = False) -> None:
         """Open the file and hand over what is in it. ``fresh``: the run begins; so does its log."""
-        kept = await self.log.open(self._take, anew=fresh)
+        kept = await self.log.open(self._hand_over, anew=fresh)
         if kept:
             self._note(f"something else lay at {self.log.path.name}; it is kept as {kept}")
         if self.log.size:
             self._unproven = await self.log.replay(self._take)
+
+    def _hand_over(self, data: bytes) -> None:
+        while self._arrivals and self._arrivals[0][0] <= self.log.size:
+            _, self.came_at = self._arrivals.popleft()
+        self._take(data)
 
     async def close(self) -> None:
         await self.log.close()
@@ -233,10 +246,12 @@ class LogMirror:
             await self._prove(self._unproven)
             self._unproven, self.heard = None, True
         stopped = asyncio.Event()
+        self._arrivals.clear()
 
         def take(data: bytes) -> None:
             self.heard = True
             self.log.append(data)
+            self._arrivals.append((self.log.offset, self._clock()))
             if self.log.problem or self.log.crowded:
                 stopped.set()
 

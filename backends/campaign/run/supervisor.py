@@ -115,7 +115,7 @@ class RunSupervisor:
         self._lost_limit_s = parse_duration(self._launch.lost_limit)
         self._watch = StallWatch(parse_duration(self._launch.stall_timeout))
         self.feed = ReadingFeed(
-            run, profile, recorder, clock, lambda: self._watch.reading_came(self._now())
+            run, profile, recorder, self._came_at, lambda: self._watch.reading_came(self._now())
         )
         self._slow_ranks = SlowRankFeed(run, profile, recorder, clock, on_gpus=evidence.on_gpus)
         self._others = {member.name: FailureLog(profile) for member in self.members[1:]}
@@ -155,7 +155,13 @@ class RunSupervisor:
             take=take,
             restarted=restarted,
             note=self._note,
+            clock=self._clock,
         )
+
+    def _came_at(self) -> float:
+        """When what the first host printed last came here."""
+        came_at = self._mirrors[self.members[0].name].came_at
+        return self._clock() if came_at is None else came_at
 
     def request_cancel(self) -> None:
         self._cancel.set()

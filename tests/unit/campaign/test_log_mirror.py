@@ -25,6 +25,24 @@ class Lost:
         raise HostUnreachableError("node1", Problem.CHANGED_HOST_KEY, "host key has CHANGED")
 
 
+async def test_what_is_read_is_of_when_it_came_however_late_it_is_written(tmp_path: Path) -> None:
+    now, read = iter([100.0, 101.0]), []
+    log = RawLog(tmp_path / "a.log", collect_s=3600)
+    mirror = LogMirror(
+        "r",
+        cast(RemoteHost, Lost()),
+        log,
+        Contact("node1", lambda _lost, _reason: None),
+        take=lambda data: read.append((data, mirror.came_at)),
+        clock=lambda: next(now),
+    )
+    await mirror.open(fresh=True)
+    with pytest.raises(HostUnreachableError):
+        await mirror.follow(30.0)
+    assert read == [(b"first\n", 100.0), (b"RuntimeError: what explains it\n", 101.0)]
+    await mirror.close()
+
+
 async def test_all_that_came_is_read_before_the_loss_of_its_host_is_told(tmp_path: Path) -> None:
     read, told = bytearray(), []
 

@@ -585,7 +585,7 @@ def test_a_report_tells_what_preflight_warned_of_on_hosts_that_no_run_was_on(
         ),
     )
     notes = report_context(state, path).notes
-    assert notes == ("Preflight warned: node2: GPU3 is slowed down.",)
+    assert notes == ("Preflight warned before the first start: node2: GPU3 is slowed down.",)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,16 @@ def test_first_readings_that_hardly_move_are_warm_up():
     assert found.cost == pytest.approx(1.3 / 40, abs=0.002)
 
 
+@pytest.mark.parametrize("slow", range(2, 8))
+def test_a_warm_up_ends_where_a_reading_is_like_the_others(slow: int):
+    """However much these scatter, so that not all before it are deep enough for a stall."""
+    factors = [0.4, *([0.6, 0.55] * 4)][:slow] + [1.0, 1.25, 0.8] * 8
+    found = disturbances(factors)
+    assert found is not None
+    assert [(one.shape, one.reading) for one in found] == [(Shape.WARM_UP, slow)]
+    assert disturbances(factors[slow:]) == ()
+
+
 def test_a_stall_is_told_with_its_cost():
     found = only(shaped([1.0] * 17 + [0.4] + [1.0] * 22))
     assert (found.shape, found.reading, found.count, found.every) == (Shape.STALLS, 17, 1, None)

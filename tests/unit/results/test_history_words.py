@@ -156,6 +156,12 @@ def test_what_lacks_for_a_verdict_is_what_helps(runs_of: Runs) -> None:
     assert "several environments" in said
     assert "--hosts of one kind" in said
     assert "scatter" not in said
-    few = rests([runs_of("1n1g", [100.0]), runs_of("1n1g", [101.0])])
-    assert "takes several repeats in a campaign, or 5 campaigns" in few
-    assert "environments" not in few
+    once, thrice = [runs_of("1n1g", [100.0] * n) for n in (1, 3)]
+    for nights, said in (
+        ([once] * 2, "3 repeats in both campaigns"),
+        ([once, thrice], "3 repeats in both campaigns"),
+        ([once] * 3, "2 repeats in one campaign"),
+    ):
+        assert rests(nights).endswith(f"a verdict takes {said}, or 5 campaigns")
+    for nights in ([thrice] * 2, [once, once, runs_of("1n1g", [100.0] * 2)], [once] * 5):
+        assert "a verdict takes" not in rests(nights)

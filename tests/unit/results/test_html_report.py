@@ -168,7 +168,7 @@ def test_a_campaign_as_html_has_its_tables_figures_and_grades(dlperf: Dlperf, tm
     page = harmless(text)
     said = "".join(page.text)
     assert said.count("Both cases have grade B.") == 1
-    assert "warm-up is left in the window" in said
+    assert "and is not level before step" in said
     assert [tag for tag, _ in page.found].count("img") == 2
     markdown = (EXAMPLE / "report.md").read_text()
     rows = re.findall(r"^\| (?!---)", markdown, re.M)

@@ -353,7 +353,9 @@ def test_gpus_that_were_idle_while_a_run_was_measured_cost_its_figure_the_trust(
 def test_what_preflight_warned_of_stands_with_the_result(watched) -> None:
     case, group = only(watched(Telemetry(), warned=("node1: load 9.9 on 8 CPUs",)))
     assert (case.grade, case.concerns) == (Grade.B, (Concern.PREFLIGHT,))
-    assert finding_lines(case, group) == ["preflight warned: node1: load 9.9 on 8 CPUs"]
+    assert finding_lines(case, group) == [
+        "preflight warned before the first start: node1: load 9.9 on 8 CPUs"
+    ]
 
 
 def test_a_change_of_speed_is_told_with_what_a_gpu_did_meanwhile(watched) -> None:

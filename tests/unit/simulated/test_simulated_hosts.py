@@ -213,6 +213,27 @@ async def test_a_patient_cluster_waits_for_who_was_busy() -> None:
     assert hosts.time.now == ended
 
 
+@pytest.mark.parametrize("patient", [True, False])
+@pytest.mark.parametrize("speed", [20.0, 60.0, FAST])
+async def test_what_is_taken_came_when_it_was_printed(speed: float, patient: bool) -> None:
+    """However long that was ago on hosts whose time flies."""
+    hosts = SimulatedCluster({"node1": v100_host(1)}, counting, speed=speed, patient=patient)
+    got, came = bytearray(), []
+
+    def take(data: bytes) -> None:
+        got.extend(data)
+        printed = read_telemetry(io.BytesIO(got)).gpus["time_s"]
+        came.append(abs(hosts.clock() - printed.iloc[-1]) if len(printed) else 0.0)
+
+    watching = asyncio.create_task(hosts.get("node1").stream(telemetry_command(gpus=True), take))
+    async with asyncio.timeout(20):
+        while len(came) < 8:
+            await asyncio.sleep(0.01)
+    watching.cancel()
+    await hosts.close()
+    assert max(came) < 0.01
+
+
 async def test_waiting_goes_by_the_time_of_the_hosts() -> None:
     now = [100.0]
     loop = asyncio.get_running_loop()
