@@ -46,7 +46,8 @@ async def lend_terminal(
 
     ``overhear``: False leaves stderr the terminal, as a shell needs it that is to show its prompt.
     ``leads_back``: it is a console, whose end is said to lead back to this one, which alone says
-    what that wrote on stderr. ``says``: a line above what the command writes, or until a console has something to show.
+    what that wrote on stderr. ``says``: a line above what the command writes, or until a console
+    has something to show.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from textual.worker import WorkerFailed
 
 from tests.console.conftest import LARGE, begin, console
 from tests.console.fakes import FakeWorkspace
+from tui.app import DlperfApp
 from tui.console_fault import _fault_of
 from tui.session import Session
 
@@ -80,10 +81,15 @@ async def test_of_a_fault_in_a_worker_the_fault_itself_is_told(workspace: FakeWo
     async def broken() -> None:
         raise LookupError("made for a test")
 
-    with pytest.raises(WorkerFailed):
-        async with console(workspace) as (app, _):
+    app = DlperfApp(workspace)
+
+    async def sit() -> None:
+        async with app.run_test():
             app.screen.run_worker(broken())
             await asyncio.sleep(0.01)
+
+    with pytest.raises(WorkerFailed):
+        await sit()
     assert isinstance(app.fault, LookupError)
     assert app.fault.__traceback__ is not None
 
