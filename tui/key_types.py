@@ -94,3 +94,11 @@ SCROLL = (
     Key("pageup", "page_up", "Page up", "a page up", said="PgUp", palette=False),
     Key("pagedown", "page_down", "Page down", "a page down", said="PgDn", palette=False),
 )
+PAGED = (
+    *SCROLL[:-2],
+    Key("pageup,b", "page_up", "Page up", "a page up", said="PgUp b", palette=False),
+    Key(
+        "pagedown,space", "page_down", "Page down", "a page down", said="PgDn space", palette=False
+    ),
+)
+"""Of text that is read, as in a pager."""
