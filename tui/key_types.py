@@ -95,10 +95,8 @@ SCROLL = (
     Key("pagedown", "page_down", "Page down", "a page down", said="PgDn", palette=False),
 )
 PAGED = (
-    *SCROLL[:-2],
-    Key("pageup,b", "page_up", "Page up", "a page up", said="PgUp b", palette=False),
-    Key(
-        "pagedown,space", "page_down", "Page down", "a page down", said="PgDn space", palette=False
-    ),
+    *SCROLL,
+    Key("space", "page_down", "Page down", "a page down", palette=False),
+    Key("b", "page_up", "Page up", "a page up", palette=False),
 )
 """Of text that is read, as in a pager."""
