@@ -59,7 +59,7 @@ _COLUMNS = (
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=24),
     Column("efficiency", "Effic.", 8, right=True, most=10),
     Column("cv", "CV", 6, right=True, gives_way=3),
-    Column("n", "n", 3, right=True, still=True),
+    Column("n", "n", 3, right=True),
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None, parts=True),
 )
@@ -99,13 +99,11 @@ def group_label(group: Group, groups: Sequence[Group], labels: CaseLabels) -> st
 
 def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column, ...]:
     """What stands over the rows: devices that are CPU slots, or of which no run has told yet what
-    they are, are not called GPUs; ``n`` is as wide as where some repeats are still to come."""
+    they are, are not called GPUs."""
     runs = (run for group in groups for case in group.cases for run in case.runs)
     told = any(run.fingerprint or run.imported for run in runs)
     devices = "GPUs" if told and not on_cpus(groups) else "Devices"
-    most = max((case.wanted for group in groups for case in group.cases), default=1)
     named = {
-        "n": replace(_COLUMNS[8], width=len(f"{most}/{most}")),
         "gpus": replace(_COLUMNS[1], label=devices, width=len(devices)),
         "throughput": replace(
             _COLUMNS[2], label=throughput_heading({group.unit for group in groups})
