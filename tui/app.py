@@ -20,6 +20,7 @@ from textual.filter import LineFilter, Monochrome
 from textual.notifications import Notify
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.worker import WorkerFailed
 
 from profiles.errors import DlperfError
 from tui.colourless import Colourless
@@ -485,8 +486,10 @@ class DlperfApp(App[str]):
 
     @property
     def fault(self) -> Exception | None:
-        """The error that nobody dealt with, by which it ended."""
-        return self._exception
+        """The error that nobody dealt with, by which it ended; of a worker its own."""
+        failed = self._exception
+        cause = failed.error if isinstance(failed, WorkerFailed) else None
+        return cause if isinstance(cause, Exception) else failed
 
     def _fatal_error(self) -> None:
         """Without a traceback over the terminal: it quotes variables, and what was typed."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -50,7 +51,12 @@ REPLAY = Key(
 NOTHING_FOUND = "No action that works now has these words. / looks for rows of a list."
 NOTHING_AFTER_S = 0.1
 """Without a find, until that is said; what is found later takes its place."""
-LAST = 1e4
+CHANGES_PLAN = "changes the plan: "
+"""What an action of Matrix says elsewhere, but those that leave it as it is."""
+LEAVE_PLAN = ("start", "dry_run", "about", "filter")
+LATER = 3e3
+"""What a rank is divided by of what changes a plan that is not in front."""
+LAST = 1e8
 """What a rank is divided by of what is to come after all that can be done."""
 
 
@@ -175,8 +181,9 @@ class ActionsProvider(Provider):
                 if not key.palette or (opened is not None and not enabled(opened, key)):
                     continue
                 if unopened is None or not never(unopened, key.action.partition("(")[0]):
+                    changes = name == "matrix" and key.action not in LEAVE_PLAN
                     yield (
-                        key,
+                        replace(key, help=CHANGES_PLAN * changes + key.help),
                         f"{page.label}: {key.named or key.label}",
                         partial(app.act_on, name, key),
                     )
@@ -200,7 +207,8 @@ class ActionsProvider(Provider):
             if (score := rank(query, text, key.help, fuzzy)) > 0:
                 shown = Content.styled(text, MUTED) if why else Content(text)
                 about = f"not now: {why}" if why else key.help
-                score = score / LAST if why else score
+                later = LATER if key.help.startswith(CHANGES_PLAN) else 1
+                score = score / (LAST if why else later)
                 hits.append((text, Hit(score, _line(shown, about), act, text=text), key.help))
         begun = [hit for text, hit, about in hits if _begins_words(query, f"{text} {about}")]
         for hit in begun or [hit for _, hit, _ in hits]:

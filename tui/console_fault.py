@@ -41,7 +41,8 @@ async def _fault_of(session: Session, error: Exception) -> ConsoleFault:
     what = debug.without_secrets(last)
     report = _written(error)
     told.append(f"to report it: {report}" if report else "--debug shows the traceback")
-    return ConsoleFault(f"the console ended by a fault of its own, {what}", remedy="; ".join(told))
+    ended = "console" if session.playing is None else "replay"
+    return ConsoleFault(f"the {ended} ended by a fault of its own, {what}", remedy="; ".join(told))
 
 
 async def _let_go(session: Session) -> list[str]:

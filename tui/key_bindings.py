@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 from tui.dialog_keys import DIALOGS
 from tui.kept_words import PAST
-from tui.key_types import LAST, SCROLL, Key, Panel
+from tui.key_types import LAST, PAGED, SCROLL, Key, Panel
 from tui.results_keys import CURVE, RESULTS
 
 
@@ -543,7 +543,7 @@ PANELS: Mapping[str, Panel] = {
     ),
     "results": RESULTS,
     "curve": CURVE,
-    "scroll": Panel("Text", "", SCROLL),
+    "scroll": Panel("Text", "", PAGED),
     "filter": Panel(
         "Filter",
         "",

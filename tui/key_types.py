@@ -94,3 +94,9 @@ SCROLL = (
     Key("pageup", "page_up", "Page up", "a page up", said="PgUp", palette=False),
     Key("pagedown", "page_down", "Page down", "a page down", said="PgDn", palette=False),
 )
+PAGED = (
+    *SCROLL,
+    Key("space", "page_down", "Page down", "a page down", palette=False),
+    Key("b", "page_up", "Page up", "a page up", palette=False),
+)
+"""Of text that is read, as in a pager."""

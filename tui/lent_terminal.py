@@ -45,8 +45,9 @@ async def lend_terminal(
     is the console's terminal again.
 
     ``overhear``: False leaves stderr the terminal, as a shell needs it that is to show its prompt.
-    ``leads_back``: it is a console, whose end is said to lead back to this one. ``says``: a line
-    above what the command writes, or until a console has something to show.
+    ``leads_back``: it is a console, whose end is said to lead back to this one, which alone says
+    what that wrote on stderr. ``says``: a line above what the command writes, or until a console
+    has something to show.
 
     Raises
     ------
@@ -58,7 +59,7 @@ async def lend_terminal(
         keys_unseen(sys.stdin.fileno()) if leads_back else contextlib.nullcontext(),
         said_meanwhile(says) if leads_back and says else contextlib.nullcontext(),
         _interrupts_are_theirs(),
-        _Overheard() as overheard,
+        _Overheard(passed_on=not leads_back) as overheard,
     ):
         if says and not leads_back:
             os.write(_STDOUT, f"{says}\n".encode())
@@ -93,8 +94,11 @@ async def lend_from(
 
 
 class _Overheard:
-    """A stderr that goes on to the terminal and is kept. Whoever holds it open for longer than the
-    command, as ssh's shared connections do, is not waited for."""
+    """A stderr that is kept and, where it is ``passed_on``, goes on to the terminal. Whoever holds
+    it open for longer than the command, as ssh's shared connections do, is not waited for."""
+
+    def __init__(self, *, passed_on: bool) -> None:
+        self._passed_on = passed_on
 
     def __enter__(self) -> Self:
         self._from, self.stderr = os.pipe()
@@ -106,7 +110,8 @@ class _Overheard:
     def _take(self) -> None:
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._from, 4096):
-                os.write(_STDOUT, data)
+                if self._passed_on:
+                    os.write(_STDOUT, data)
                 self._said = (self._said + data)[-MOST_SAID:]
 
     def __exit__(self, *_: object) -> None:

@@ -201,7 +201,7 @@ def past_lines(
     shown = _shown(len(same), height)
     rows = [past_cells(one, now) for one in same[:shown]]
     words = _in_columns(rows, width - 1) if rows else []
-    title = f"{label} before; ±: half of its 95% interval, – for n below 3"
+    title = f"{label} before; ±: half of its 95% interval, – for n=1"
     return _listed(title, words, len(same), width, height)
 
 

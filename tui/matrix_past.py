@@ -14,6 +14,7 @@ from rich.text import Text
 from backends.campaign.plan.cost_estimate import RunTime, device_seconds, run_time
 from backends.campaign.record.run_state import RunState
 from backends.results.gpu_time import device_time
+from backends.results.grade_words import half_text
 from backends.results.numbers import significant
 from backends.results.past_result import (
     Past,
@@ -187,7 +188,7 @@ INTERVAL, REPEATS, GRADE, WHEN, CAMPAIGN = 1, 2, 3, 4, 6
 
 def past_cells(found: PastResult, now: float) -> tuple[str, ...]:
     """The same in full, in columns: with its 95% interval, its day, and what it was measured on."""
-    narrow = "±–" if found.half_width is None else f"±{significant(100 * found.half_width, 2)}%"
+    narrow = f"±{half_text(found.half_width)}"
     return (
         f"{number(found.throughput)} {plain(found.unit)}",
         narrow,

@@ -490,7 +490,7 @@ def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:
         if missing := lacking_settings(part):
             return DlperfError(
                 f"{part.profile.name} needs {', '.join(missing)}",
-                remedy="s on its row sets them",
+                remedy=f"s sets {'it' if len(missing) == 1 else 'them'}",
             )
     return None
 

@@ -9,7 +9,6 @@ from textual.actions import parse
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from tui.dialog_keys import DIALOGS
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.typed_ahead import typed_ahead
@@ -93,10 +92,9 @@ def without_it(screen: Screen[Any]) -> str:
 
 def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
     """Which pages have a key that this one, ``here``, has not: ``z: not here; it is Zoom on Hosts,
-    Runs, Compare``, dialogs where it is the same there; empty where none has. Where what is at hand
-    names it, as what ``v`` leads to next, without a name: ``v: not here; it is a key of Runs,
-    Results, Compare``. ``panels``: of this page, which come first: ``r: not here; it is Rank in
-    Log; Re-probe on Hosts``."""
+    Runs``; empty where none has. Where what is at hand names it, as what ``v`` leads to next,
+    without a name: ``v: not here; it is a key of Runs, Results``. ``panels``: of this page, which
+    come first: ``r: not here; it is Rank in Log; Re-probe on Hosts``."""
     found: dict[str, list[str]] = {}
     name, own = "", []
     if here in PAGES and any(pressed in key.keys.split(",") for key in PANELS[here].keys):
@@ -111,10 +109,6 @@ def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
             if key.action not in ("leave", "back") and pressed in key.keys.split(","):
                 found.setdefault(_label(key), []).append(entry.label)
                 name = key_name(key)
-    for dialog, panel in DIALOGS.items():
-        for key in panel.keys if dialog != here else ():
-            if _label(key) in found and pressed in key.keys.split(","):
-                found[_label(key)].append(panel.title)
     elsewhere = (
         f"{label} on {', '.join(pages)}" if label else f"a key of {', '.join(pages)}"
         for label, pages in found.items()

@@ -170,6 +170,12 @@ class Session:
         return live is not None and not live.finished
 
     @property
+    def progress(self) -> tuple[object, ...]:
+        """Differs once a campaign that is at work here, or looked at, goes on, ends or is left."""
+        known = (self.live, self.opened)
+        return tuple((s.identity, s.done, s.total, s.finished, s.deserted) for s in known if s)
+
+    @property
     def leaving(self) -> bool:
         """The campaign that was at work here is being left to a keeper, which has not begun."""
         return self._leaving is not None and not self._leaving.done()

@@ -59,7 +59,7 @@ class PastResult(Past):
     Parameters
     ----------
     throughput: global samples/s in ``unit``, the median of ``repeats`` successful runs.
-    half_width: relative, of the 95% interval; None for fewer than three repeats.
+    half_width: relative, of the 95% interval, of two repeats Student's; None for one.
     speedup: over the base of its campaign; None without one, and of the base itself.
     marks: what a speedup has beside it, as in every table; see
         :func:`backends.results.layouts.cells.speedup_marks`.

@@ -871,3 +871,25 @@ async def test_the_list_begins_at_the_campaign_in_view(
         moved = str(paths[min(2, (viewed or 0) + 1)])
         app.screen.show(tuple(workspace.summaries))  # type: ignore[attr-defined]
         await until(pilot, lambda: table.current_key == moved)
+
+
+async def test_what_goes_on_or_ends_here_is_told_in_the_open_list_as_behind_it(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.campaign_list.AGE_S", 0.02)
+    controller = await prepared(workspace, "live")
+    live = replace(workspace.summaries.pop(), done=0)
+
+    def on_disk() -> list[FakeSummary]:
+        now = controller.snapshot()
+        return [replace(live, done=now.done, state="finished" if now.finished else "live")]
+
+    monkeypatch.setattr(workspace, "campaigns", on_disk)
+    async with console(workspace, LARGE) as (app, pilot):
+        app.session.controller = controller
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "0 of 2 runs succeeded"))
+        while not controller.snapshot().finished:
+            workspace.clock.tick(10)
+        await until(pilot, partial(shows, app, "2 of 2 runs succeeded"))
+        await until(pilot, partial(shows, app, "✓ finished"))

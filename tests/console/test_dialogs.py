@@ -199,3 +199,16 @@ async def test_words_are_found_in_what_is_read(
             await pilot.press("n")
         await pilot.press("slash", *"nowhere", "enter")
         await until(pilot, lambda: "nothing has: " in screen_text(app))
+
+
+async def test_space_and_b_turn_the_pages_of_what_is_read(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.press("3", "?")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        pages = app.screen.query_one(Pages)
+        seen = []
+        for key in ("pagedown", "pageup", "space", "b"):
+            await pilot.press(key)
+            seen.append(pages.scroll_y)
+        assert seen[:2] == seen[2:]
+        assert seen[0] > seen[1] == 0

@@ -436,6 +436,18 @@ async def test_what_ssh_says_when_it_ends_is_not_lost_beneath_the_console(
     assert "Connection refused" in shown, "it is seen when it is said as well"
 
 
+async def test_what_a_replay_says_when_it_ends_is_left_to_the_console_it_leads_back_to(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lender: Any = Lender()
+    with Path(os.devnull).open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        command = ["sh", "-c", "echo 'dlperf-tui: its log is gone' >&2; exit 2"]
+        ended = await lend_terminal(lender, command, leads_back=True)
+    assert ended == (2, "dlperf-tui: its log is gone")
+    assert "its log is gone" not in "".join(capfd.readouterr()), "it would stand there at the end"
+
+
 async def test_a_shell_on_this_machine_keeps_the_terminal_for_stderr_and_shows_its_prompt() -> None:
     lender: Any = Lender()
     command = ["sh", "-c", "test -p /dev/stderr"]  # a pipe: no shell is interactive then

@@ -15,6 +15,7 @@ from backends.remote.lease import Lease
 from tests.console.conftest import HUGE, LARGE, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
+from tui.key_bindings import PAGES, PANELS
 from tui.plan_words import hosts_text, usable_text
 from tui.refused_keys import where_else
 from tui.screens.dry_run import DryRunView
@@ -179,8 +180,16 @@ async def test_a_key_of_another_page_says_that_nothing_came_of_it_here(
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("y")
         await until(pilot, lambda: shows(app, "y: not here; it is Copy on Runs"))
-    assert where_else("z").endswith("it is Zoom on Hosts, Runs, Results, Compare")
-    assert where_else("v") == "v: not here; it is a key of Runs, Results, Compare"
+    assert where_else("z").endswith("it is Zoom on Hosts, Runs, Results")
+    assert where_else("v") == "v: not here; it is a key of Runs, Results"
+
+
+def test_where_else_a_key_is_is_said_by_names_that_pages_and_panels_have_above_them() -> None:
+    shown = {page.label for page in PAGES.values()} | {PANELS["log"].title}
+    keys = {one for panel in PANELS.values() for key in panel.keys for one in key.keys.split(",")}
+    said = [where_else(key, panels=("log",)) for key in keys]
+    places = [re.findall(r"(?: on | in | key of )([A-Z][^;]*)", words) for words in said]
+    assert {name for one in places for names in one for name in names.split(", ")} == shown
 
 
 async def test_repeats_that_are_the_operators_choice_are_told_as_such(

@@ -267,7 +267,7 @@ async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspa
         )
         assert shows(app, "not ready to start · 6 cases × 7 repeats = 42 runs")
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "→ s on its row sets them"))
+        await until(pilot, partial(shows, app, "→ s sets"))
         for name, path in (("benchmark_root", "/opt/cnns"), ("data_root", "/data")):
             await pilot.press("s")
             await until(pilot, lambda: isinstance(app.screen, SettingsEditor))

@@ -496,7 +496,7 @@ async def test_below_the_grid_stands_all_that_the_case_measured_the_newest_first
         page = await read(app, pilot)
         lines = words(page.query_one("#below")).splitlines()
         at = lines.index(next(line for line in lines if "1n1g b32 before" in line))
-        assert "±: half of its 95% interval, – for n below 3" in lines[at]
+        assert "±: half of its 95% interval, – for n=1" in lines[at]
         found = ("1,001.0 samples/s", "±–", "n=1", "grade D", "1d ago", "c01")
         assert all(word in lines[at + 1] for word in found)
         shown = len([line for line in lines if "samples/s" in line])

@@ -90,3 +90,25 @@ async def test_a_repeat_more_is_called_so_and_not_by_the_word_that_the_footer_ha
         await pilot.press(*"one more")
         await until(pilot, lambda: shows(app, named))
         assert not shows(app, "More  (+)")
+
+
+@pytest.mark.parametrize("typed", ["exp", "re", "s", "p"])
+async def test_what_changes_a_plan_elsewhere_comes_after_all_else_and_says_so(
+    workspace: FakeWorkspace, typed: str
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("4", "2", "3", "ctrl+p", *typed)
+        await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen._found)
+        listed = app.screen.query_one(CommandList)
+        await until(pilot, lambda: listed.option_count)
+        told = [
+            str(option.prompt) for option in listed.options if "not now: " not in str(option.prompt)
+        ]
+        changes = ["changes the plan: " in one for one in told]
+        assert changes == sorted(changes), told
+        assert all(
+            one.strip().startswith("Matrix: ")
+            for one, is_so in zip(told, changes, strict=True)
+            if is_so
+        )

@@ -140,7 +140,7 @@ def test_what_is_said_of_a_simulated_campaign_is_true_on_real_hosts_too(ended: e
     viewed = take(fold(told), Path("c"), now=9.0, read_only=True)
     (run,) = viewed.runs
     for said in (why_not("retry", viewed, run), way_on(viewed, run)):
-        assert said.endswith("'dlperf-tui demo' begins another")
+        assert said.endswith("a demo's Matrix begins another")
 
 
 @pytest.mark.parametrize("ended", [FAILED, CANCELLED], ids=["failed", "cancelled"])

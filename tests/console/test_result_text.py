@@ -213,7 +213,8 @@ async def test_the_gravest_flag_is_on_its_row_at_80_columns_whatever_else_is() -
             for key, line in zip(table.shown_keys, lines, strict=False):
                 flagged = line.partition("▲ ")[2].rstrip(f"{SCROLLBAR} ")
                 first = flagged.partition("+")[0].partition(",")[0].rstrip()
-                assert first == told[key], lines
+                assert told[key].startswith(first), lines
+                assert len(told[key]) - len(first) <= 2, "as many as the repeats take"
 
 
 async def test_numbers_are_whole_and_their_units_stand_where_there_is_room() -> None:

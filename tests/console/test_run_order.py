@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from backends.campaign.record.run_state import RunState
-from tests.console.conftest import LARGE, SMALL, begin, console, screen_text
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, tick, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
 from tui.screens.run_order import PLANNED
@@ -88,3 +90,21 @@ async def test_a_bar_of_progress_takes_the_room_that_there_is(
         assert said <= max(width, 8 + BEHIND_BAR)
         if hosts and width >= 32 + BEHIND_BAR + 1:
             assert said == 32 + BEHIND_BAR
+
+
+async def test_the_cursor_goes_with_what_is_at_work_once_a_campaign_is_gone_on_with(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        app.session.controller = None
+        app.session.opened = replace(controller.snapshot(), read_only=True)
+        await pilot.press("3", "G")
+        table = app.screen.query_one(KeyedTable)
+        last = table.current_key
+        app.session.controller, app.session.opened = controller, None
+        workspace.clock.tick(2)
+        tick(app)
+        active = {run.run_id for run in controller.snapshot().runs if run.state.active}
+        assert last not in active
+        await until(pilot, lambda: table.current_key in active)

@@ -117,6 +117,7 @@ async def test_one_key_leaves_a_profile_out_that_is_stopped_on_every_host(
         await until(pilot, partial(shows, app, x))
         shown = " ".join(words(app.screen.query_one("#plan")).split())
         assert "cpu-smoke alone could start on node[1-4]: unmark oneflow-resnet50" in shown
+        assert "stopped by preflight" not in shown, "they are said to be able to start"
         await settled(app)
         await pilot.press("x")
         await until(pilot, lambda: workspace.started)

@@ -43,7 +43,7 @@ from tui.widgets.keyed_table import KeyedTable, current_key
 
 LOOK_S = 0.5
 AGAIN_S = 10.0
-"""Others start and end campaigns meanwhile, and all of them grow older."""
+"""Others start and end campaigns meanwhile."""
 AGAIN = "campaigns-again"
 READING = "reading the campaigns …"
 CHANGES = ("resume", "keep", "tag", "note", "remove")
@@ -82,7 +82,7 @@ class CampaignList(Dialog[str]):
         """``summaries``: None while they are being read."""
         super().__init__(title)
         self._session = session
-        self._now = session.now
+        self._now, self._progress = session.now, session.progress
         self._summaries = summaries
         self._marked = session.marked if self.KEEPS_MARKS else {}
         self._compared = False
@@ -118,7 +118,7 @@ class CampaignList(Dialog[str]):
         self._fill()
         self._listed.changed()
         self.set_interval(AGAIN_S, self._look_again)
-        self.set_interval(AGE_S, self._tell_ages)
+        self.set_interval(AGE_S, self._look)
         if self.READS_RESULTS:
             self.set_interval(LOOK_S, self._show_results)
 
@@ -155,6 +155,7 @@ class CampaignList(Dialog[str]):
         looking = sum(one.group == AGAIN and not one.is_finished for one in self.workers)
         if not self.here or before is None or looking > 1:  # this one is the other
             return
+        self._progress = self._session.progress
         try:
             found = await self._session.campaigns()
         except DlperfError:
@@ -193,8 +194,11 @@ class CampaignList(Dialog[str]):
             if new and self.READS_RESULTS:
                 self.read_results()
 
-    def _tell_ages(self) -> None:
-        """Anew where they are others in words."""
+    def _look(self) -> None:
+        """What goes on here or is looked at is told as the page behind tells it; ages anew where
+        they are others in words."""
+        if self._session.progress != self._progress:
+            self._look_again()
         every, now = self._summaries or (), self._session.now
         if self.here and ages(every, now) != ages(every, self._now):
             self._now = now

@@ -79,6 +79,14 @@ class FrontScreen(Screen[Result]):
         panels = {node for node in chain(*around) if getattr(node, "_has_focus_within", False)}
         self.app.stylesheet.update_nodes(panels, animate=True)
 
+    async def _message_loop_exit(self) -> None:
+        """What it has at work ends before its widgets go: Textual ends it after them."""
+        going = set(self.walk_children(with_self=True))
+        for worker in self.workers:
+            if worker.node in going:
+                worker.cancel()
+        await super()._message_loop_exit()
+
     def _compositor_refresh(self) -> None:
         if self.is_current and self._under_way_s < WHOLE_WITHIN_S:
             self._owed = True

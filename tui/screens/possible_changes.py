@@ -143,7 +143,7 @@ def _nobody_to_ask(action: str, viewed: CampaignSnapshot, run: RunView) -> str:
     if action == "retry" and run.state not in RETRIABLE:
         return f"nothing to retry: the run {said_of(run)}"
     if viewed.simulated and (action == "repeat" or (action == "retry" and _is_last(viewed, run))):
-        return "this simulated campaign is over; Matrix of 'dlperf-tui demo' begins another"
+        return "over, and simulated: a demo's Matrix begins another"
     return "the campaign is over: no run of it is left to change"
 
 

@@ -59,7 +59,7 @@ _COLUMNS = (
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=24),
     Column("efficiency", "Effic.", 8, right=True, most=10),
     Column("cv", "CV", 6, right=True, gives_way=3),
-    Column("n", "n", 3, right=True, gives_way=4),
+    Column("n", "n", 3, right=True),
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None, parts=True),
 )

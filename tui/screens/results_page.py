@@ -170,8 +170,7 @@ class ResultsPage(Page):
     async def _project(self, groups: tuple[Group, ...]) -> None:
         """Not on the loop: the first fit imports scipy."""
         self._beyond = await asyncio.to_thread(_beyond, groups)
-        if self.query("#curve"):  # else the console is closing
-            self._show_selected()
+        self._show_selected()
 
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
         width = chart.content_size.width

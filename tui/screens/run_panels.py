@@ -53,8 +53,8 @@ FRAME = 2
 """Lines of a panel's."""
 METERS_ZOOMED = 0.7
 """How much of the page they have at most below a chart that is zoomed, as in the styles."""
-HOSTS_ASKED = "its hosts are asked; their answer may take half a minute"
-ASKED_AGAIN = "its hosts are asked again; until they answer, what they said before stands there"
+HOSTS_ASKED = "its hosts are asked, which may take half a minute"
+ASKED_AGAIN = "its hosts are asked again; what they said before stands there until then"
 CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 FEW_READINGS = 30
@@ -93,7 +93,7 @@ class RunPanels(Vertical):
         self._timetable = Schedule()
         self._below = "chart"  # what stands below the list first, where nothing is alone
         self._host = 0
-        self._asks_why: tuple[str, float | None] | None = None  # of whom, and what he said before
+        self._asks_why: tuple[str, float | None, str] | None = None  # of whom, told when, as said
         self._drawn: object = None  # what the chart is of, and of which second of its run
         self._drawn_s = 0.0
         self._told: object = None  # what the details are of
@@ -159,22 +159,22 @@ class RunPanels(Vertical):
     def next_host(self) -> None:
         self._host += 1
 
-    def asks_why(self, record: RunRecord) -> None:
+    def asks_why(self, record: RunRecord, called: str) -> None:
         """Its hosts are asked why it does not move; that is said until their answer is there."""
-        self._asks_why = record.run_id, record.diagnosed_at
-        self.app.post_message(Said(HOSTS_ASKED if record.diagnosed_at is None else ASKED_AGAIN))
+        said = f"{called}: {HOSTS_ASKED if record.diagnosed_at is None else ASKED_AGAIN}"
+        self._asks_why = record.run_id, record.diagnosed_at, said
+        self.app.post_message(Said(said))
 
     def _look_for_answer(self, viewed: CampaignSnapshot) -> None:
         if self._asks_why is None:
             return
-        record = viewed.state.runs.get(self._asks_why[0])
-        asked_at = self._asks_why[1]
+        run_id, asked_at, said = self._asks_why
+        record = viewed.state.runs.get(run_id)
         if record is None or record.state.ended or record.diagnosed_at != asked_at:
             self._asks_why = None
             for panel in (self.details, self.beside):  # what they said stands above all else
                 panel.scroll_home(animate=False)
-            for words in (HOSTS_ASKED, ASKED_AGAIN):
-                self.app.post_message(NoMore(words))
+            self.app.post_message(NoMore(said))
 
     @property
     def told_in_sight(self) -> bool:

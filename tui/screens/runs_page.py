@@ -78,7 +78,7 @@ class RunsPage(RunChanges):
         self._rows = RunRows()
         self._troubled: Collection[str] = ()
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
-        self._of = ""
+        self._of, self._here = "", False  # at work on that
         self._order = PLANNED
         self._zoomed_here = False  # from the list
 
@@ -164,8 +164,10 @@ class RunsPage(RunChanges):
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
         campaign = viewed.called if viewed else ""  # a replay goes back in another directory
-        if campaign != self._of:
-            self._of, self._held = campaign, False
+        here = viewed is not None and not viewed.read_only
+        if campaign != self._of or here > self._here:
+            self._held = False
+        self._of, self._here = campaign, here
         run = self.selected
         if viewed is None or self._held or (run is not None and run.state.active):
             return
@@ -335,7 +337,7 @@ class RunsPage(RunChanges):
             self.panels.view = "details"  # where the answer will stand
             self._give_room("")
             if (viewed := self.viewed) is not None:
-                self.panels.asks_why(viewed.state.run(run.run_id))
+                self.panels.asks_why(viewed.state.run(run.run_id), run.label)
             self.tick()
 
     def action_view(self) -> None:
@@ -469,8 +471,8 @@ class RunsPage(RunChanges):
         if run is not None and panels.told_in_sight:
             details = panels.beside if panels.beside.display else panels.details
             said = hand_over(self.app, details.text)
-            self.post_message(Said(f"all that is said of the run, its commands too: {said}"))
+            self.post_message(Said(f"{run.label}, its details and commands: {said}"))
         elif run is not None:
             lines = [*run.commands, self.session.told_log(run)]
             said = hand_over(self.app, "\n".join(plain(line) for line in lines if line))
-            self.post_message(Said(f"the commands and the log's path: {said}"))
+            self.post_message(Said(f"{run.label}, its commands and log path: {said}"))

@@ -68,7 +68,8 @@ def totals_text(
     if words := alone_words(plan, alone or {}):
         nowhere = f"no host takes all of it for now, {plain(words)}"
     text.append(f"on {any_of}{_names(there)}" if there else nowhere, MUTED)
-    if others := not_counted(states):
+    able = set(itertools.chain(*(alone or {}).values()))  # stopped for the others alone
+    if others := not_counted({name: why for name, why in states.items() if name not in able}):
         text.append(f"; {others}{as_of}", WARN)
     text.append("\n")
     for remark in plan_remarks(plan):

@@ -295,12 +295,12 @@ def scaling_plot(
     signs = (
         f"{ONE_HOST} one host" * (False in on_several),
         f"{HOSTS} several" * (True in on_several),
-    )
+        _bars_text([m for _, _, found in shown for m in found], quantity),
+    )  # one entry: a bar that begins a line would be taken for the axis below it
     said = (
         AXIS_ABOVE_0 * bool(bottom),
         _said(cursor, quantity, named=width >= NAMED) if cursor else "",
         "  ".join(filter(None, signs)),
-        _bars_text([m for _, _, found in shown for m in found], quantity),
         *_marked_sizes([m for _, _, found in shown for m in found]),
     )
     return Plot(

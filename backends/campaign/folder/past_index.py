@@ -241,7 +241,7 @@ def _past(
         throughput=spread.median,
         unit=case.unit,
         repeats=spread.n,
-        half_width=spread.half_width,
+        half_width=spread.student if spread.half_width is None else spread.half_width,
         grade=case.grade,
         run_s=median(took) if took else None,
         speedup=None if case is group.base_case else case.speedup,

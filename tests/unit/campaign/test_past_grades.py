@@ -22,6 +22,7 @@ from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
 from backends.results.layouts.cells import speedup_marks
 from backends.results.past_result import PastResult
+from backends.results.statistics import Spread
 from backends.results.summary import summarise
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
@@ -105,12 +106,16 @@ def kept(
     return path
 
 
+def half_of(spread: Spread) -> float | None:
+    return spread.student if spread.n < 6 else spread.half_width
+
+
 def reported(path: Path) -> list[tuple[CaseResult, tuple[object, ...]]]:
     """Of each case that was measured what the report has."""
     groups = summarise(run_results(fold(journal.read_events(path / journal.FILE_NAME))))
     return [
         (case, (case.profile, case.case, dict(case.parameters), case.throughput, case.spread.n,
-                case.spread.half_width, case.grade, None if case is group.base_case
+                half_of(case.spread), case.grade, None if case is group.base_case
                 else case.speedup, speedup_marks(case, group)))
         for group in groups for case in group.cases if case.spread is not None
     ]  # fmt: skip
