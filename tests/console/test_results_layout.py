@@ -14,7 +14,6 @@ from tests.console.conftest import (
     LARGE,
     ONEFLOW,
     SMALL,
-    begin,
     console,
     screen_text,
     tick,
@@ -258,21 +257,3 @@ async def test_no_two_keys_of_a_zoomed_panel_are_called_alike(workspace: FakeWor
             assert labels["open"] == "Repeats in full"
             assert labels["view"] != labels["open"]
             await pilot.press("v")
-
-
-async def test_how_many_repeats_counted_stands_there_from_the_first_to_the_last(
-    workspace: FakeWorkspace,
-) -> None:
-    async with console(workspace) as (app, pilot):
-        controller = begin(app, workspace, repeats=3)
-        await pilot.press("4")
-        table = app.screen.query_one(KeyedTable)
-        shown = []
-        while not controller.snapshot().finished:
-            workspace.clock.tick(20)
-            tick(app)
-            await pilot.pause()
-            shown.append(
-                [(column.key, width) for column, width in table._shown if column.key == "n"]
-            )
-        assert all(shown)
