@@ -51,6 +51,20 @@ async def test_digits_switch_pages_and_every_page_says_what_to_do_when_empty(
             await until(pilot, partial(shows, app, hint))
 
 
+@pytest.mark.parametrize("first", PAGES)
+@pytest.mark.parametrize("then", PAGES)
+async def test_a_page_may_be_left_before_it_is_there(
+    workspace: FakeWorkspace, first: str, then: str
+) -> None:
+    """As where a replay that has been opened comes to the front when another page is asked for."""
+    async with console(workspace) as (app, pilot):
+        await pilot.press("1" if then != "hosts" else "2")
+        app.action_page(first)
+        app.action_page(then)
+        await settled(app)
+        assert app.current_mode == then
+
+
 async def test_a_click_on_a_tab_opens_its_page(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         await pilot.click("Tabs", offset=(13, 0))

@@ -327,7 +327,7 @@ class ResultsPage(Page):
     @property
     def run_to_see(self) -> str:
         """The run on Runs that the panel of the case, in sight, sends to, by its id; or ""."""
-        if self.selected is None or not self.query_one("#case").display:
+        if not self.whole or self.selected is None or not self.query_one("#case").display:
             return ""
         case = self.selected[1]
         return run_on_the_way(case) if way_on(case, retriable=self._retriable) else ""
