@@ -73,7 +73,6 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
         if self.session.opened is None:
             replay.replay_clock.seek(replay.moment)  # what nobody could see is not over
             await self.session.open(replay.playback)
-            self.action_page("runs")
         if comes := await asyncio.to_thread(replay.advance):
             await self.session.open(replay.playback)
             replay.reach()

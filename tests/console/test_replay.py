@@ -98,6 +98,19 @@ async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
             assert "read-only" not in screen_text(app)
 
 
+@pytest.mark.parametrize("page", ["hosts", "runs", "results"])
+async def test_who_goes_to_a_page_while_it_is_opened_stays_there(page: str) -> None:
+    workspace = ReplayWorkspace(RECORDED, 1.0, monotonic=Stopwatch())
+    app = ReplayApp(workspace)
+    async with app.run_test(size=LARGE):
+        app.action_page(page)
+        assert app.session.opened is None
+        await until(Operator(app), lambda: app.session.opened is not None)
+        await settled(app)
+        assert app.current_mode == page
+    await workspace.close()
+
+
 @pytest.mark.parametrize("lent", [False, True])
 async def test_it_opens_on_runs_and_q_says_whether_it_leads_back(
     lent: bool, monkeypatch: pytest.MonkeyPatch
