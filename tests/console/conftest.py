@@ -45,9 +45,10 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def painted_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who reads the screen has all of it painted then, and :func:`console` does at its end. What
-    nobody reads in between would be a third of what these tests cost. Tests of painting itself, and
-    those that look for what breaks it, are marked ``painted``."""
+    """Who reads the screen has all of it painted then, and :func:`console` does at its end; styles
+    that another test's console has parsed are parsed. Else what nobody looks at would be a third of
+    what these tests cost. Tests of just that, and those that look for what breaks painting, are
+    marked ``painted``."""
 
     def unread(self: Compositor, full: bool = False, **how: Any) -> object:
         if full:  # a picture of it
@@ -56,23 +57,16 @@ def painted_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.M
         self._dirty_regions.clear()
         return None
 
-    render = Compositor.render_update
-    if request.node.get_closest_marker("painted") is None:
-        monkeypatch.setattr(Compositor, "render_update", unread)
-
-
-@pytest.fixture(autouse=True)
-def parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Styles that another test's console has parsed are parsed."""
-
     def parse(self: KeptStylesheet, css: str, **of: Any) -> list[RuleSet]:
         key = (css, frozenset(self._variables.items()), *of.items())
         if key not in PARSED:
-            PARSED[key] = whole(self, css, **of)
+            PARSED[key] = rules(self, css, **of)
         return PARSED[key]
 
-    whole = KeptStylesheet._parse_rules
-    monkeypatch.setattr(KeptStylesheet, "_parse_rules", parse)
+    render, rules = Compositor.render_update, KeptStylesheet._parse_rules
+    if request.node.get_closest_marker("painted") is None:
+        monkeypatch.setattr(Compositor, "render_update", unread)
+        monkeypatch.setattr(KeptStylesheet, "_parse_rules", parse)
 
 
 @pytest.fixture

@@ -376,7 +376,7 @@ async def test_the_palette_says_what_a_key_does_as_it_is_written_as_far_as_its_l
         await until(pilot, lambda: "Matrix: Explain  (e)" in screen_text(app))
         line = app.screen.query_one(CommandList).get_option_at_index(0).prompt
         assert "its [explain]" in str(line)
-        assert "(e)  one more run of each case" in screen_text(app)
+        assert "(e)  changes the plan: one more run of each case" in screen_text(app)
 
 
 @pytest.mark.parametrize("query", ["comp", "compare", "comparecampaigns"])

@@ -32,6 +32,7 @@ from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import START, FakeFinding, FakeSummary, FakeWorkspace, v100_hosts
 from tests.console.test_compare import open_compare, three
 from tui.app import DlperfApp
+from tui.screens.hosts_page import HostsPage
 from tui.screens.precheck_dialog import PrecheckDialog
 from tui.theme import DARK, LIGHT
 
@@ -169,7 +170,10 @@ def test_a_precheck(
             await pilot.press(key)
             await settled(app, at_work=lambda: not plans_or_measures(app))
         await until(pilot, lambda: words in screen_text(app))
-        await settled(app)
+        page = app.screen_stack[0]
+        assert isinstance(page, HostsPage)
+        page.tick()  # what it says of the host behind the dialog is there at any time
+        await settled(app, at_work=lambda: any(w.group == "judgements" for w in page.workers))
 
     assert snap_compare(console_of(still, colours), terminal_size=size, run_before=go)
 

@@ -14,6 +14,7 @@ from tui.theme import DARK
 from tui.widgets.header import Tabs
 
 
+@pytest.mark.painted
 async def test_a_page_that_is_opened_first_has_only_its_own_rules_parsed(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,7 +170,8 @@ class ResultsPage(Page):
     async def _project(self, groups: tuple[Group, ...]) -> None:
         """Not on the loop: the first fit imports scipy."""
         self._beyond = await asyncio.to_thread(_beyond, groups)
-        self._show_selected()
+        if self.whole:  # else it is on its way out
+            self._show_selected()
 
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
         width = chart.content_size.width

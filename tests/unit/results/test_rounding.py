@@ -258,4 +258,4 @@ def test_half_of_an_interval_is_written_without_a_power_of_ten(half: float) -> N
     written = past_cells(found, 0.0)[INTERVAL]
     digits = re.fullmatch(r"±(\d+(?:\.\d+)?)%", written)
     assert digits, written
-    assert float(digits[1]) == pytest.approx(100 * half, rel=0.051)
+    assert float(digits[1]) == pytest.approx(100 * half, rel=0.051, abs=0.0051)
