@@ -95,7 +95,7 @@ class WatchedController(FakeController):
     def cancel_run(self, run_id: str) -> None:
         seen, run = self.watched.seen, self.state.runs[run_id]
         assert isinstance(seen.screen, Choice), seen.text
-        of_all = re.search(r"Cancel \d+ run(s? of|s?…)|Quit", seen.text)  # … in few columns
+        of_all = re.search(r"Cancel (· )?\d+ run(s? of|s?…)|Quit", seen.text)  # … in few columns
         assert run.case.label in seen.text or of_all, seen.text
         super().cancel_run(run_id)
 
