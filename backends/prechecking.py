@@ -176,7 +176,7 @@ class Prechecks:
         return tuple(
             Finding(name, Level.WARN, known[name].lasting, REMEDY)
             for name in hosts
-            if name in known and not known[name].well
+            if name in known and known[name].named
         )
 
 

@@ -104,6 +104,8 @@ def others_lines(others: Sequence[OtherGrid], width: int, height: int) -> list[T
 
 def profiles_lines(asked: Asked, width: int, height: int) -> list[Text]:
     """What each profile runs, where several take part."""
+    if len(asked.taking_part) < 2:
+        return []
     rows = []
     for part in asked.taking_part:
         cases, repeats = marked_cases(asked.cells(part)), asked.repeats_of(part)
@@ -112,13 +114,11 @@ def profiles_lines(asked: Asked, width: int, height: int) -> list[Text]:
         price = "" if taken is None else device_time(taken / 3600, device)
         many = f"{counted(len(cases), 'case')} × {repeats}"
         rows.append((plain(part.profile.name), many, price))
-    if len(rows) < 2:
-        return []
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    widths = _widths(rows)
     room = max(1, width - sum(widths[1:]) - 5)  # with the blank before each line
     rows = [(both_ends(name, room), many, price) for name, many, price in rows]
     widths[0] = min(widths[0], room)
-    told = ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
+    told = _lined_up(rows, widths)
     return _listed("marked", told, len(told), width, height)
 
 
@@ -208,7 +208,7 @@ def past_lines(
 def _in_columns(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """A campaign's name without its middle, for campaigns may differ in their ends alone; the
     device where there is room for more than its beginning."""
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    widths = _widths(rows)
     kept = [n for n, wide in enumerate(widths) if wide]
 
     def room() -> int:
@@ -225,6 +225,14 @@ def _in_columns(rows: Sequence[Sequence[str]], width: int) -> list[str]:
         return set_cell_size(both_ends(row[n], widths[n]) if n == CAMPAIGN else row[n], widths[n])
 
     return ["  ".join(text(row, n) for n in kept).rstrip() for row in rows]
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+
+
+def _lined_up(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
+    return ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
 
 
 def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int) -> list[Text]:
@@ -249,10 +257,10 @@ def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int)
 
     for less in LESS_OF_A_RESULT:
         rows = [words(case, *less) for case in cases[: _shown(len(cases), height)]]
-        widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+        widths = _widths(rows)
         if sum(widths) + 2 * len(widths) - 1 <= width:  # with the blank before each line
             break
-    told = ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
+    told = _lined_up(rows, widths)
     title = f"marked: {counted(len(cases), 'case')}, how long a run of each takes, its last result"
     return _listed(title, told, len(cases), width, height)
 

@@ -157,8 +157,8 @@ class Asked:
     @property
     def explainable(self) -> bool:
         """Every profile that takes part can tell where its time goes."""
-        known = self.plan is not None and self.problem is None
-        return known and bool(self.plan and self.plan.cases) and not self.unexplained
+        able = self.problem is None and not self.unexplained
+        return able and self.plan is not None and bool(self.plan.cases)
 
     @property
     def undecided(self) -> bool:

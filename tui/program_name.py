@@ -34,24 +34,24 @@ def _from_anywhere(words: Sequence[str]) -> list[str]:
 def named(campaign: Path) -> str:
     """What a command finds it by, for a shell: its name where campaigns lie unless a directory is
     given, else its path."""
-    return shlex.quote(campaign.name if _lies_as_usual(campaign) else str(campaign.absolute()))
+    usual = _is_usual(campaign.parent)
+    return shlex.quote(campaign.name if usual else str(campaign.absolute()))
 
 
 def demo_of(campaign: Path) -> str:
     """The demo that has it among its campaigns."""
-    return f"{called_as()} demo{among(campaign)}"
+    return f"{called_as()} demo{option_of(campaign.parent)}"
 
 
-def among(campaign: Path) -> str:
-    """The option that a command needs which looks through the campaigns beside it, if any."""
-    where = shlex.quote(str(campaign.parent.absolute()))
-    return f" --campaigns {where}" * (not _lies_as_usual(campaign))
+def option_of(campaigns: Path) -> str:
+    """What a command needs that looks through the campaigns of this directory, if anything."""
+    return f" --campaigns {shlex.quote(str(campaigns.absolute()))}" * (not _is_usual(campaigns))
 
 
-def _lies_as_usual(campaign: Path) -> bool:
+def _is_usual(campaigns: Path) -> bool:
     from backends.use_cases import default_campaigns_dir  # noqa: PLC0415 (at the end)
 
-    return campaign.parent == default_campaigns_dir()
+    return campaigns == default_campaigns_dir()
 
 
 def called_again() -> str:

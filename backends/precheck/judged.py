@@ -35,9 +35,9 @@ class Judged:
         return self.ranked.verdict not in (Verdict.NOT_JUDGED, Verdict.NOT_MEASURED)
 
     @property
-    def well(self) -> bool:
-        """It was not named."""
-        return self.ranked.verdict in UNNAMED
+    def named(self) -> bool:
+        """Something is held against it."""
+        return self.ranked.verdict not in UNNAMED
 
     def text(self, now: float) -> str:
         """ "precheck 2m05s ago: faulty: GPU1: 3 wrong results"."""
@@ -59,6 +59,7 @@ def judgements(newest_first: Iterable[Precheck], now: float) -> dict[str, Judged
     for precheck in takewhile(lambda one: now - one.ended_at <= OLD_S, newest_first):
         for ranked in precheck.ranking.hosts if precheck.finished else ():
             found = Judged(ranked, precheck.started_at, precheck.ended_at)
-            if not (later := judged.setdefault(ranked.host, found)).known and found.known:
-                judged[later.ranked.host] = found
+            later = judged.get(ranked.host)
+            if later is None or (found.known and not later.known):
+                judged[ranked.host] = found
     return judged

@@ -409,15 +409,20 @@ async def test_the_console_works_on_while_its_terminal_is_lent() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-async def test_what_the_terminal_is_lent_for_stands_there_before_the_program_shows_anything(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lender: Any = Lender()
+@pytest.fixture
+def without_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Who lends a terminal that nobody types on."""
     with Path(os.devnull).open() as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        await lend_terminal(
-            lender, ["echo", "its first picture"], leads_back=True, says="opening the replay …"
-        )
+        yield Lender()
+
+
+async def test_what_the_terminal_is_lent_for_stands_there_before_the_program_shows_anything(
+    capfd: pytest.CaptureFixture[str], without_keys: Any
+) -> None:
+    await lend_terminal(
+        without_keys, ["echo", "its first picture"], leads_back=True, says="opening the replay …"
+    )
     shown = capfd.readouterr().out
     assert 0 < shown.index("opening the replay …") < shown.index("its first picture")
 
@@ -437,13 +442,10 @@ async def test_what_ssh_says_when_it_ends_is_not_lost_beneath_the_console(
 
 
 async def test_what_a_replay_says_when_it_ends_is_left_to_the_console_it_leads_back_to(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], without_keys: Any
 ) -> None:
-    lender: Any = Lender()
-    with Path(os.devnull).open() as stdin:
-        monkeypatch.setattr("sys.stdin", stdin)
-        command = ["sh", "-c", "echo 'dlperf-tui: its log is gone' >&2; exit 2"]
-        ended = await lend_terminal(lender, command, leads_back=True)
+    command = ["sh", "-c", "echo 'dlperf-tui: its log is gone' >&2; exit 2"]
+    ended = await lend_terminal(without_keys, command, leads_back=True)
     assert ended == (2, "dlperf-tui: its log is gone")
     assert "its log is gone" not in "".join(capfd.readouterr()), "it would stand there at the end"
 

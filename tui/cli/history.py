@@ -17,7 +17,7 @@ from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_campaign, add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say_folded
 from tui.cli.shared.print_table import print_tables
-from tui.program_name import among
+from tui.program_name import option_of
 from tui.threshold import parse_threshold
 
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     if bool(arguments.campaigns_named) == bool(arguments.tag):
         both = "campaigns and a tag are named, and it is of either"
-        kept = among(workspace.campaigns_dir / "any")
+        kept = option_of(workspace.campaigns_dir)
         ways = [f"dlperf-tui history {way}{kept}" for way in _could_be(workspace.campaigns())]
         error = SelectionError(
             both if arguments.tag else "no campaign is named, and no tag",

@@ -54,7 +54,8 @@ def host_text(
     text = Text(no_wrap=True, end="")
     text.append_text(_headline(host, now, own, width, metered=metered)).append("\n")
     if judged is not None and now is not None:
-        sign, style = ("●" if judged.known else "○", MUTED) if judged.well else ("▲", WARN)
+        sign = "▲" if judged.named else "●" if judged.known else "○"
+        style = WARN if judged.named else MUTED
         text.append_text(_wrapped(f"{sign} {judged.text(now)}", width, style))
     if host.facts is None:
         text.append_text(_without_facts(host, width))

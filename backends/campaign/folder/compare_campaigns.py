@@ -75,10 +75,11 @@ def on_recorded(
     each: dict[tuple[str, str], Machines] = {}
     together = []
     for recorded, cases in sides:
-        each |= _each(recorded, (run for case, _ in cases if case for run in case.runs))
+        runs = [run for case, _ in cases if case for run in case.runs]
+        each |= _each(recorded, runs)
         common = _hosts(run for case, both in cases if case and both for run in case.runs)
         own = machines_of(recorded, common)
-        every = machines_of(recorded, _hosts(run for case, _ in cases if case for run in case.runs))
+        every = machines_of(recorded, _hosts(runs))
         together.append(replace(own, by_names=every.by_names) if own and every else own)
     found = found.on(*together)
     of_each = (replace(case, other_machines=_on_others(case, ours, theirs)) for case in found.cases)

@@ -111,6 +111,11 @@ def _start_ticks(pid: int) -> int:
     return 0 if state in ("Z", "X", "x") else int(fields[18])
 
 
+def _write(draft: Path, holder: Holder) -> None:
+    make_file(draft)
+    draft.write_text(json.dumps(asdict(holder)), encoding="utf-8")
+
+
 def _read_holder(path: Path) -> Holder | None:
     """Whoever wrote it: no link is followed, no pipe waited for, nothing long read. None: it names
     nobody. Raises OSError."""
@@ -195,8 +200,7 @@ class CampaignLock:
         """
         draft = self.directory / f".{FILE_NAME}.{self._me.nonce}"
         try:
-            make_file(draft)
-            draft.write_text(json.dumps(asdict(self._me)), encoding="utf-8")
+            _write(draft, self._me)
         except OSError as error:
             raise DlperfError(
                 f"cannot write: {error.strerror}",
@@ -259,8 +263,7 @@ class CampaignLock:
         """Meanwhile :meth:`living` tells whoever looks that a keeper is about to begin."""
         draft = self.directory / f".{FILE_NAME}.{self._me.nonce}"
         with contextlib.suppress(OSError):  # nobody is told, and it is handed over all the same
-            make_file(draft)
-            draft.write_text(json.dumps(asdict(replace(self._me, role=Role.HANDOVER))), "utf-8")
+            _write(draft, replace(self._me, role=Role.HANDOVER))
             draft.rename(self._handover)
         try:
             yield

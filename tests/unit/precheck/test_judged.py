@@ -53,7 +53,7 @@ def test_the_latest_verdict_of_the_last_day_counts_and_no_other(
         assert said is not None
         verdict, age = told[0]
         assert (said.ranked.verdict, said.began) == (verdict, NOW - age)
-        assert (said.well, said.known) == (verdict in UNNAMED, verdict not in UNJUDGED)
+        assert (not said.named, said.known) == (verdict in UNNAMED, verdict not in UNJUDGED)
         assert said.text(NOW).startswith(f"precheck {format_duration(age - 60.0)} ago: {verdict}")
 
 
