@@ -529,7 +529,9 @@ PANELS: Mapping[str, Panel] = {
     "log": Panel(
         "Log",
         "The raw log of the run, as it arrives. What you read stands still when you hold it; new "
-        "lines are counted meanwhile. ‹ and › stand where a line goes on.",
+        "lines are counted meanwhile. ‹ and › stand where a line goes on, and its figure is in "
+        "sight. ┃ stands before a reading that counts, ┊ before one that does not, as of the "
+        "warm-up.",
         (
             Key("slash", "search", "Search", "find words in all of the log", said="/", footer=1),
             Key("n", "again(1)", "Next", "the next line that has them", footer=2),

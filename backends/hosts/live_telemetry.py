@@ -95,7 +95,8 @@ class Curve:
     ) -> list[float | None]:
         """The mean in each of ``number`` equal parts of the time; None where nothing was seen.
 
-        ``ended``: when what is looked at was over, of which no later sample tells.
+        ``ended``: when what is looked at was over, of which no later sample tells: until then the
+        last one before it stands.
         """
         if number < 1 or end <= start:
             return [None] * max(0, number)
@@ -108,11 +109,12 @@ class Curve:
                 sums[column] += value
                 counts[column] += 1
             if before is not None and 0 < time - before[0] <= self._gap_s * self.stride:
+                # A point stands for what led to it, as far as that is no other time's.
                 since = max(before[0], ended) if time > ended else before[0]
-                first = max(0, math.floor((since - start) * per_s) + 1)
-                # A point stands for what led to it.
+                own = math.floor((since - start) * per_s) + 1
+                first = max(0, math.floor((before[0] - start) * per_s) + 1)
                 for between in range(first, min(column, number)):
-                    sums[between] += value
+                    sums[between] += value if between >= own else before[1]
                     counts[between] += 1
             before = (time, value)
         return [total / count if count else None for total, count in zip(sums, counts, strict=True)]

@@ -22,7 +22,7 @@ from tui.screens.run_text import no_log
 from tui.widgets import log_search
 from tui.widgets.chart import Chart
 from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of, wrapped_line
-from tui.widgets.log_panel import LogPanel
+from tui.widgets.log_panel import GUTTER, LogPanel
 from tui.widgets.log_ranks import rank_of
 from tui.widgets.log_search import ERRORS, Search, words_sought
 from tui.widgets.log_tail import LogTail
@@ -364,7 +364,7 @@ async def test_what_a_search_found_is_in_sight(
             rows = panel._rows[panel._top : panel._top + panel.size.height]
             own = [y for y, row in enumerate(rows) if panel._lines[row.line].start == panel._match]
             shown = words(panel).splitlines()
-            assert "needle" in "".join(shown[y].rstrip() for y in own)
+            assert "needle" in "".join(shown[y][GUTTER:].rstrip() for y in own)
             await pilot.press(key)
             await read(pilot)
 
@@ -414,7 +414,7 @@ async def test_errors_that_are_nowhere_leave_what_was_looked_for(tmp_path: Path)
 
 def first_number(panel: LogPanel) -> int:
     """Of the iteration in the first line that is in sight."""
-    line = next(line for line in words(panel).splitlines() if line.startswith("iter"))
+    line = next(line for line in words(panel).splitlines() if line[GUTTER:].startswith("iter"))
     return int(line.split()[1].strip(","))
 
 
@@ -462,7 +462,7 @@ async def test_a_cut_line_is_marked_and_wrapping_shows_all_of_it(long_log: Path)
         assert all(row.endswith("\u203a") for row in words(panel).splitlines())
         await pilot.press(*("l",) * 5)
         await pilot.pause()
-        assert all(row.startswith("\u2039") for row in words(panel).splitlines())
+        assert all(row[GUTTER:].startswith("\u2039") for row in words(panel).splitlines())
         await pilot.press("w")
         await pilot.pause()
         shown = words(panel)

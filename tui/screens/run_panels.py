@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,13 @@ from backends.campaign.folder.paths import log_of
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_view import ChartSeries, RunView, chart_series
-from backends.campaign.record.run_window import RunWindow, came_at_once, run_window
+from backends.campaign.record.run_window import (
+    RunWindow,
+    came_at_once,
+    run_window,
+    summed_up,
+    window_bounds,
+)
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.engines.engine import WaitKind
@@ -37,6 +44,7 @@ from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_panel import LogPanel
+from tui.widgets.log_readings import LogReadings
 from tui.widgets.meters import LABEL_WIDTH
 from tui.widgets.shown_text import ShownText
 from tui.widgets.telemetry_panel import Counted, TelemetryPanel
@@ -93,6 +101,8 @@ class RunPanels(Vertical):
         self._timetable = Schedule()
         self._below = "chart"  # what stands below the list first, where nothing is alone
         self._host = 0
+        self._read_of: object = None  # what the log's readings are of
+        self._readings: LogReadings | None = None
         self._asks_why: tuple[str, float | None, str] | None = None  # of whom, told when, as said
         self._drawn: object = None  # what the chart is of, and of which second of its run
         self._drawn_s = 0.0
@@ -150,7 +160,27 @@ class RunPanels(Vertical):
                 empty=no_log(run, there=True),
                 ended=run.state.ended,
                 most_ranks=run.case.nodes * run.case.gpus_per_node,
+                readings=self._readings_of(viewed.state.runs[run.run_id], run, host),
             )
+
+    def _readings_of(self, record: RunRecord, run: RunView, host: str) -> LogReadings | None:
+        """That its log has, by the profile of today; anew where others count by now."""
+        first, used = window_bounds(record)
+        until = None if used is None or first + used >= run.readings else first + used
+        window = (first, until, run.readings > first) if record.window_known else None
+        of = (run.run_id, host, window, summed_up(record))
+        if of != self._read_of:
+            self._read_of, self._readings = of, None
+            catalog = self._session.workspace.catalog
+            if host in run.hosts[:1] and run.profile in catalog.names:
+                with contextlib.suppress(DlperfError):  # it has no rule for the case by now
+                    self._readings = LogReadings(
+                        catalog.get(run.profile),
+                        run.case,
+                        window[:2] if window is not None else None,
+                        summed_up=summed_up(record),
+                    )
+        return self._readings
 
     def first_host(self) -> None:
         """Of another run, the log of its rank 0 is shown first."""

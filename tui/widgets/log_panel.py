@@ -38,6 +38,7 @@ from tui.widgets.log_lines import (
     wrapped_line,
 )
 from tui.widgets.log_ranks import MOST_RANKS, LogRanks
+from tui.widgets.log_readings import COUNTS, IS_LEFT_OUT, LogReadings, figure_in_sight
 from tui.widgets.log_search import (
     ERRORS,
     Search,
@@ -51,6 +52,8 @@ from tui.widgets.log_tail import LogTail
 
 MAX_LINES = 5_000
 OLD_ONE_STAYS_S = 0.25
+GUTTER = 1
+"""Columns before a line, with the mark of its reading."""
 NOTHING_FOUND = "nothing found: "
 NO_ERROR = "no line looks like an error"
 
@@ -88,6 +91,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._able: tuple[object, ...] = ()  # what can be done to it, as the footer has it
         self._search: Search | None = None  # in a thread, at this moment
         self._sought: Sought | None = None
+        self._readings: LogReadings | None = None
         self._base: Style | None = None  # of what is painted now
         self._fitted: Size | None = None  # the size for which its lines were placed last
         self._begin_with(None)
@@ -121,10 +125,12 @@ class LogPanel(ScrollView, can_focus=True):
         empty: str,
         ended: bool,
         most_ranks: int = MOST_RANKS,
+        readings: LogReadings | None = None,
     ) -> None:
         """Show a file; another one than before starts at its end, followed. What was shown stays
         until that has been read, so that the panel is painted once; but not for long. ``none``:
-        what stands there where there is no such file; ``empty``: where no line is in it."""
+        what stands there where there is no such file; ``empty``: where no line is in it.
+        ``readings``: of that file, where something is known of them."""
         self._named = title, none, empty
         self._most_ranks = most_ranks
         if path != (self._opening or self).path:
@@ -133,8 +139,21 @@ class LogPanel(ScrollView, can_focus=True):
                 self._open(tail)
             else:
                 self.set_timer(OLD_ONE_STAYS_S, partial(self._open, tail))
+        if readings is not self._readings:
+            self._readings = readings
+            if readings is not None and path is not None:
+                self.run_worker(
+                    self._find_window(readings, path), group="log readings", exclusive=True
+                )
         self._look(ended=ended)
         self._retitle()
+
+    async def _find_window(self, readings: LogReadings, path: Path) -> None:
+        with contextlib.suppress(OSError):  # it went away
+            await asyncio.to_thread(readings.look, path)
+        if readings is self._readings:
+            self._retitle()
+            self.refresh()
 
     def _open(self, tail: LogTail | None, lines: Sequence[LogLine] = ()) -> None:
         """In the place of what was shown until now, if it still is to be; ``lines``: its first."""
@@ -200,7 +219,7 @@ class LogPanel(ScrollView, can_focus=True):
     @property
     def _width(self) -> int:
         """Beside the scrollbar, which stands over what is behind it."""
-        return self.scrollable_content_region.width
+        return self.scrollable_content_region.width - GUTTER
 
     def _lay_out(self) -> None:
         width = max(1, self._width) if self._wrapped else None
@@ -209,7 +228,7 @@ class LogPanel(ScrollView, can_focus=True):
             own = [self._ranks.shows(line.text) for line in self._lines]
             self._rows = [row for row in self._rows if own[row.line]]
         longest = max((cell_len(row.text) for row in self._rows), default=0)
-        size = Size(longest, len(self._rows))
+        size = Size(GUTTER + longest, len(self._rows))
         if size != self.virtual_size:
             # Not by assignment, which lays the whole page out again: the panel stays as it is.
             self.set_reactive(ScrollView.virtual_size, size)
@@ -258,7 +277,9 @@ class LogPanel(ScrollView, can_focus=True):
             state = ("following", GOOD)
         rank = self._ranks.chosen
         title = self._title if rank is None else f"{self._title} · rank {rank}"
-        set_frame(self, plain(title), join([state]) if self._lines else "")
+        marks = self._readings is not None and self._readings.known and not self._said
+        legend = [(f" · {COUNTS}", ACCENT), (f" counts {IS_LEFT_OUT} does not", MUTED)] * marks
+        set_frame(self, plain(title), join([state, *legend]) if self._lines else "")
         names = ("search", "again", "error", "wrap", "rank")
         able = (self.following, *(self.check_action(name, ()) for name in names))
         if able != self._able and (self._lines or self._read_by is None):  # else it is about to be
@@ -367,7 +388,7 @@ class LogPanel(ScrollView, can_focus=True):
         if action == "rank":
             return bool(self._ranks.known)
         if action == "wrap":
-            return self._wrapped or self.virtual_size.width > self._width > 0
+            return self._wrapped or self.virtual_size.width - GUTTER > self._width > 0
         return super().check_action(action, parameters)
 
     def never(self, action: str) -> str:
@@ -549,6 +570,16 @@ class LogPanel(ScrollView, can_focus=True):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
+        number = y + self.scroll_offset.y
+        row = self._rows[number] if number < len(self._rows) else Row(-1, "")
+        line = self._lines[row.line] if row.line >= 0 else None
+        mark = self._readings.mark(*line) if self._readings is not None and line else ""
+        base = self._base or self.rich_style
+        colour = Style(color=ACCENT if mark == COUNTS else MUTED)
+        gutter = Strip([Segment(mark or " ", base + colour)], GUTTER)
+        return Strip.join([gutter, self._row(row, y)])
+
+    def _row(self, row: Row, y: int) -> Strip:
         width = self._width
         base = self._base or self.rich_style
         if not self._rows:
@@ -557,11 +588,11 @@ class LogPanel(ScrollView, can_focus=True):
             text = wrapped_line(words, y, max(1, width - 2), self.size.height)
             strip = Strip(text.render(self.app.console), text.cell_len)
             return strip.crop_extend(0, width, base).apply_style(base)
-        scroll_x, scroll_y = self.scroll_offset
-        number = y + scroll_y
-        row = self._rows[number] if number < len(self._rows) else Row(-1, "")
         segments: Iterable[Segment] = [Segment(row.text, base)]
         if self._sought is not None and row.text:
             found = row.line >= 0 and self._lines[row.line].start == self._match
             segments = with_hits(row.text, self._sought, base, found=found)
-        return cropped(Strip(segments), scroll_x, width, base)
+        left = self.scroll_offset.x
+        if left or self._wrapped or self._sought is not None or self._readings is None:
+            return cropped(Strip(segments), left, width, base)
+        return figure_in_sight(Strip(segments), self._readings.places(row.text), width, base)

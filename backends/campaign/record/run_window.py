@@ -69,7 +69,7 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
         warmup=first,
         used=used,
         known=run.window_known,
-        summed_up=run.statistic == "summary" or (run.sums_up and not run.statistic),
+        summed_up=summed_up(run),
         start_s=inside[0][0] if begin and inside else None,
         end_s=inside[-1][0] if end < len(points) and inside else None,
         jitter=None if unknown else jitter([value for _, value in inside]),
@@ -110,6 +110,11 @@ def jitter(speeds: Sequence[float]) -> Jitter | None:
         return None
     p95 = times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
     return Jitter(p95 / median(times), stdev(times) / fmean(times))
+
+
+def summed_up(run: RunRecord) -> bool:
+    """Its figure is, or is to be, what the log sums up."""
+    return run.statistic == "summary" or (run.sums_up and not run.statistic)
 
 
 def window_bounds(run: RunRecord) -> tuple[int, int | None]:

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App, ComposeResult
+from textual.strip import Strip
+
+from profiles.format.case import Case
+from profiles.format.catalog import Catalog
+from tests.console.conftest import words
+from tui.widgets.log_lines import LineReader
+from tui.widgets.log_panel import LogPanel
+from tui.widgets.log_readings import COUNTS, IS_LEFT_OUT, LogReadings, figure_in_sight
+
+PROFILE = Catalog.load().get("ngc-pytorch-resnet50")
+CASE = Case(PROFILE.name, 1, 1, {"batch": 256, "precision": "fp32"})
+SUMMARY = "DLL - Summary: train.loss : 5.4  train.total_ips : 300.51 img/s"
+
+
+def reading(step: int) -> str:
+    return (
+        f"DLL 2026-11-30 01:00:17.322578 - Epoch: 0 Iteration: {step}  train.loss : 5.41500 None "
+        f"train.compute_ips : 305.37 images/s train.total_ips : {300 + step}.46 images/s train.lr "
+        ": 0.1  train.grad_scale : 256.00000 None"
+    )
+
+
+def marks(lines: Sequence[str], readings: LogReadings) -> list[str]:
+    data = "".join(f"{line}\n" for line in lines).encode()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "run.log"
+        path.write_bytes(data)
+        readings.look(path)
+    return [readings.mark(*line) for line in LineReader().feed(data)]
+
+
+@given(
+    st.lists(st.booleans(), max_size=30),
+    st.integers(0, 20),
+    st.one_of(st.none(), st.integers(0, 20)),
+)
+def test_the_marks_are_of_the_readings_and_count_from_the_window_on(
+    are_readings: list[bool], first: int, used: int | None
+) -> None:
+    until = None if used is None else first + used
+    lines = [reading(n) if one else "a warning" for n, one in enumerate(are_readings)]
+    found = marks(lines, LogReadings(PROFILE, CASE, (first, until), summed_up=False))
+    told = [mark for mark, one in zip(found, are_readings, strict=True) if one]
+    counted = range(first, len(told) if until is None else until)
+    assert told == [COUNTS if n in counted else IS_LEFT_OUT for n in range(len(told))]
+    assert not any(mark for mark, one in zip(found, are_readings, strict=True) if not one)
+
+
+def test_of_a_run_whose_log_sums_it_up_the_summary_counts_alone() -> None:
+    lines = [reading(1), reading(2), SUMMARY]
+    of_several = replace(CASE, gpus_per_node=8)
+    found = marks(lines, LogReadings(PROFILE, of_several, (0, None), summed_up=True))
+    assert found == [IS_LEFT_OUT, IS_LEFT_OUT, COUNTS]
+
+
+def test_where_it_is_not_known_which_readings_count_no_line_has_a_mark() -> None:
+    assert marks([reading(1)], LogReadings(PROFILE, CASE, None, summed_up=False)) == [""]
+
+
+@given(st.integers(20, 250), st.integers(1, 99_999))
+def test_the_figure_of_a_line_is_in_sight_whatever_the_width_and_its_step_beside_it(
+    width: int, step: int
+) -> None:
+    text = reading(step)
+    places = LogReadings(PROFILE, CASE, None, summed_up=False).places(text)
+    strip = figure_in_sight(Strip([Segment(text)]), places, width, Style())
+    assert strip.cell_length == width
+    assert f" {300 + step}.46" in strip.text
+    assert width < 48 or f" {step}" in strip.text.split(".total_ips")[0]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_a_log_shows_figures_and_what_counts_and_all_of_a_line_where_it_is_sought(
+    tmp_path: Path, width: int
+) -> None:
+    class Bench(App[None]):
+        def compose(self) -> ComposeResult:
+            yield LogPanel()
+
+    path = tmp_path / "run.log"
+    path.write_text("".join(f"{reading(n)}\n" for n in range(6)), encoding="utf-8")
+    app = Bench()
+    async with app.run_test(size=(width, 12)) as pilot:
+        panel = app.query_one(LogPanel)
+        readings = LogReadings(PROFILE, CASE, (2, None), summed_up=False)
+        panel.show(path, "Log", none="", empty="", ended=True, readings=readings)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        shown = words(panel).splitlines()
+        assert [line[0] for line in shown[:6]] == [IS_LEFT_OUT] * 2 + [COUNTS] * 4
+        assert all(f"{300 + n}.46" in line for n, line in enumerate(shown[:6]))
+        assert f" counts {IS_LEFT_OUT} does not" in str(panel.border_subtitle)
+        panel.search("Epoch")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert words(panel).splitlines()[0][1:].startswith("DLL")

@@ -1,0 +1,134 @@
+"""Which lines of a run's log have a reading, and whether that counts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import inf
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual.strip import Strip
+
+from profiles.format.case import Case
+from profiles.format.line_reading import LineReading
+from profiles.format.profile import Profile
+from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.format.rule_for_case import rule_for
+from profiles.logs.log_parser import LogParser
+from profiles.logs.metrics import MetricValues
+from profiles.logs.ranks import MPI_PREFIX, RankFilter
+from profiles.logs.search import Search
+from profiles.logs.sinks import FigureSink
+from tui.widgets.cut_marks import cropped
+
+COUNTS, IS_LEFT_OUT = "┃", "┊"
+MOST_BYTES = 1 << 20
+"""Of a log, in which the reading is looked for with which its window begins, or ends."""
+
+STEP = 16
+"""Columns that are left to a step where what is behind it is cut."""
+
+
+class LogReadings:
+    """Of one log, by the rule of its run's case.
+
+    Parameters
+    ----------
+    window: the number of the first reading that counts, and of the first that no more does (None:
+        there is none); None: that is not known. summed_up: the log's summary counts, and no window.
+
+    Raises
+    ------
+    ProfileError: the profile has no rule for the case.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        case: Case,
+        window: tuple[int, int | None] | None,
+        *,
+        summed_up: bool,
+    ) -> None:
+        rule = rule_for(profile, case)
+        self._profile, self._case, self._window = profile, case, window
+        self._summed_up = summed_up
+        self._bytes: tuple[float, float] | None = None  # where the lines begin that count, and end
+        ranks = self._ranks = RankFilter(rule.ranks, rule.rank_prefix or MPI_PREFIX)
+        nowhere = FigureSink(MetricValues("last"))
+        self._reading = Search(rule, ranks, nowhere)
+        summary = LineReading(reading=rule.summary) if rule.summary and summed_up else None
+        self._summary = Search(summary, ranks, nowhere) if summary is not None else None
+        self.places = lru_cache(maxsize=512)(self._places)
+
+    def look(self, path: Path) -> None:
+        """Where in the log those that count are; it may take a while.
+
+        Raises
+        ------
+        OSError: the log cannot be read.
+        """
+        if self._summed_up:
+            self._bytes = (inf, inf)
+        elif self._window is not None:
+            self._bytes = self._lines_of(path, *self._window)
+
+    def _lines_of(self, path: Path, first: int, until: int | None) -> tuple[float, float] | None:
+        found: list[float] = [0] if first == 0 else []
+        wanted = 1 if until is None else 2
+        parser, count, at = LogParser(self._profile, self._case, keep=False), 0, 0
+        with path.open("rb") as log:
+            while len(found) < wanted and at < MOST_BYTES and (line := log.readline(MOST_BYTES)):
+                count += len(parser.feed(line))
+                if count > (until if found and until is not None else first):
+                    found.append(at)
+                at += len(line)
+        if at < MOST_BYTES:  # what it has not is still to come
+            found += [inf] * (2 - len(found))
+        elif until is None:
+            found += [inf] * bool(found)
+        return (found[0], found[1]) if len(found) == 2 else None
+
+    @property
+    def known(self) -> bool:
+        """Whether a reading counts is known."""
+        return self._bytes is not None
+
+    def mark(self, start: int, text: str) -> str:
+        """Of the line that begins at the byte ``start``; "" where it has no reading, or whether it
+        counts is not known."""
+        if self._bytes is None or self.places(text) is None:
+            return ""
+        begin, end = self._bytes
+        if begin <= start < end or (self._summary and _ends_in(self._summary, self._ranks, text)):
+            return COUNTS
+        return IS_LEFT_OUT
+
+    def _places(self, text: str) -> tuple[int, int] | None:
+        """In which columns the step of a line and its figure end; 0: it has no step; None: it has
+        no reading."""
+        searches = filter(None, (self._summary, self._reading))
+        found = (_ends_in(search, self._ranks, text[:LINE_LIMIT]) for search in searches)
+        ends = next(filter(None, found), None)
+        return (cell_len(text[: ends[0]]), cell_len(text[: ends[1]])) if ends else None
+
+
+def _ends_in(search: Search, ranks: RankFilter, text: str) -> tuple[int, int] | None:
+    """Behind which characters the last step and figure end."""
+    for start, end in ranks.cut(text)[0]:
+        if places := search.places(text[start:end]):
+            step, value = places[-1].step[1], places[-1].value[1]
+            return start + step if step > 0 else 0, start + value
+    return None
+
+
+def figure_in_sight(strip: Strip, ends: tuple[int, int] | None, width: int, base: Style) -> Strip:
+    """``width`` columns of a line, its figure and, before a cut, its step among them. ``ends``:
+    :attr:`LogReadings.places`."""
+    step, figure = ends or (0, 0)
+    begin = max(0, figure + 1 - width)
+    if not 0 < step < begin + STEP or width < 3 * STEP:
+        return cropped(strip, begin, width, base)
+    head = cropped(strip.crop(0, step), max(0, step - STEP), STEP, base)
+    return Strip.join([head, cropped(strip, begin + STEP, width - STEP, base)])
