@@ -61,7 +61,7 @@ def test_the_marks_are_of_the_readings_and_count_from_the_window_on(
 
 def test_of_a_run_whose_log_sums_it_up_the_summary_counts_alone() -> None:
     lines = [reading(1), reading(2), SUMMARY]
-    of_several = replace(CASE, gpus_per_node=8)
+    of_several = replace(CASE, nodes=2)
     found = marks(lines, LogReadings(PROFILE, of_several, (0, None), summed_up=True))
     assert found == [IS_LEFT_OUT, IS_LEFT_OUT, COUNTS]
 
