@@ -418,14 +418,18 @@ def _day(campaign: Campaign) -> str:
 
 def _points_table(history: History, case: CaseHistory) -> Table:
     changed = {change.point: change for change in case.changes}
-    figures = (case.unit, "95% interval", "n", "CV", "grade", "change")
     return Table(
         title=f"{case_name(case)}{' (SIMULATED)' if case.simulated else ''}",
         columns=(
             Column("no."),
             Column("campaign", "left"),
-            *(Column(heading) for heading in figures),
-            Column("what else changed", "left"),
+            Column(case.unit),
+            Column("95% interval", rank=1, below=True),
+            Column("n"),
+            Column("CV", rank=2, below=True),
+            Column("grade"),
+            Column("change", rank=3, below=True),
+            Column("what else changed", "left", below=True),
         ),
         rows=tuple(
             (

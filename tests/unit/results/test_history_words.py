@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
 
 from backends.hosts.fingerprint import changes_text
 from backends.results.history import history
@@ -20,6 +23,7 @@ from backends.results.history_report import (
 )
 from backends.results.run_result import RunResult
 from tests.unit.results.test_history import STEADY, campaign, times
+from tui.cli.shared.print_table import Rows, fitted
 
 Runs = Callable[..., list[RunResult]]
 
@@ -165,3 +169,37 @@ def test_what_lacks_for_a_verdict_is_what_helps(runs_of: Runs) -> None:
         assert rests(nights).endswith(f"a verdict takes {said}, or 5 campaigns")
     for nights in ([thrice] * 2, [once, once, runs_of("1n1g", [100.0] * 2)], [once] * 5):
         assert "a verdict takes" not in rests(nights)
+
+
+@given(width=st.integers(80, 140), changes=st.sets(st.integers(1, 5), max_size=3))
+@settings(
+    max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+def test_every_figure_of_a_case_stands_in_one_line_with_its_campaign_on_any_terminal(
+    runs_of: Runs, width: int, changes: set[int]
+) -> None:
+    """Also where much else changed with it."""
+    told = [
+        "NVIDIA H200, driver 580.1, Debian 12; ECC: on; image: nccl 2.19",
+        "V100, driver 450.80",
+    ]
+    nights = [
+        campaign(
+            n,
+            [
+                replace(run, fingerprint=told[n in changes])
+                for run in runs_of("1n1g", times(0.8 if n == 5 else 1.0))
+            ],
+        )
+        for n in range(6)
+    ]
+    nights = [
+        replace(one, name=f"2026-11-2{n}-h200-x4-resnet50-graphs") for n, one in enumerate(nights)
+    ]
+    table = history_tables(history(nights), wide=True)[-1]
+    console = Console(width=width, color_system=None, file=StringIO(), record=True)
+    console.print(*fitted(Rows(table.columns, table.rows), width), sep="\n")
+    lines = console.export_text().splitlines()
+    assert all(cell_len(line) <= width for line in lines)
+    for row in table.rows:
+        assert any(row[1] in line and row[2] in line for line in lines), lines
