@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from textual.content import Content
 from textual.widgets import Static
 
 from backends.campaign.plan.selection import Selection
@@ -666,6 +667,28 @@ async def test_a_filter_of_the_list_without_a_hit_says_so_and_escape_takes_it_aw
         assert not shows(app, "/zzz")
         await pilot.press("escape")
         assert not isinstance(app.screen, CampaignList)
+
+
+@pytest.mark.parametrize("sought", ["1n1g", "ONEFLOW"])
+async def test_what_the_filter_found_stands_out_below_the_list_where_no_column_has_it(
+    workspace: FakeWorkspace, sought: str
+) -> None:
+    await prepared(workspace, "finished")
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        about = app.screen.query_one(".chosen", Static)
+        await until(pilot, partial(shows, app, "runs succeeded"))
+        told = about.visual
+        await pilot.press("/", *sought)
+        found = about.visual
+        assert isinstance(told, Content)
+        assert isinstance(found, Content)
+        begin = told.plain.index(sought.casefold())
+        new = [span for span in found.spans if span not in told.spans]
+        assert (begin, begin + len(sought)) in [(span.start, span.end) for span in new]
+        await pilot.press("escape")
+        assert about.visual.spans == told.spans
 
 
 @pytest.mark.parametrize(

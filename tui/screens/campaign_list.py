@@ -37,6 +37,7 @@ from tui.screens.campaign_text import (
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.session import Session
 from tui.text import plain, shorten
+from tui.theme import ACCENT
 from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, current_key
@@ -46,6 +47,7 @@ AGAIN_S = 10.0
 """Others start and end campaigns meanwhile."""
 AGAIN = "campaigns-again"
 READING = "reading the campaigns …"
+FOUND = f"bold {ACCENT}"
 CHANGES = ("resume", "keep", "tag", "note", "remove")
 
 
@@ -231,9 +233,13 @@ class CampaignList(Dialog[str]):
         self._say_chosen()
         self.refresh_bindings()
 
+    @on(TablePanel.Filtered)
     def _say_chosen(self) -> None:
+        """With what the filter found, also where no column has it."""
         chosen = self._chosen()
         words = Text() if chosen is None else chosen_words(chosen, self._now, self._results)
+        if found := self._panel.filter_text.split():
+            words.highlight_words(found, FOUND, case_sensitive=False)
         self._about.update(words)
 
     def _chosen(self) -> CampaignSummary | None:

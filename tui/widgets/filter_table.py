@@ -6,6 +6,7 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -67,6 +68,9 @@ class FilterLine(Input):
 
 class TablePanel(Vertical):
     """Frame, title, table, and what to do when the table is empty."""
+
+    class Filtered(Message):
+        """By other words than before."""
 
     def __init__(
         self, table: KeyedTable, title: str, *, id: str | None = None, bare: bool = False
@@ -150,6 +154,7 @@ class TablePanel(Vertical):
         self.table.filter_rows(event.value)
         self.retitle(*self._said)
         self.screen.refresh_bindings()  # Esc has something else to do
+        self.post_message(self.Filtered())
 
     @on(KeyedTable.Moved)
     def _moved(self) -> None:
