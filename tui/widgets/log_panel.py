@@ -277,7 +277,8 @@ class LogPanel(ScrollView, can_focus=True):
             state = ("following", GOOD)
         rank = self._ranks.chosen
         title = self._title if rank is None else f"{self._title} · rank {rank}"
-        marks = self._readings is not None and self._readings.known and not self._said
+        in_sight = self._rows[self._top : self._top + self.size.height]
+        marks = not self._said and any(map(self._mark, in_sight))
         legend = [(f" · {COUNTS}", ACCENT), (f" counts {IS_LEFT_OUT} does not", MUTED)] * marks
         set_frame(self, plain(title), join([state, *legend]) if self._lines else "")
         names = ("search", "again", "error", "wrap", "rank")
@@ -569,11 +570,15 @@ class LogPanel(ScrollView, can_focus=True):
         self._base = self.rich_style  # looked up once, and not for each line
         return super().render_lines(crop)
 
+    def _mark(self, row: Row) -> str:
+        if self._readings is None or row.line < 0:
+            return ""
+        return self._readings.mark(*self._lines[row.line])
+
     def render_line(self, y: int) -> Strip:
         number = y + self.scroll_offset.y
         row = self._rows[number] if number < len(self._rows) else Row(-1, "")
-        line = self._lines[row.line] if row.line >= 0 else None
-        mark = self._readings.mark(*line) if self._readings is not None and line else ""
+        mark = self._mark(row)
         base = self._base or self.rich_style
         colour = Style(color=ACCENT if mark == COUNTS else MUTED)
         gutter = Strip([Segment(mark or " ", base + colour)], GUTTER)

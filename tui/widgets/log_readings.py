@@ -90,11 +90,6 @@ class LogReadings:
             found += [inf] * bool(found)
         return (found[0], found[1]) if len(found) == 2 else None
 
-    @property
-    def known(self) -> bool:
-        """Whether a reading counts is known."""
-        return self._bytes is not None
-
     def mark(self, start: int, text: str) -> str:
         """Of the line that begins at the byte ``start``; "" where it has no reading, or whether it
         counts is not known."""
