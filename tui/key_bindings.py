@@ -77,8 +77,8 @@ _EVERYWHERE = (
         "N",
         "notes",
         "Notes",
-        "notes of the engine and yours on the campaign, and what was said last; what it began "
-        "without stands above until it was read here, or it is over",
+        "what happened in the campaign, notes of the engine and yours, and what was said last; "
+        "what it began without stands above until it was read here, or it is over",
         footer=91,
     ),
     Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),

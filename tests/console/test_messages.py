@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,7 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
+from tui.happened import ENDED, STARTED, happened
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice, Dialog, Notes
@@ -210,6 +213,29 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         await pilot.press("N")
         await until(pilot, lambda: "word59" in screen_text(app))
         assert "your note  on the old switch" in screen_text(app)
+
+
+async def test_notes_have_each_start_and_end_of_a_run_and_that_of_the_campaign_the_last_first(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        for _ in range(200):
+            workspace.clock.tick(30)
+            state = app.session.viewed.state  # type: ignore[union-attr]
+            notes = happened(state)
+            runs = state.runs.values()
+            levels = Counter(level for _, level, _ in notes)
+            assert levels.pop(ENDED, 0) == state.finished
+            assert levels.pop(STARTED, 0) == sum(run.started_at is not None for run in runs)
+            assert levels == Counter(str(run.state) for run in runs if run.state.ended)
+            assert notes == sorted(notes, key=lambda note: note[0])
+        assert state.finished
+        await pilot.press("N")
+        await until(pilot, partial(shows, app, "the campaign, the last first"))
+        lines = [line for line in screen_text(app).splitlines() if " +" in line]
+        assert f"  {ENDED}" in lines[0]
+        assert any(STARTED in line for line in lines[1:])
 
 
 @pytest.mark.parametrize("page", ["", "1", "2", "3", "4"])
