@@ -163,8 +163,9 @@ PANELS: Mapping[str, Panel] = {
         "beyond that; a gap: nothing was seen then.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
-            Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),
             Key("s", "login", "Log in", "open ssh to the host; its end leads back", footer=2),
+            Key("z", "zoom", "Zoom", "the host's details and topology alone; again: all", 5),
+            Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),
             Key("p", "precheck", "Precheck", "measure the hosts; who is slow or broken", footer=3),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
             Key(
@@ -176,7 +177,6 @@ PANELS: Mapping[str, Panel] = {
                 footer=8,
             ),
             Key("enter", "open", "Details", "read the host's details", footer=4, palette=False),
-            Key("z", "zoom", "Zoom", "the host's details and topology alone; again: all", 5),
             Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),
         ),
     ),
@@ -403,7 +403,6 @@ PANELS: Mapping[str, Panel] = {
         "a block with a number: no room for its name, which stands below.\n"
         "a number alone: no room for its mark either.",
         (
-            Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "c",
                 "cancel_run",
@@ -411,6 +410,38 @@ PANELS: Mapping[str, Panel] = {
                 "end the run on every host; skip it, before it has begun",
                 footer=2,
             ),
+            Key(
+                "t",
+                "retry",
+                "Retry",
+                "do the failed or cancelled run again; start a skipped one",
+                footer=3,
+            ),
+            Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
+            Key(
+                "f",
+                "follow",
+                "Follow",
+                "follow the run's log, or hold it still; its end, once it is over",
+                footer=6,
+            ),
+            Key("L", "next_log", "Next log", "the log of the run's next host", footer=12),
+            Key(
+                "y",
+                "copy",
+                "Copy",
+                "copy the run's commands and log path; where its details are shown, all of them",
+                footer=12,
+            ),
+            Key(
+                "d",
+                "diagnose",
+                "Diagnose",
+                "why does it not move? Its hosts are asked, as they are without d before a silent "
+                "run is ended; nothing of it is disturbed",
+                footer=13,
+            ),
+            Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "x",
                 "trouble(1)",
@@ -420,14 +451,6 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=9),
-            Key(
-                "t",
-                "retry",
-                "Retry",
-                "do the failed or cancelled run again; start a skipped one",
-                footer=3,
-            ),
-            Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
             Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 5),
             Key(
                 "plus,equals_sign",
@@ -439,27 +462,12 @@ PANELS: Mapping[str, Panel] = {
                 named="One more repeat of each case",
             ),
             Key(
-                "f",
-                "follow",
-                "Follow",
-                "follow the run's log, or hold it still; its end, once it is over",
-                footer=6,
-            ),
-            Key(
                 "a",
                 "to_work",
                 "To work",
                 "to a run that is at work; the cursor goes with what is, until a key concerns its "
                 "run",
                 footer=7,
-            ),
-            Key(
-                "d",
-                "diagnose",
-                "Diagnose",
-                "why does it not move? Its hosts are asked, as they are without d before a silent "
-                "run is ended; nothing of it is disturbed",
-                footer=13,
             ),
             Key(
                 "s",
@@ -483,7 +491,6 @@ PANELS: Mapping[str, Panel] = {
                 "the chart of the readings that count alone; again: all",
                 footer=11,
             ),
-            Key("L", "next_log", "Next log", "the log of the run's next host", footer=12),
             Key(
                 "m",
                 "meters",
@@ -499,13 +506,6 @@ PANELS: Mapping[str, Panel] = {
                 "the focused panel alone, or what is below the list, telemetry of every GPU; "
                 "there, v leads to the next; again: all",
                 footer=8,
-            ),
-            Key(
-                "y",
-                "copy",
-                "Copy",
-                "copy the run's commands and log path; where its details are shown, all of them",
-                footer=12,
             ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
             Key("enter", "open", "Read log", "read the run's log", footer=5, palette=False),

@@ -272,9 +272,7 @@ def test_notes_say_that_there_are_none_only_where_there_are_none(
     assert ("No notes" in told) == (notes == () and not own)
 
 
-def test_a_key_that_did_nothing_is_fainter_than_what_was_done_and_a_problem_is_coloured() -> (
-    None
-):
+def test_a_key_that_did_nothing_is_fainter_than_what_was_done_and_a_problem_is_coloured() -> None:
     said = (
         (1.0, "refused", ""),
         (2.0, "written", "information"),
