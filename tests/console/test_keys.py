@@ -38,7 +38,7 @@ from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
 from tui.screens.help import HEADING, all_notes, help_text, notes_text
 from tui.text import run_state
-from tui.theme import BAD, MUTED, WARN
+from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.chart import CURSOR
 from tui.widgets.keybar import panel_of
 from tui.widgets.keyed_table import Column
@@ -129,7 +129,7 @@ def test_the_help_of_runs_has_every_word_of_their_states(word: str) -> None:
     assert word in drawn(help_text(("runs", "table", "app")), 4000)
 
 
-@pytest.mark.parametrize("panel", ["runs", "compare"])
+@pytest.mark.parametrize("panel", ["hosts", "matrix", "runs", "compare"])
 def test_the_help_has_each_term_on_a_line_of_its_own_below_the_heading_of_its_panel(
     panel: str,
 ) -> None:
@@ -142,6 +142,16 @@ def test_the_help_has_each_term_on_a_line_of_its_own_below_the_heading_of_its_pa
         assert line in headings or re.fullmatch(r".+?: .+\.", line), line
         assert len(line) <= 2 * 72
         assert not (line in headings and after in headings)
+
+
+@pytest.mark.parametrize("panel", ["hosts", "matrix", "runs", "results", "compare"])
+def test_a_term_stands_out_from_the_words_about_it(panel: str) -> None:
+    console = Console(color_system="truecolor", width=400)
+    accent = Style.parse(ACCENT)
+    drawn_lines = console.render_lines(help_text((panel,)), pad=False)
+    coloured = {"".join(one.text for one in line if one.style == accent) for line in drawn_lines}
+    _, *lines = PANELS[panel].about.splitlines()
+    assert coloured >= {line.partition(": ")[0] for line in lines if ": " in line}
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)

@@ -325,6 +325,9 @@ async def test_help_of_results_explains_every_sign_of_the_table_and_of_a_case(
     async with console(workspace, size) as (app, pilot):
         await pilot.press("4", "question_mark")
         await until(pilot, lambda: isinstance(app.screen, Reading))
+        if size == SMALL:
+            await until(pilot, partial(shows, app, "Tab Words"))
+            await pilot.press("tab")
         seen = screen_text(app)
         for _ in range(3):
             await pilot.press("pagedown")

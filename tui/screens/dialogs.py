@@ -576,16 +576,17 @@ class Help(Reading):
 
     @property
     def _at_words(self) -> bool:
-        pages = self.query_one(Pages)
-        return 0 < min(self._first_of_words, pages.max_scroll_y) <= pages.scroll_y
+        line = self._first_of_words
+        pages = self.query(Pages)
+        return line > 0 and all(one.scroll_y >= min(line, one.max_scroll_y) for one in pages)
 
     @property
     def _first_of_words(self) -> int:
         """The line; 0 where they stand beside the keys, or nothing is out of sight."""
-        lines = (
-            [line.strip() for line in self.lines()] if self.query_one(Pages).max_scroll_y else ()
-        )
-        return lines.index(WORDS) if WORDS in lines else 0
+        shown = self.here and self.query("#reading")
+        if not (shown and any(one.max_scroll_y for one in self.query(Pages))):
+            return 0
+        return next((n for n, line in enumerate(self.lines()) if line.strip() == WORDS), 0)
 
     def able(self, action: str) -> bool:
         return super().able(action) if action != "words" else self._first_of_words > 0

@@ -34,6 +34,7 @@ BETWEEN = 2
 DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 HEADING = re.compile(r"^.+:$", re.MULTILINE)
+TERM = re.compile(r"(?<=\n)[^:\n]+(?=: )")
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
 
 
@@ -157,8 +158,9 @@ def _of_actions(panel: Panel, never: Callable[[str], object]) -> list[str]:
 
 def _about(words: str) -> Text | Hanging:
     """A paragraph; several of them each with its first line out, for it begins with its sign; a
-    line that ends with a colon is a heading."""
+    line that ends with a colon is a heading, and what stands before one is explained."""
     text = Text(f"{words}\n")
+    text.highlight_regex(TERM, ACCENT)
     text.highlight_regex(HEADING, f"bold {MUTED}")
     return Hanging(text, DEEPER) if "\n" in words else text
 
