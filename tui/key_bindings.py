@@ -444,14 +444,6 @@ PANELS: Mapping[str, Panel] = {
                 "copy the run's commands and log path; where its details are shown, all of them",
                 footer=12,
             ),
-            Key(
-                "d",
-                "diagnose",
-                "Diagnose",
-                "why does it not move? Its hosts are asked, as they are without d before a silent "
-                "run is ended; nothing of it is disturbed",
-                footer=13,
-            ),
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "x",
@@ -479,6 +471,14 @@ PANELS: Mapping[str, Panel] = {
                 "to a run that is at work; the cursor goes with what is, until a key concerns its "
                 "run",
                 footer=7,
+            ),
+            Key(
+                "d",
+                "diagnose",
+                "Diagnose",
+                "why does it not move? Its hosts are asked, as they are without d before a silent "
+                "run is ended; nothing of it is disturbed",
+                footer=13,
             ),
             Key(
                 "s",

@@ -189,7 +189,7 @@ def all_notes(
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
     ``said`` last and when, newest first, before the word that there are no notes."""
-    parts: list[Text | Rows] = []
+    parts: list[Text | Rows | Group] = []
     heard: list[Text | Rows] = []
     if said:
         lines = [
