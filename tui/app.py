@@ -101,7 +101,7 @@ class DlperfApp(App[str]):
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
         self._rung: Rung | None = None
-        self._said_last: deque[tuple[float, str, bool]] = deque(maxlen=SAID_KEPT)
+        self._said_last: deque[tuple[float, str, str]] = deque(maxlen=SAID_KEPT)
         self._began = workspace.cluster.now()
         workspace.cluster.will_probe()  # before the page is painted
         for theme in (DARK, LIGHT):
@@ -546,7 +546,8 @@ class DlperfApp(App[str]):
         new = event.notification
         make_room(self._notifications, new)
         words = ": ".join(filter(None, (new.title, new.message)))
-        self._said_last.append((self.session.now, words, words != self._flash.words))
+        gravity = "" if words == self._flash.words else new.severity
+        self._said_last.append((self.session.now, words, gravity))
 
     def show_problem(self, error: DlperfError) -> None:
         """Tell what is wrong, where, and how to mend it."""

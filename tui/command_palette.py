@@ -10,9 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 from textual import on, work
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
-from textual.content import Content
 from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
@@ -22,7 +24,7 @@ from textual.worker import Worker, WorkerError
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import around, enabled, idle, never
-from tui.theme import MUTED
+from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
@@ -56,11 +58,15 @@ CHANGES_PLAN = "changes the plan: "
 LEAVE_PLAN = ("start", "dry_run", "about", "filter")
 LATER = 3e3
 """What a rank is divided by of what changes a plan that is not in front."""
+WIDEST, MOST, AROUND, KEY = 112, 96, 8, 8
+"""Columns of the palette; percent of the terminal's, at most; of what is around a line in it; and
+those at a line's end where only its key stands."""
+_NO_CONSOLE = Console(width=1, color_system=None)
 LAST = 1e8
 """What a rank is divided by of what is to come after all that can be done."""
 
 
-class Console(Protocol):
+class Application(Protocol):
     """The application, as far as the palette has to know it."""
 
     session: Session
@@ -169,7 +175,7 @@ class ActionsProvider(Provider):
         await self.app.run_action(key.action, widget)
 
     def _elsewhere(self) -> Iterator[tuple[Key, str, Act]]:
-        app = cast(Console, self.app)
+        app = cast(Application, self.app)
         for name, page in PAGES.items():
             empty = page.of_campaign and not app.session.views
             gone = not self.app.check_action("page", (name,))
@@ -190,8 +196,7 @@ class ActionsProvider(Provider):
 
     async def discover(self) -> Hits:
         for key, label, act in self._actions():
-            text = f"{label}  ({key_name(key)})"
-            yield DiscoveryHit(_line(Content(text), key.help), act, text=text)
+            yield DiscoveryHit(self._line(key, label, key.help), act, text=_named(key, label))
 
     async def search(self, query: str) -> Hits:
         """What begins words with it, where anything does, else what has its letters. What cannot be
@@ -203,13 +208,13 @@ class ActionsProvider(Provider):
         ]
         hits = []
         for key, label, act, why in listed:
-            text = f"{label}  ({key_name(key)})"
+            text = _named(key, label)
             if (score := rank(query, text, key.help, fuzzy)) > 0:
-                shown = Content.styled(text, MUTED) if why else Content(text)
                 about = f"not now: {why}" if why else key.help
+                shown = self._line(key, label, about, MUTED if why else "")
                 later = LATER if key.help.startswith(CHANGES_PLAN) else 1
                 score = score / (LAST if why else later)
-                hits.append((text, Hit(score, _line(shown, about), act, text=text), key.help))
+                hits.append((text, Hit(score, shown, act, text=text), key.help))
         begun = [hit for text, hit, about in hits if _begins_words(query, f"{text} {about}")]
         for hit in begun or [hit for _, hit, _ in hits]:
             yield hit
@@ -225,12 +230,23 @@ class ActionsProvider(Provider):
                     yield key, label, partial(self._say, f"{key_name(key)} {label}: {words}"), words
 
     async def _say(self, words: str) -> None:
-        cast(Console, self.app).flash(words)
+        cast(Application, self.app).flash(words)
+
+    def _line(self, key: Key, label: str, about: str, style: str = "") -> Text:
+        """An action and what it does, with its key at the right."""
+        room = min(WIDEST, self.app.size.width * MOST // 100) - AROUND
+        words = Text.assemble((label, style), "  ", (about, MUTED))
+        lines = words.wrap(_NO_CONSOLE, room - KEY)
+        for line in lines:
+            line.rstrip()
+        lines[0].align("left", room - cell_len(key_name(key)))
+        lines[0].append(key_name(key), style or ACCENT)
+        return Text("\n").join(lines)
 
 
-def _line(name: Content, about: str) -> Content:
-    """An action on one line, which ends where its list does."""
-    return Content.assemble(name, "  ", (about, MUTED))
+def _named(key: Key, label: str) -> str:
+    """By which it is looked for."""
+    return f"{label}  ({key_name(key)})"
 
 
 def rank(query: str, name: str, about: str, fuzzy: Callable[[str], float]) -> float:

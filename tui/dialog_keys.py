@@ -17,23 +17,37 @@ PALETTE = Key(
 )
 HELP = Key("question_mark", "help", "Help", "explain these keys", footer=LAST, said="?")
 
+_READ = (
+    Key(
+        "escape,q,question_mark,enter",
+        "leave",
+        "Close",
+        "back to the page",
+        footer=1,
+        said="Esc q ? ⏎",
+    ),
+    Key("slash", "find", "Find", "find words in it", footer=2, said="/"),
+    Key("n", "next(1)", "Next", "to the next line that has them", footer=3),
+    Key("N", "next(-1)", "Before", "to the one before", footer=4),
+    PALETTE,
+)
+
 DIALOGS: Mapping[str, Panel] = {
+    "reading": Panel("Text", "", _READ),
     "help": Panel(
         "Help",
         "",
         (
             Key(
-                "escape,q,question_mark,enter",
-                "leave",
-                "Close",
-                "back to the page",
+                "tab",
+                "words",
+                "Words",
+                "to what signs and figures on the page mean; from there to the keys",
                 footer=1,
-                said="Esc q ? ⏎",
+                said="Tab",
+                palette=False,
             ),
-            Key("slash", "find", "Find", "find words in it", footer=2, said="/"),
-            Key("n", "next(1)", "Next", "to the next line that has them", footer=3),
-            Key("N", "next(-1)", "Before", "to the one before", footer=4),
-            PALETTE,
+            *_READ,
         ),
     ),
     "choice": Panel(

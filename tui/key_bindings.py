@@ -77,8 +77,8 @@ _EVERYWHERE = (
         "N",
         "notes",
         "Notes",
-        "notes of the engine and yours on the campaign, and what was said last; what it began "
-        "without stands above until it was read here, or it is over",
+        "what happened in the campaign, notes of the engine and yours, and what was said last; "
+        "what it began without stands above until it was read here, or it is over",
         footer=91,
     ),
     Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),
@@ -147,24 +147,27 @@ PANELS: Mapping[str, Panel] = {
     ),
     "hosts": Panel(
         "Hosts",
-        "Each host of the inventory: whether it answers, what it has, and who uses it. The panel "
-        "below shows the host under the cursor: what is wrong and how to mend it, its GPUs, how "
-        "they are linked, and what they do now. Facts: all that the host said when it was asked; "
-        "its GPUs are watched while the cursor is on it. Hosts are asked again every minute, those "
-        "of a fast demo every ten seconds of yours; ages there are of its simulated time. A host "
-        "is leased to one run at a time, so that two "
-        "do not share it; no lease: no run has it. a,b are the same machine: names of one "
-        "kernel; runs on them share its devices. A slot is a device for CPU workloads: a host "
-        "without a GPU has one for each CPU, or as many as its inventory says. for 1n2g 2,3: for "
-        "a run on 2 GPUs of 1 host, GPUs 2 and 3 are the best linked; it gets them with L on "
-        "Matrix, else the first two. Bars: memory in use of all that the GPU has, and use of "
-        "100%; ┄ is what is left. The last two minutes stand on a line each, the newest at the "
-        "right, from 0 to 100% or 100 °C, all memory, the power limit, the application clock; ↑: "
-        "beyond that; a gap: nothing was seen then.",
+        "Each host of the inventory: whether it answers, what it has, and who uses it.\n"
+        "List:\n"
+        "Hosts: asked again every minute; those of a fast demo every ten seconds of yours, and "
+        "ages are of its simulated time.\n"
+        "a,b are the same machine: names of one kernel; runs on them share its devices.\n"
+        "slot: a device for CPU workloads: one for each CPU, or as many as the inventory says.\n"
+        "no lease: no run has the host; one at a time gets it, so that two do not share it.\n"
+        "Panel below:\n"
+        "of the host under the cursor: what is wrong and how to mend it, GPUs and links.\n"
+        "Facts: all that it said when it was asked; GPUs are watched while the cursor is there.\n"
+        "for 1n2g 2,3: a run on 2 GPUs of 1 host: these are best linked; L on Matrix gives them, "
+        "else it gets the first two.\n"
+        "Bars: memory in use of all that the GPU has, and use of 100%; ┄ is what is left.\n"
+        "Lines: the last two minutes, the newest at the right; a gap: nothing was seen then.\n"
+        "their height: up to 100%, 100 °C, all memory, the power limit, the application clock; ↑: "
+        "beyond that.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
-            Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),
             Key("s", "login", "Log in", "open ssh to the host; its end leads back", footer=2),
+            Key("z", "zoom", "Zoom", "the host's details and topology alone; again: all", 5),
+            Key("R", "probe_all", "Re-probe all", "ask every host again", footer=6),
             Key("p", "precheck", "Precheck", "measure the hosts; who is slow or broken", footer=3),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
             Key(
@@ -176,7 +179,6 @@ PANELS: Mapping[str, Panel] = {
                 footer=8,
             ),
             Key("enter", "open", "Details", "read the host's details", footer=4, palette=False),
-            Key("z", "zoom", "Zoom", "the host's details and topology alone; again: all", 5),
             Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),
         ),
     ),
@@ -189,21 +191,30 @@ PANELS: Mapping[str, Panel] = {
     ),
     "matrix": Panel(
         "Matrix",
-        "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
-        "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
-        "A faint figure was measured before, by the same settings, on the same GPU model where "
-        "that is known; the letter is its grade; with ✗ the case failed since then. [·] and ? wait "
-        "for a host to answer. How long ago something was is by your clock, in a demo too. "
-        "The grid of another marked profile gets the cursor by Tab, that profile there, and Tab. "
-        "Below stands how long the case takes, and its whole row, column and "
-        "matrix if all were marked; device-seconds are seconds × devices. Launchers: per_node "
-        "starts the command on every host, first_node on the first; mpirun, srun and torchrun "
-        "start a rank on each device. "
-        "Of profiles, [s] needs settings first, and a dot has no case that can run here; [·] is "
-        "marked, but none of its cases can run here, or none before a host has answered. "
-        "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
-        "What takes a minute at most starts with Enter at once when preflight of the hosts finds "
-        "nothing; anything else is shown before it starts.",
+        "What to run: mark profiles on the right, and on the grid cases (nodes × GPUs per node) "
+        "and their parameters.\n"
+        "Grid:\n"
+        "dot: it cannot be run here; its reason stands below.\n"
+        "faint figure: measured before by the same settings, on the same GPU model where that is "
+        "known.\n"
+        "letter: its grade; with ✗ the case failed since then.\n"
+        "[·], ?: they wait for a host to answer.\n"
+        "ages: how long ago something was is by your clock, in a demo too.\n"
+        "Σ64: strong scaling, all devices share one batch; [x] b32 is what each gets.\n"
+        "other grids: Tab, the marked profile there, and Tab lead to its own.\n"
+        "Below:\n"
+        "time: how long the case takes, and its whole row, column and matrix if all were marked.\n"
+        "device-seconds: seconds × devices.\n"
+        "per_node, first_node: launchers; the command starts on every host, or on the first.\n"
+        "mpirun, srun, torchrun: launchers; they start a rank on each device.\n"
+        "Profiles:\n"
+        "[s]: it needs settings first.\n"
+        "dot: it has no case that can run here.\n"
+        "[·]: marked, but none of its cases can run here, or none before a host has answered.\n"
+        "Start:\n"
+        "Enter: what takes a minute at most starts at once when preflight of the hosts finds "
+        "nothing.\n"
+        "else: it is shown before it starts.",
         (
             Key("enter", "start", "Start", "preflight, then start what is marked", footer=1),
             Key("d", "dry_run", "Dry-run", "show every command; starts nothing", footer=3),
@@ -403,7 +414,6 @@ PANELS: Mapping[str, Panel] = {
         "a block with a number: no room for its name, which stands below.\n"
         "a number alone: no room for its mark either.",
         (
-            Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "c",
                 "cancel_run",
@@ -411,6 +421,30 @@ PANELS: Mapping[str, Panel] = {
                 "end the run on every host; skip it, before it has begun",
                 footer=2,
             ),
+            Key(
+                "t",
+                "retry",
+                "Retry",
+                "do the failed or cancelled run again; start a skipped one",
+                footer=3,
+            ),
+            Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
+            Key(
+                "f",
+                "follow",
+                "Follow",
+                "follow the run's log, or hold it still; its end, once it is over",
+                footer=6,
+            ),
+            Key("L", "next_log", "Next log", "the log of the run's next host", footer=12),
+            Key(
+                "y",
+                "copy",
+                "Copy",
+                "copy the run's commands and log path; where its details are shown, all of them",
+                footer=12,
+            ),
+            Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "x",
                 "trouble(1)",
@@ -420,14 +454,6 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=9),
-            Key(
-                "t",
-                "retry",
-                "Retry",
-                "do the failed or cancelled run again; start a skipped one",
-                footer=3,
-            ),
-            Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
             Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 5),
             Key(
                 "plus,equals_sign",
@@ -437,13 +463,6 @@ PANELS: Mapping[str, Panel] = {
                 footer=13,
                 said="+",
                 named="One more repeat of each case",
-            ),
-            Key(
-                "f",
-                "follow",
-                "Follow",
-                "follow the run's log, or hold it still; its end, once it is over",
-                footer=6,
             ),
             Key(
                 "a",
@@ -483,7 +502,6 @@ PANELS: Mapping[str, Panel] = {
                 "the chart of the readings that count alone; again: all",
                 footer=11,
             ),
-            Key("L", "next_log", "Next log", "the log of the run's next host", footer=12),
             Key(
                 "m",
                 "meters",
@@ -499,13 +517,6 @@ PANELS: Mapping[str, Panel] = {
                 "the focused panel alone, or what is below the list, telemetry of every GPU; "
                 "there, v leads to the next; again: all",
                 footer=8,
-            ),
-            Key(
-                "y",
-                "copy",
-                "Copy",
-                "copy the run's commands and log path; where its details are shown, all of them",
-                footer=12,
             ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
             Key("enter", "open", "Read log", "read the run's log", footer=5, palette=False),

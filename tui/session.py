@@ -463,13 +463,17 @@ class Session:
             return await asyncio.to_thread(self.workspace.describe_campaign, path, change)
 
     def read_notes(self) -> tuple[tuple[ReadNote, ...] | None, float | None]:
-        """Of the campaign that is shown, the oldest first, which somebody reads now, and when it
-        began; None where there is none, and as the time of what nobody knows the time of."""
+        """Of the campaign that is shown, and what happened there, the oldest first, which somebody
+        reads now, and when it began; None where there is none, and as the time of what nobody knows
+        the time of."""
+        from tui.happened import happened  # noqa: PLC0415 - seldom needed
+
         if (viewed := self.viewed) is None:
             return None, None
         self._read.update((viewed.identity, note) for note in viewed.notes)
         undated = viewed.undated
-        told = ((None if text in undated else t, level, text) for t, level, text in viewed.notes)
+        every = sorted((*viewed.notes, *happened(viewed.state)), key=lambda note: note[0])
+        told = ((None if text in undated else t, level, text) for t, level, text in every)
         return tuple(told), viewed.state.created_at
 
     def standing_notes(self, viewed: CampaignSnapshot | None) -> tuple[Note, ...]:

@@ -38,7 +38,7 @@ from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
 from tui.screens.help import HEADING, all_notes, help_text, notes_text
 from tui.text import run_state
-from tui.theme import MUTED
+from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.chart import CURSOR
 from tui.widgets.keybar import panel_of
 from tui.widgets.keyed_table import Column
@@ -129,7 +129,7 @@ def test_the_help_of_runs_has_every_word_of_their_states(word: str) -> None:
     assert word in drawn(help_text(("runs", "table", "app")), 4000)
 
 
-@pytest.mark.parametrize("panel", ["runs", "compare"])
+@pytest.mark.parametrize("panel", ["hosts", "matrix", "runs", "compare"])
 def test_the_help_has_each_term_on_a_line_of_its_own_below_the_heading_of_its_panel(
     panel: str,
 ) -> None:
@@ -142,6 +142,16 @@ def test_the_help_has_each_term_on_a_line_of_its_own_below_the_heading_of_its_pa
         assert line in headings or re.fullmatch(r".+?: .+\.", line), line
         assert len(line) <= 2 * 72
         assert not (line in headings and after in headings)
+
+
+@pytest.mark.parametrize("panel", ["hosts", "matrix", "runs", "results", "compare"])
+def test_a_term_stands_out_from_the_words_about_it(panel: str) -> None:
+    console = Console(color_system="truecolor", width=400)
+    accent = Style.parse(ACCENT)
+    drawn_lines = console.render_lines(help_text((panel,)), pad=False)
+    coloured = {"".join(one.text for one in line if one.style == accent) for line in drawn_lines}
+    _, *lines = PANELS[panel].about.splitlines()
+    assert coloured >= {line.partition(": ")[0] for line in lines if ": " in line}
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
@@ -224,7 +234,7 @@ def test_words_of_the_help_that_go_on_in_a_next_line_stay_in_their_column(page: 
 
 def test_notes_that_go_on_in_a_next_line_stay_in_their_column() -> None:
     notes = [(5.0, "warn", "a long story of what was seen " * 5), (7.0, "error", "short")]
-    last, first, *rest = drawn(notes_text(notes, 0.0), 70).splitlines()
+    _, last, first, *rest = drawn(notes_text(notes, 0.0), 70).splitlines()
     assert last.split() == ["+7s", "error", "short"]
     column = first.index("a long story")
     assert len(rest) >= 2
@@ -232,7 +242,7 @@ def test_notes_that_go_on_in_a_next_line_stay_in_their_column() -> None:
 
 
 def test_a_note_of_which_nobody_knows_since_when_it_is_so_has_no_time() -> None:
-    last, first = drawn(
+    _, last, first = drawn(
         notes_text([(5.0, "warn", "old"), (None, "warn", "gone")], 0.0), 70
     ).splitlines()
     assert last.split() == ["warn", "gone"]
@@ -245,7 +255,7 @@ def test_a_note_of_which_nobody_knows_since_when_it_is_so_has_no_time() -> None:
 def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_none(
     notes: tuple[tuple[float, str, str], ...] | None, own: str
 ) -> None:
-    told = drawn(all_notes(notes, 0.0, own, ((61.0, "before", True), (75.0, "last", False))), 70)
+    told = drawn(all_notes(notes, 0.0, own, ((61.0, "before", "error"), (75.0, "last", ""))), 70)
     assert told.index("said here") < told.index("  last") < told.index("  before")
     assert re.search(r"\n  \d\d:\d1:15  last *\n  \d\d:\d1:01  before", told)
     if notes or own:
@@ -261,7 +271,7 @@ def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_no
         (None, "", "No campaign is open"),
         ((), "", "No notes of the engine for this campaign"),
         ((), "mine", "your note mine"),
-        (((7.0, "warn", "seen"),), "mine", "your note mine +7s warn seen"),
+        (((7.0, "warn", "seen"),), "mine", "+7s warn seen"),
     ],
 )
 def test_notes_say_that_there_are_none_only_where_there_are_none(
@@ -272,8 +282,13 @@ def test_notes_say_that_there_are_none_only_where_there_are_none(
     assert ("No notes" in told) == (notes == () and not own)
 
 
-def test_a_key_that_did_nothing_is_fainter_than_what_was_done() -> None:
-    said = ((1.0, "refused", False), (2.0, "written", True))
+def test_a_key_that_did_nothing_is_fainter_than_what_was_done_and_a_problem_is_coloured() -> None:
+    said = (
+        (1.0, "refused", ""),
+        (2.0, "written", "information"),
+        (3.0, "no room", "error"),
+        (4.0, "hot", "warning"),
+    )
     console = Console(color_system="truecolor")
     styles = {
         segment.text.strip(): segment.style
@@ -282,12 +297,13 @@ def test_a_key_that_did_nothing_is_fainter_than_what_was_done() -> None:
     faint = Style.parse(MUTED)
     assert styles["refused"] == faint
     assert styles["written"] != faint
+    assert (styles["no room"], styles["hot"]) == (Style.parse(BAD), Style.parse(WARN))
 
 
 def test_what_was_said_and_goes_on_in_a_next_line_stays_in_its_column() -> None:
     said = (
-        (5.0, "a long story of what was said " * 5, True),
-        (7.0, "short\n→ mend it", True),
+        (5.0, "a long story of what was said " * 5, "information"),
+        (7.0, "short\n→ mend it", "information"),
     )
     _, last, remedy, first, *rest = (
         drawn(all_notes(((1.0, "warn", "seen"),), 0.0, "", said), 70)
@@ -332,11 +348,11 @@ async def test_a_key_of_the_help_acts_or_says_in_one_line_why_not_and_no_other_i
                 assert (f"  {key_name(key)} " in helped and key.help in helped) != left_out
                 if not key.palette or enabled(app.screen, key):
                     assert not left_out
-                    assert f"{key.help} · not now" not in helped
+                    assert key.help in helped.partition("\nNot now")[0]
                     continue
                 why = idle(app.screen)[page, key.action]
-                assert (f"{key.help} · not now" in helped) != left_out
-                assert why in helped or left_out
+                later = helped.partition(f"Not now: {why}\n" if why else "Not now\n")[2]
+                assert (key.help in later) != left_out
                 app.clear_notifications()
                 await pilot.press(key.keys.split(",")[0])
                 said = [one.message for one in app._notifications]

@@ -618,7 +618,7 @@ async def test_profiles_say_whether_they_can_run_here(workspace: FakeWorkspace) 
         assert shows(app, "[s] settings")
         assert not shows(app, " · · not here")
         about = PANELS["matrix"].about
-        assert "[·] is marked, but none of its cases can run here" in about
+        assert "[·]: marked, but none of its cases can run here" in about
         part = page._asked.marks("oneflow-resnet50")
         page._asked.put(replace(part, settings=dict.fromkeys(part.profile.settings, "/x")))
         tick(app)

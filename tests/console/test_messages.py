@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,7 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
+from tui.happened import ENDED, STARTED, happened
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice, Dialog, Notes
@@ -212,6 +215,29 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         assert "your note  on the old switch" in screen_text(app)
 
 
+async def test_notes_have_each_start_and_end_of_a_run_and_that_of_the_campaign_the_last_first(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        for _ in range(200):
+            workspace.clock.tick(30)
+            state = app.session.viewed.state  # type: ignore[union-attr]
+            notes = happened(state)
+            runs = state.runs.values()
+            levels = Counter(level for _, level, _ in notes)
+            assert levels.pop(ENDED, 0) == state.finished
+            assert levels.pop(STARTED, 0) == sum(run.started_at is not None for run in runs)
+            assert levels == Counter(str(run.state) for run in runs if run.state.ended)
+            assert notes == sorted(notes, key=lambda note: note[0])
+        assert state.finished
+        await pilot.press("N")
+        await until(pilot, partial(shows, app, "the campaign, the last first"))
+        lines = [line for line in screen_text(app).splitlines() if " +" in line]
+        assert f"  {ENDED}" in lines[0]
+        assert any(STARTED in line for line in lines[1:])
+
+
 @pytest.mark.parametrize("page", ["", "1", "2", "3", "4"])
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_notes_open_on_every_page_before_anything_was_said_or_a_campaign_is_there(
@@ -278,7 +304,7 @@ async def test_a_palette_typed_ahead_of_a_dialog_does_nothing_there_that_has_to_
         await pilot.press("escape", "escape", "escape")
         await type_ahead(app, pilot, "O", ":")
         await pilot.press(*"resume")
-        await until(pilot, lambda: "Resume  (r)" in screen_text(app))
+        await until(pilot, lambda: "Resume  " in screen_text(app))
         await pilot.press("enter")
         await until(pilot, lambda: workspace.resumed)
 
@@ -291,8 +317,8 @@ async def test_what_is_chosen_in_a_palette_over_a_dialog_is_done_there_and_nothi
         await pilot.press("O", "j", "colon")
         palette = app.screen
         assert isinstance(palette, Palette)
-        await until(pilot, lambda: "Replay  (p)" in screen_text(app))
-        assert "Matrix" not in screen_text(app).partition("Replay  (p)")[2]
+        await until(pilot, lambda: "Replay  " in screen_text(app))
+        assert "Matrix" not in screen_text(app).partition("Replay  ")[2]
         await type_ahead(app, pilot, *"remove", "enter")
         await until(pilot, lambda: isinstance(app.screen, Choice))
         assert "Remove b, " in screen_text(app)

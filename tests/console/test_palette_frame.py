@@ -19,6 +19,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeWorkspace
 from tui.command_palette import Palette
+from tui.key_bindings import PANELS, key_name
 
 
 @pytest.mark.parametrize("typed", ["", "zx"])
@@ -46,7 +47,7 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
 
 @pytest.mark.parametrize("typed", ["", "r"])
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
-async def test_an_action_has_all_of_what_it_does(
+async def test_an_action_has_all_of_what_it_does_and_its_key_in_a_column_at_the_right(
     workspace: FakeWorkspace, size: tuple[int, int], typed: str
 ) -> None:
     async with console(workspace, size) as (app, pilot):
@@ -61,8 +62,29 @@ async def test_an_action_has_all_of_what_it_does(
             for line in screen_text(app).splitlines()[room.y : room.bottom]
         ]
         assert len(lines) >= min(listed.option_count, room.height)
-        assert re.match(r"  \S.*  \(\S+\)  \S", lines[0])
+        keys = {key_name(key) for panel in PANELS.values() for key in panel.keys}
+        ends = {
+            len(line.rstrip("▁▂▃▄▅▆▇█ "))
+            for line in lines
+            if line.rstrip("▁▂▃▄▅▆▇█ ").split("  ")[-1] in keys
+        }
+        assert len(ends) == 1, lines
+        assert re.match(r"  \S.*  \S.*  \S+", lines[0])
         assert not any("…" in line for line in lines)
+
+
+@pytest.mark.parametrize(("page", "of_row"), [("1", "r s z"), ("3", "c f y")])
+async def test_what_concerns_the_row_under_the_cursor_comes_first(
+    workspace: FakeWorkspace, page: str, of_row: str
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press(page, "ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen._found)
+        listed = app.screen.query_one(CommandList)
+        await until(pilot, lambda: listed.option_count)
+        keys = [str(one.prompt).splitlines()[0].split()[-1] for one in listed.options]
+        assert keys[:3] == of_row.split()
 
 
 @pytest.mark.parametrize(("word", "found"), [("placement", "Linked"), ("topology", "Hosts: Zoom")])
@@ -77,7 +99,7 @@ async def test_what_a_key_is_for_is_found_by_the_fields_word(
 
 
 @pytest.mark.parametrize(
-    ("page", "named"), [("2", "One more repeat of each case  (+)"), ("3", "Matrix: One m")]
+    ("page", "named"), [("2", "One more repeat of each case  "), ("3", "Matrix: One m")]
 )
 async def test_a_repeat_more_is_called_so_and_not_by_the_word_that_the_footer_has_room_for(
     workspace: FakeWorkspace, page: str, named: str
@@ -89,7 +111,7 @@ async def test_a_repeat_more_is_called_so_and_not_by_the_word_that_the_footer_ha
         await until(pilot, lambda: isinstance(app.screen, Palette))
         await pilot.press(*"one more")
         await until(pilot, lambda: shows(app, named))
-        assert not shows(app, "More  (+)")
+        assert not shows(app, "More  ")
 
 
 @pytest.mark.parametrize("typed", ["exp", "re", "s", "p"])

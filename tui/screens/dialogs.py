@@ -28,7 +28,7 @@ from tui.key_types import Key
 from tui.messages import Said
 from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
-from tui.screens.help import AllNotes, all_notes, help_of, wide_enough
+from tui.screens.help import WORDS, AllNotes, all_notes, help_of, wide_enough
 from tui.text import plain, problem, shorten
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
@@ -493,8 +493,8 @@ class Findable(Dialog[Result]):
 class Reading(Findable[None]):
     """Something to read and scroll."""
 
-    PANEL = "help"
-    BINDINGS = bindings("help")
+    PANEL = "reading"
+    BINDINGS = bindings("reading")
 
     def __init__(
         self, title: str, text: RenderableType, *, wide: bool = False, widest: bool = False
@@ -551,7 +551,11 @@ class Notes(Reading):
 
 class Help(Reading):
     """What ``?`` says of a page or dialog below; which keys do nothing *now* is so while it is
-    open."""
+    open. Where the words about it are behind its keys, a key leads to them, and back."""
+
+    PANEL = "help"
+    BINDINGS = bindings("help")
+    AHEAD = Reading.AHEAD | {"words"}
 
     def __init__(self, title: str, below: Screen[Any]) -> None:
         super().__init__(title, help_of(below), widest=wide_enough(below))
@@ -565,3 +569,28 @@ class Help(Reading):
             return
         self._idle = now
         self.renew(help_of(self._below))
+
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        return {"words": "Keys"} if self._at_words else {}
+
+    @property
+    def _at_words(self) -> bool:
+        line = self._first_of_words
+        pages = self.query(Pages)
+        return line > 0 and all(one.scroll_y >= min(line, one.max_scroll_y) for one in pages)
+
+    @property
+    def _first_of_words(self) -> int:
+        """The line; 0 where they stand beside the keys, or nothing is out of sight."""
+        shown = self.here and self.query("#reading")
+        if not (shown and any(one.max_scroll_y for one in self.query(Pages))):
+            return 0
+        return next((n for n, line in enumerate(self.lines()) if line.strip() == WORDS), 0)
+
+    def able(self, action: str) -> bool:
+        return super().able(action) if action != "words" else self._first_of_words > 0
+
+    def action_words(self) -> None:
+        line = 0 if self._at_words else self._first_of_words
+        self.query_one(Pages).scroll_to(y=line, animate=False)

@@ -1,4 +1,4 @@
-"""What ``?`` says: the panel that has the focus, and every key that works there."""
+"""What ``?`` says: every key that works where the focus is, and the words about that."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from rich.text import Text
 from textual.screen import Screen
 
 from profiles.durations import format_duration
+from tui.happened import ENDED, STARTED
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key, Panel
 from tui.refused_keys import around, idle, never
-from tui.text import GRAVE, Hanging, clock_time, plain
+from tui.text import BY_THE_WAY, GRAVE, RUN_STATES, Hanging, clock_time, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
 Parts = Sequence["Text | Hanging | Rows"]
-BESIDE = 160
+BESIDE = 120
 """Columns of a terminal with room for two columns of help."""
 ROUND = 24
 """Columns of that, at most, around what is said."""
-MANY = 900
-"""Characters of what is said of a panel: the keys come first."""
+WORDS = "What stands there"
+"""The heading of what is said of the panels, behind their keys."""
 BETWEEN = 2
 """Columns between a name and the words behind it."""
 DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 HEADING = re.compile(r"^.+:$", re.MULTILINE)
+TERM = re.compile(r"(?<=\n)[^:\n]+(?=: )")
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
 
 
@@ -71,26 +73,26 @@ def _nowhere(screen: Screen[Any], action: str) -> bool:
 
 
 def wide_enough(screen: Screen[Any]) -> bool:
-    """For the keys of the panel beside all else."""
+    """For what is said beside the keys."""
     return screen.app.size.width >= BESIDE
 
 
 class Beside:
-    """The keys of the panel that has the focus, and beside them what is said of it and the other
-    keys; below one another once there is no more room for that."""
+    """The keys, and beside them what is said of the panels; below them once there is no more room
+    for that."""
 
-    def __init__(self, own: Parts, about: Parts, others: Parts) -> None:
-        self._parts = own, about, others
+    def __init__(self, keys: Parts, about: Parts) -> None:
+        self._parts = keys, about
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        own, about, others = self._parts
-        if options.max_width < BESIDE - ROUND:
-            yield _below(own, about, others)
+        keys, about = self._parts
+        if options.max_width < BESIDE - ROUND or not about:
+            yield _below(keys, about)
             return
         table = Table.grid(padding=(0, 4, 0, 0), pad_edge=False, expand=True)
         table.add_column(ratio=1)
         table.add_column(ratio=1)
-        table.add_row(Group(*own), Group(*about, *others))
+        table.add_row(Group(*keys), Group(*about))
         yield table
 
 
@@ -99,8 +101,7 @@ def help_text(
     never: Callable[[str], object] = lambda _: "",
     idle: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> Group:
-    """The words about each panel and its keys in two columns: where the words are many, behind
-    the keys of the first.
+    """The keys of the panels in two columns, and below them the words about each.
 
     ``never``: whether an action is one that this console does not do at all; then its key is left
     out. ``idle``: keys that do nothing now, by panel and action, and why, where that is known.
@@ -108,10 +109,8 @@ def help_text(
     return _below(*_parts(panels, never, idle))
 
 
-def _below(own: Parts, about: Parts, others: Parts) -> Group:
-    if sum(len(str(part.text if isinstance(part, Hanging) else part)) for part in about) > MANY:
-        return Group(*own, Text(), *about, *others)
-    return Group(*about, *own, *([Text()] if others else []), *others)
+def _below(keys: Parts, about: Parts) -> Group:
+    return Group(*keys, *([Text()] if about else []), *about)
 
 
 def _parts(
@@ -119,33 +118,38 @@ def _parts(
     never: Callable[[str], object],
     idle: Mapping[tuple[str, str], str],
     answers: Sequence[Key] = (),
-) -> tuple[Parts, Parts, Parts]:
-    """The keys of the first panel, what is said of them all, and the other keys; the ``answers`` to
-    what is asked stand before them."""
+) -> tuple[Parts, Parts]:
+    """The keys, and what is said of the panels. Keys that do nothing now come last, by why; the
+    ``answers`` to what is asked first."""
     found = [(name, PANELS[name]) for name in panels]
     titled = [("", "Answers", list(answers))]
     titled += [(name, one.own_title, list(one.own)) for name, one in found]
     titled += [
         (name, one.title, [key for key in one.keys if key not in one.own]) for name, one in found
     ]
-    shown, taken = [], set[str]()
+    shown: list[tuple[str, str, list[Key]]] = []
+    later: dict[str, list[Key]] = {}
+    taken = set[str]()
     for name, title, keys in titled:
         there = [key for key in keys if not never(key.action.partition("(")[0])]
         if _RANK.get(name, 0) < _RANK["app"]:  # which has those that a page has no use for now
             there = [left for key in there if (left := key.without(taken)) is not None]
         taken.update(one for key in there for one in key.keys.split(","))
-        if there:
-            shown.append((name, title, there))
+        for key in there:
+            if (why := idle.get((name, key.action))) is not None:
+                later.setdefault(f"Not now{': ' * bool(why)}{plain(why)}", []).append(key)
+        shown.append((title, ACCENT, [key for key in there if (name, key.action) not in idle]))
+    shown += [(why, MUTED, keys) for why, keys in later.items()]
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
     told = ["\n".join([one.about, *_of_actions(one, never)]) for one in above if one.about]
-    parts: list[list[Text | Hanging | Rows]] = []
-    for number, (name, title, keys) in enumerate(shown):
-        lines = [_key_line(key, width, idle.get((name, key.action))) for key in keys]
-        heading = Text(f"{chr(10) * (number > 1)}{title}", f"bold {MUTED}")
-        parts.append([heading, Rows(lines)])
-    own = parts[0] if parts else []
-    return own, [_about(words) for words in told], [one for part in parts[1:] for one in part]
+    parts: list[Text | Hanging | Rows] = []
+    for title, style, keys in shown:
+        if keys:
+            heading = Text(f"{chr(10) * bool(parts)}{title}", f"bold {MUTED}")
+            parts += [heading, Rows([_key_line(key, width, style) for key in keys])]
+    about = [Text(WORDS, f"bold {MUTED}"), *map(_about, told)] if told else []
+    return parts, about
 
 
 def _of_actions(panel: Panel, never: Callable[[str], object]) -> list[str]:
@@ -154,46 +158,43 @@ def _of_actions(panel: Panel, never: Callable[[str], object]) -> list[str]:
 
 def _about(words: str) -> Text | Hanging:
     """A paragraph; several of them each with its first line out, for it begins with its sign; a
-    line that ends with a colon is a heading."""
+    line that ends with a colon is a heading, and what stands before one is explained."""
     text = Text(f"{words}\n")
+    text.highlight_regex(TERM, ACCENT)
     text.highlight_regex(HEADING, f"bold {MUTED}")
     return Hanging(text, DEEPER) if "\n" in words else text
 
 
-def _key_line(key: Key, width: int, idle: str | None) -> tuple[Text, Text]:
-    """``idle``: why it does nothing now, "" where that is not known; None: it does."""
-    name = f"  {key_name(key):<{width}}"
-    if idle is None:
-        return Text(name, ACCENT), Text(key.explained)
-    why = f": {plain(idle)}" if idle else ""
-    return Text(name, MUTED), Text(f"{key.explained} · not now{why}", MUTED)
+def _key_line(key: Key, width: int, style: str) -> tuple[Text, Text]:
+    words = MUTED if style == MUTED else ""
+    return Text(f"  {key_name(key):<{width}}", style), Text(key.explained, words)
 
 
 class AllNotes(NamedTuple):
-    """``notes``: of the campaign as a whole, the oldest first; None: no campaign is open.
+    """``notes``: of the campaign and what happened there, the oldest first; None: none is open.
     ``begun``: when it did. ``own``: what its operator noted. ``said``: by the console, the oldest
-    first, and whether it tells of more than a key that did nothing."""
+    first, and how grave it is; "": of a key that did nothing."""
 
     notes: tuple[tuple[float | None, str, str], ...] | None
     begun: float | None
     own: str
-    said: tuple[tuple[float, str, bool], ...]
+    said: tuple[tuple[float, str, str], ...]
 
 
 def all_notes(
     notes: Sequence[tuple[float | None, str, str]] | None,
     begun: float | None,
     own: str,
-    said: Sequence[tuple[float, str, bool]],
+    said: Sequence[tuple[float, str, str]],
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
     ``said`` last and when, newest first, before the word that there are no notes."""
-    parts: list[Text | Rows] = []
+    parts: list[Text | Rows | Group] = []
     heard: list[Text | Rows] = []
     if said:
         lines = [
-            (Text(f"  {clock_time(at)}", MUTED), Text(words, "" if weighs else MUTED))
-            for at, words, weighs in reversed(said)
+            (Text(f"  {clock_time(at)}", MUTED), Text(words, _SAID[gravity]))
+            for at, words, gravity in reversed(said)
         ]
         heard = [Text("said here, the last first, at your time", f"bold {MUTED}"), Rows(lines)]
     if heard and not notes and not own:
@@ -210,21 +211,27 @@ def all_notes(
     return Group(*parts)
 
 
-def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Rows:
-    """What the engine said of a campaign, newest first, with the time since its begin where that
-    is known."""
+def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Group:
+    """What the engine said of a campaign and what happened there, newest first, with the time since
+    its begin where that is known."""
     if not notes:
-        words = (
-            "No notes of the engine for this campaign as a whole. Why a run failed, and "
-            "whether it was tried again, stands with that run, on Runs."
-        )
-        return Text(words, MUTED)
+        return Text("No notes of the engine for this campaign, and no run has started.", MUTED)
     lines = []
     for at, level, words in reversed(notes):
         since = f"+{format_duration(at - begun)}" if at is not None and begun is not None else ""
-        style = BAD if level in GRAVE else WARN
-        lines.append((Text(f"{since:>8}", MUTED), Text(f"{level:<5}", style), Text(plain(words))))
-    return Rows(lines)
+        style = _LEVELS.get(level, BAD if level in GRAVE else WARN)
+        lines.append((Text(f"{since:>8}", MUTED), Text(level, style), Text(plain(words))))
+    since = f", by the time since {clock_time(begun)}" if begun is not None else ""
+    return Group(Text(f"the campaign, the last first{since}", f"bold {MUTED}"), Rows(lines))
+
+
+_SAID = {"": MUTED, "information": "", "warning": WARN, "error": BAD}
+_LEVELS = {
+    BY_THE_WAY: MUTED,
+    STARTED: ACCENT,
+    ENDED: f"bold {ACCENT}",
+    **{str(state): style for state, (_, _, style) in RUN_STATES.items() if state.ended},
+}
 
 
 class Rows:
