@@ -686,7 +686,7 @@ async def test_a_campaign_in_which_nothing_varies_says_so(workspace: FakeWorkspa
             await until(pilot, partial(shows, app, "there is nothing to compare, for the reason"))
             assert not shows(app, "being read")
         await pilot.press("question_mark")
-        await until(pilot, partial(shows, app, "not now: there is nothing to compare"))
+        await until(pilot, partial(shows, app, "Not now: there is nothing to compare"))
         assert not shows(app, "being read")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
@@ -1152,7 +1152,7 @@ async def test_a_help_that_opened_before_they_were_read_says_what_is_so_then(
     async with console(workspace, HUGE) as (app, pilot):
         await compare_two(app, pilot)
         await pilot.press("question_mark")
-        await until(pilot, partial(shows, app, "not now: the campaigns are being read"))
+        await until(pilot, partial(shows, app, "Not now: the campaigns are being read"))
         go.set()
         await until(pilot, lambda: not shows(app, "the campaigns are being read"))
-        assert not shows(app, "not now: the campaigns")
+        assert not shows(app, "Not now: the campaigns")
