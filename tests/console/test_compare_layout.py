@@ -56,8 +56,9 @@ def in_sight(screen: Compare) -> list[str]:
     return [str(panel.id) for panel in panels if panel.region.area]
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
-@pytest.mark.parametrize("back", ["z", "escape", "q", "slash"])
+@pytest.mark.parametrize(
+    ("size", "back"), [(SMALL, "z"), (LARGE, "escape"), (HUGE, "q"), (SMALL, "slash")], ids=str
+)
 async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
     workspace: FakeWorkspace, size: tuple[int, int], back: str
 ) -> None:
@@ -90,8 +91,9 @@ async def test_zoom_gives_a_panel_all_of_the_page_and_v_the_next_one(
             assert app.screen is screen, "Esc leads back to the panels first"
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
-@pytest.mark.parametrize("before", [(), ("tab",), ("shift+tab",)], ids=str)
+@pytest.mark.parametrize(
+    ("size", "before"), [(SMALL, ()), (LARGE, ("tab",)), (SMALL, ("shift+tab",))], ids=str
+)
 async def test_z_zooms_what_v_led_to_however_fast_it_follows(
     workspace: FakeWorkspace, size: tuple[int, int], before: tuple[str, ...]
 ) -> None:
@@ -195,8 +197,7 @@ async def test_bars_of_one_case_begin_with_the_numbers_of_their_campaigns(
         assert [re.findall(r"(\d) [ab]-night", line) for line in bars] == [["1"], ["2"]]
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 160])
-@pytest.mark.parametrize("marks", [2, 3])
+@pytest.mark.parametrize(("marks", "width"), [(2, 80), (3, 100), (2, 120), (3, 160)])
 async def test_the_interval_stands_in_every_row_however_long_the_names_of_cases_are(
     workspace: FakeWorkspace, marks: int, width: int
 ) -> None:
@@ -225,8 +226,9 @@ def listed(told: str) -> list[str]:
     return lines[: next(n for n, line in enumerate(lines) if "Speedup over" in line)]
 
 
-@pytest.mark.parametrize("between", [(100, 30), (200, 60), (40, 12)], ids=str)
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
+@pytest.mark.parametrize(
+    ("size", "between"), [(LARGE, (100, 30)), (SMALL, (200, 60)), (LARGE, (40, 12))], ids=str
+)
 async def test_a_size_that_it_had_before_looks_as_it_did(
     workspace: FakeWorkspace, size: tuple[int, int], between: tuple[int, int]
 ) -> None:

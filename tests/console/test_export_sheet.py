@@ -745,8 +745,10 @@ async def test_what_was_written_stays_in_sight_and_the_sheet_is_there_for_the_ne
             assert f"Written{tmp_path / name}" in said
 
 
-@pytest.mark.parametrize("chosen", ["md", "csv", "json"])
-@pytest.mark.parametrize("suffix", [".md", ".csv", ".JSON", ".txt", ""])
+@pytest.mark.parametrize(
+    ("suffix", "chosen"),
+    [(".md", "csv"), (".csv", "json"), (".JSON", "md"), (".txt", "csv"), ("", "json"), ("", "md")],
+)
 async def test_the_file_is_of_the_format_that_its_name_says_and_that_is_told_before_enter(
     workspace: FakeWorkspace, tmp_path: Path, chosen: str, suffix: str
 ) -> None:

@@ -301,6 +301,8 @@ class RunsPage(RunChanges):
             return GOES_ALONG
         if action == "window" and self._able.zoomed not in ("", "chart"):
             return "z or Esc leads back to where the chart is"
+        if action == "sort" and self._able.zoomed:
+            return "z or Esc leads back to the list"
         opening = self.session.playing is not None
         told = self.panels.told_in_sight
         return why_not(action, self.viewed, self.selected, opening=opening, told=told)
@@ -326,6 +328,8 @@ class RunsPage(RunChanges):
                 apt = not self._able.all_in_sight
             if action == "open":
                 apt = bool(hosts) and not isinstance(self.focused, LogPanel)
+            if action == "sort":
+                apt = not self._able.zoomed
             return hosts is not None and apt
         if action == "back" and self.panels.alone:
             return True

@@ -85,7 +85,7 @@ def test_a_file_of_others_is_kept_unless_told(
     assert is_own_output(target)
 
 
-@pytest.mark.parametrize("content", [*OTHERS.values(), "<?xml version='1.0'?>\n<svg></svg>\n"])
+@pytest.mark.parametrize("content", [OTHERS["page.html"], "<?xml version='1.0'?>\n<svg></svg>\n"])
 def test_a_figure_of_others_is_kept_unless_told(cli: Cli, tmp_path: Path, content: str) -> None:
     pytest.importorskip("matplotlib")
     report = tmp_path / "r.md"
