@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.campaign_words import GRADES, MARKS
+from tui.flag_words import FLAGS
 from tui.key_types import LAST, Key, Panel
 
 PALETTE = Key(
@@ -150,7 +151,7 @@ DIALOGS: Mapping[str, Panel] = {
         "case, and of no other.\n"
         f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.\n"
         f"?: behind a grade, {MARKS['?']}; Enter opens it and reads them. "
-        "†, ‡: as Results has them.\n"
+        "†, ‡, §: as Results has them.\n"
         "State: ▶ live, ◌ unfinished, ✓ finished; of a finished one which runs it lost: ▲ some, "
         "✗ all, – all, and none failed.\n"
         "How long ago is by your clock, in a demo too, whose runs have a faster one.",
@@ -258,7 +259,13 @@ DIALOGS: Mapping[str, Panel] = {
         "base: of speedup and efficiency the smallest case that all have; see title.\n"
         "another rule: a case measured so is no exact speedup, as ‡ of Results says; its panel "
         "Verdict names it.\n"
-        "◉ in a curve: the case under the cursor.",
+        "◉ in a curve: the case under the cursor. Behind it stand its figures in the baseline "
+        "and the candidate, by their numbers.\n"
+        "Campaigns:\n"
+        "torchrun packages, or of another program: those of the Python that it runs in.\n"
+        "Verdict:\n"
+        "watched: of how many repeats it is known what the machines did.\n"
+        f"{FLAGS}",
         (
             Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
             Key(

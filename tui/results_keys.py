@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from backends.results.statistics import OUTLIER_LIMIT
 from tui.campaign_words import GRADES, MARKS
+from tui.flag_words import FLAGS
 from tui.key_types import Key, Panel
 
 WIDE = 150
 """Columns from which the table has more than the most needed."""
 
-_MARKS = "".join(f"{sign}: of a speedup, {MARKS[sign]}.\n" for sign in "†‡")
+_MARKS = "".join(f"{sign}: of a speedup, {MARKS[sign]}.\n" for sign in "†‡§")
 
 RESULTS = Panel(
     "Results",
@@ -26,10 +26,8 @@ RESULTS = Panel(
     "six on.\n"
     "Flags: what to distrust: a log changed or missing, then what sets the grade; +2: two more, "
     "which the panel of the case has; D↓: what all share sets it, which the line below the list "
-    "says; warned in a run: of its log, or that its hosts differ.\n"
+    "says.\n"
     "✗: before flags, a repeat failed; ▲: none did.\n"
-    f"outlier: off the median by over {OUTLIER_LIMIT:g} × 1.4826 × the median distance from it; it "
-    "counts; 1% off at most is too near to matter and costs no grade.\n"
     f"95% of speedup has a column from {WIDE} columns on; without room a column in which there is "
     "nothing drops out, as CV of one repeat, then GPUs, then CV, then n. The panel "
     "of the case has all of them.\n\n"
@@ -38,7 +36,7 @@ RESULTS = Panel(
     "time between readings; mean, median, harmonic mean, last, of what the readings say; trimmed "
     "mean, without the largest and the smallest.\n"
     "window, how many these are; CV of speeds within a run; page 3 has that of step times.\n"
-    "steady, whether its speed was level, without drift, step or stall; unsteady, a flag: not.\n"
+    "steady, whether its speed was level, without drift, step or stall.\n"
     "lost to, what takes the rest of the efficiency; unexplained, what nothing that was measured "
     "tells: e on Matrix makes one more run of each case that may.\n"
     "without data loading, the throughput that its log counts while it does not wait for data.\n"
@@ -46,7 +44,7 @@ RESULTS = Panel(
     "not level before step 24, until that step it was slower, or faster.\n\n"
     "◉ in a curve: the case under the cursor.\n"
     "Below a curve stand the flags of the case under the cursor, where the list has no room for "
-    "all of them.",
+    f"all of them.\n\n{FLAGS}",
     (
         Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
         Key("enter", "open", "Repeats", "every repeat of the case and its state", footer=2),

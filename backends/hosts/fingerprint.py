@@ -25,6 +25,7 @@ _AND = " + "
 OR = " / "
 """Between what several environments have; a comma is between the fields of one."""
 _KERNEL = re.compile(r"\d+\.\d[^,]*\Z")
+_PACKAGE = re.compile(r"[A-Za-z_]\S* \d")
 _BETWEEN = re.compile(r"; (?=[A-Za-z_][\w -]*: )", re.ASCII)
 
 
@@ -128,6 +129,12 @@ class Part:
 def has_no_packages(key: str, value: str) -> bool:
     """An interpreter that was looked into, and has no framework, has ``none`` in a fingerprint."""
     return value == "none" and not key.endswith(" changes")
+
+
+def of_packages(part: Part) -> bool:
+    """What the interpreter of a program has: ``torch 2.11.0, …``, or none."""
+    key = part.key
+    return bool(key) and any(has_no_packages(key, v) or _PACKAGE.match(v) for v in part.values)
 
 
 def side_by_side(texts: Sequence[str]) -> tuple[Part, ...]:

@@ -156,9 +156,11 @@ def _failed_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
 
 def _slower_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     """Which cases their further devices made slower, which costs no grade."""
-    return _cases_line(
-        groups, lang, w.slower, lambda case: Concern.NEGATIVE_SCALING in case.concerns
-    )
+    surely, in_doubt = Concern.NEGATIVE_SCALING, Concern.NEGATIVE_IN_DOUBT
+    return [
+        *_cases_line(groups, lang, w.slower, lambda case: surely in case.concerns),
+        *_cases_line(groups, lang, w.slower_in_doubt, lambda case: in_doubt in case.concerns),
+    ]
 
 
 def _cases_line(

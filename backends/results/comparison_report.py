@@ -81,17 +81,19 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
-    """Where the figures of either side come from; a case of several pairs counts once."""
+    """Where the figures of either side come from, of which a case of several pairs counts once; and
+    what compared them, which need not be what measured them."""
     sides: tuple[dict[Key, CaseResult], dict[Key, CaseResult]] = ({}, {})
     for case in comparison.cases:
         for side, key, own in zip(sides, case.keys, (case.baseline, case.candidate), strict=True):
             if key is not None and own is not None:
                 side[key] = own
     hosts = comparison.hosts
-    return tuple(
-        f"{side.capitalize()}: {provenance(cases.values(), version(), name=name, machines=hosts)}"
+    of_sides = tuple(
+        f"{side.capitalize()}: {provenance(cases.values(), '', name=name, machines=hosts)}"
         for side, name, cases in zip(SIDES, comparison.called, sides, strict=True)
     )
+    return (*of_sides, f"Compared by dlperf-tui {version()}.")
 
 
 def comparison_words(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -32,6 +32,7 @@ class Concern(StrEnum):
     MIXED_ENVIRONMENT = "mixed_environment"
     OTHER_ENVIRONMENT = "other_environment"
     OTHER_RULE = "other_rule"
+    SHARED_UNLIKE = "shared_unlike"
     SUPERLINEAR = "superlinear"
     NO_BASE = "no_base"
     WEAK_BASE = "weak_base"
@@ -55,6 +56,7 @@ class Concern(StrEnum):
     UNKNOWN_ENVIRONMENT = "unknown_environment"
     WARNINGS = "warnings"
     NEGATIVE_SCALING = "negative_scaling"
+    NEGATIVE_IN_DOUBT = "negative_in_doubt"
     POWER_CAPPED = "power_capped"
     RETRIED = "retried"
 

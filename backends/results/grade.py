@@ -14,6 +14,7 @@ from backends.hosts.fingerprint import several, tells_devices_alone
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.mixed_environments import mixed_models
+from backends.results.ratios import ratio_interval
 from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
 from backends.results.telemetry_figures import (
@@ -21,6 +22,7 @@ from backends.results.telemetry_figures import (
     THROTTLED,
     disturbed,
     idle_gpus,
+    neighbours,
     throttled,
     unwatched,
 )
@@ -52,11 +54,13 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.DISTURBED: Grade.C,
     Concern.PACKED: Grade.B,
     Concern.NEGATIVE_SCALING: Grade.A,
+    Concern.NEGATIVE_IN_DOUBT: Grade.A,
     Concern.SUPERLINEAR: Grade.C,
     Concern.NO_BASE: Grade.B,
     Concern.MIXED_ENVIRONMENT: Grade.C,
     Concern.OTHER_ENVIRONMENT: Grade.C,
     Concern.OTHER_RULE: Grade.B,
+    Concern.SHARED_UNLIKE: Grade.B,
     Concern.UNKNOWN_ENVIRONMENT: Grade.B,
     Concern.UNOBSERVED: Grade.B,
     Concern.STEADINESS_UNKNOWN: Grade.B,
@@ -68,8 +72,9 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.WARNINGS: Grade.B,
     Concern.RETRIED: Grade.A,
 }
-"""The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it;
-that the power limit sets the pace is how these GPUs are; an attempt that failed has no figure."""
+"""The best grade beside a finding. That more GPUs are slower is a result, and what leaves it in
+doubt has a grade of its own; that the power limit sets the pace is how these GPUs are; an attempt
+that failed has no figure."""
 OF_THE_LOGS = (Concern.CLOCK, Concern.FAR_ABOVE, Concern.SAME_LOG, Concern.OTHER_DIRECTORY)
 """The doubts that a run brings, under their names."""
 SUPERLINEAR = 1.05
@@ -203,14 +208,22 @@ def _of_the_scaling(
 ) -> Iterator[Finding]:
     if not case.scales:
         return
-    if slower_than(case, cases) is not None:
-        yield _usual(Concern.NEGATIVE_SCALING)
+    if (faster := slower_than(case, cases)) is not None:
+        carried = surely_slower(case, faster)
+        yield _usual(Concern.NEGATIVE_SCALING if carried else Concern.NEGATIVE_IN_DOUBT)
     if case.efficiency is not None and case.efficiency > SUPERLINEAR:
         yield _usual(Concern.SUPERLINEAR)
     if base.throughput is None:
         yield _usual(Concern.NO_BASE)
     elif by_other_rules(base, case):
         yield _usual(Concern.OTHER_RULE)
+    if base.throughput is not None and shared(case) is not shared(base):
+        yield _usual(Concern.SHARED_UNLIKE)
+
+
+def shared(case: CaseResult) -> bool:
+    """Other runs of the campaign were on the machine of one of its repeats."""
+    return any(map(neighbours, case.measured_runs))
 
 
 def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:
@@ -248,7 +261,8 @@ def not_looked_at(run: RunResult) -> bool:
 
 
 def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> CaseResult | None:
-    """The fastest case with fewer GPUs that beats this one; None where scaling is not negative."""
+    """The fastest case with fewer GPUs that beats this one, of those that surely do where any does;
+    None where scaling is not negative."""
     if case.throughput is None:
         return None
     beating = [
@@ -258,4 +272,14 @@ def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> CaseResult | N
         and other.throughput is not None
         and other.throughput > case.throughput
     ]
-    return max(beating, key=lambda other: other.throughput or 0.0, default=None)
+    return max(
+        beating,
+        key=lambda other: (surely_slower(case, other), other.throughput or 0.0),
+        default=None,
+    )
+
+
+def surely_slower(case: CaseResult, than: CaseResult) -> bool:
+    """The repeats tell it from noise: all of the 95% interval of their ratio is below 1."""
+    found = ratio_interval(than.throughputs, case.throughputs)
+    return found is not None and found.high < 1

@@ -20,12 +20,15 @@ from backends.results.grade import (
     other_warnings,
     outlier_by,
     over_other_devices,
+    shared,
     slower_than,
+    surely_slower,
     unrecorded,
     unsteady_by,
 )
 from backends.results.mixed_environments import mixed_models, shares_of
 from backends.results.numbers import fixed, percent, rounded, scatter, signed_percent, significant
+from backends.results.ratios import FEWEST
 from backends.results.recorded_sentences import translated
 from backends.results.run_result import RunResult
 from backends.results.short_flags import short_of
@@ -44,6 +47,7 @@ from backends.results.telemetry_figures import (
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import LANGUAGES, Lang, pick
 from backends.results.unsuccessful_words import unsuccessful_line
+from profiles.counted import counted
 
 _NEXT_LOG = re.compile(r"; (?=\S+\.log: )")
 """Before the name of one, in what is said of several."""
@@ -526,15 +530,8 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
 
 
 def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, str]:
-    if concern is Concern.NEGATIVE_SCALING:
-        faster = slower_than(case, group.cases)
-        called = devices_text([group]), devices_text([group], "zh")
-        name, value = (faster.case, _figure(faster.throughput)) if faster else ("", "")
-        mine = _figure(case.throughput)
-        return (
-            f"slower than fewer {called[0]}: {mine} is less than the {value} of {name}",
-            f"{mine} 低于{called[1]}更少的 {name} 的 {value}",
-        )
+    if concern in (Concern.NEGATIVE_SCALING, Concern.NEGATIVE_IN_DOUBT):
+        return _slower(case, group)
     if concern is Concern.WEAK_BASE:
         grade = group.base_case.grade
         return (
@@ -555,7 +552,44 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
             f"no speedup: the base {group.base} has no successful run",
             f"无加速比：基准 {group.base} 没有成功的运行",
         )
-    return _other_environment(case, group)
+    return (_shared_unlike if concern is Concern.SHARED_UNLIKE else _other_environment)(case, group)
+
+
+def _slower(case: CaseResult, group: Group) -> tuple[str, str]:
+    """Than fewer devices, and whether the repeats tell it from noise."""
+    faster = slower_than(case, group.cases)
+    if faster is None:
+        return "", ""
+    called = devices_text([group]), devices_text([group], "zh")
+    name, value, mine = faster.case, _figure(faster.throughput), _figure(case.throughput)
+    doubt, doubt_zh = ("", "") if surely_slower(case, faster) else _not_told_apart(case, faster)
+    return (
+        f"slower than fewer {called[0]}: {mine} is less than the {value} of {name}{doubt}",
+        f"{mine} 低于{called[1]}更少的 {name} 的 {value}{doubt_zh}",
+    )
+
+
+def _shared_unlike(case: CaseResult, group: Group) -> tuple[str, str]:
+    here, there = ("shared", "did not") if shared(case) else ("did not share", "did")
+    one_zh = "此处与其他运行共用机器，基准" if shared(case) else "此处独占机器，基准"
+    return (
+        f"its repeats {here} a machine with other runs, those of its base {group.base} "
+        f"{there}: the speedup shows that, too",
+        f"{one_zh} {group.base} 则不然：加速比也反映这一点",
+    )
+
+
+def _not_told_apart(case: CaseResult, faster: CaseResult) -> tuple[str, str]:
+    fewest = min(case.succeeded, faster.succeeded)
+    if fewest < FEWEST:
+        return (
+            f"; in doubt, as one of them has {counted(fewest, 'repeat')}",
+            f"；存疑：其中之一仅有 {fewest} 次重复",
+        )
+    return (
+        "; in doubt, as the 95% interval of their ratio reaches 1",
+        "；存疑：两者之比的95%区间包含1",
+    )
 
 
 def _more_than_linear(case: CaseResult, group: Group) -> tuple[str, str]:

@@ -71,11 +71,13 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
             f"Slower among all cases, so that the exit code is 1, whatever it is from: "
             f"{_names(doubtful, history)}."
         )
-    elif not plain and history.judged and mixed < len(history.cases):
+    by_chance = f"may be chance among so many: {_names(chance, history)}." if chance else ""
+    if not decisive and history.judged and mixed < len(history.cases):
         others = " of the others" * bool(mixed)
-        after.append(f"No regression{others} stands among all cases.")
-    if chance:
-        after.append(f"May be chance among so many: {_names(chance, history)}.")
+        slower = f": what is slower {by_chance}" if by_chance else "."
+        after.append(f"No regression{others} stands among all cases{slower}")
+    elif by_chance:
+        after.append(f"What else is slower {by_chance}")
     if failed:
         after.append(f"Succeeded before, failed in the last campaign: {_names(failed, history)}.")
     few = min((len(case.measured) for case in history.cases if len(case.measured) > 1), default=FEW)

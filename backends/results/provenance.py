@@ -37,7 +37,8 @@ def provenance(
     their figures; how many runs have not ended yet; what of preflight was overridden, whatever else
     sets the grades, and which hosts were left out.
 
-    Of what is not known nothing is said. ``version``: of this program. ``name``: the campaign's
+    Of what is not known nothing is said. ``version``: of this program, empty where it stands
+    elsewhere. ``name``: the campaign's
     where it is shown, instead of that in its journal. ``machines``: tell apart those that have one
     name in several campaigns.
     """
@@ -45,7 +46,7 @@ def provenance(
     runs = measured or [run for case in cases for run in case.runs]
     parts = [
         "SIMULATED" * any(run.simulated for run in runs),
-        f"dlperf-tui {version}",
+        f"dlperf-tui {version}" * bool(version),
         name or ", ".join(dict.fromkeys(run.campaign for run in runs)),
         _days(runs),
         pick(lang, "imported", "导入数据") * any(run.imported for run in runs),

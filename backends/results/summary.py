@@ -120,16 +120,15 @@ def _parameter_key(parameters: Mapping[str, Scalar]) -> tuple[tuple[str, int, fl
 
 
 def held_to(group: Group, base: str) -> Group:
-    """The same with speedups and efficiencies that refer to another of its cases; what there is to
-    distrust stays as it was found.
+    """The same with another of its cases as the base of speedups, efficiencies and findings.
 
     Raises
     ------
     StopIteration: it has no such case.
     """
     held = next(case for case in group.cases if case.case == base)
-    cases = tuple(_scaled(case, held, group.center) for case in group.cases)
-    return replace(group, base=base, cases=cases)
+    cases = [_scaled(case, held, group.center) for case in group.cases]
+    return replace(group, base=base, cases=_graded(cases, base))
 
 
 def common_base(groups: Iterable[Group]) -> str | None:

@@ -162,12 +162,12 @@ def _host_troubles(runs: Sequence[RunResult]) -> Iterator[Disturbed]:
         if (host.swapped_kib or 0) > SWAPPED_KIB:
             yield Disturbed(Trouble.SWAPPED, run, host.host, None, host.swapped_kib or 0)
     for run, host, share in busy:
-        if share - usual > UNEVEN_LOAD and not _neighbours(run):  # else it is known who did
+        if share - usual > UNEVEN_LOAD and not neighbours(run):  # else it is known who did
             yield Disturbed(Trouble.UNEVEN_LOAD, run, host.host, None, share - usual)
 
 
-def _neighbours(run: RunResult) -> tuple[str, ...]:
-    """Of its own campaign: told by themselves."""
+def neighbours(run: RunResult) -> tuple[str, ...]:
+    """Runs of its own campaign that its machine had to serve, too: told by themselves."""
     return (*run.shared_with, *run.beside)
 
 

@@ -44,9 +44,9 @@ def reason_text(reason: str, lang: Lang = "en") -> str:
 
 
 def throttled_line(found: Throttled, lang: Lang = "en") -> str:
-    """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s, 25.8% (software thermal
-    slowdown)``; held at its limit, where that is one that was set: its power cap."""
-    gpu, seconds, of = found.gpu, trimmed(found.seconds, 0), trimmed(found.gpu.seconds, 0)
+    """``repeat 3: GPU5 of node2 was throttled for 25.8% of the 120 s that it was watched (software
+    thermal slowdown)``; held at its limit, where that is one that was set: its power cap."""
+    gpu, of = found.gpu, significant(found.gpu.seconds)
     held = found.reason in AT_ITS_LIMIT  # nothing is wrong with it
     limits = [POWER_CAPPED] if held else MOST_THROTTLED.values()
     share = percent(found.share, beyond=limits)
@@ -62,9 +62,9 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
         was = "was held at its limit", "达到上限"
     return pick(
         lang,
-        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0]} for {seconds} s of {of} s, "
-        f"{share} ({found.reason})",
-        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中{was[1]} {seconds} 秒，占 {share}"
+        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} {was[0]} for {share} of the {of} s "
+        f"that it was watched ({found.reason})",
+        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在有监测的 {of} 秒中有 {share} 的时间{was[1]}"
         f"（{reason_text(found.reason, 'zh')}）",
     )
 
@@ -128,12 +128,8 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
 
 
 def watched_words(runs: Sequence[RunResult]) -> str:
-    """ "2 of 3 repeats, for 5.09 s"; of all of them how long goes without saying."""
-    seen = [run for run in runs if not unwatched(run)]
-    many = f"{len(seen)} of {len(runs)} repeats"
-    if not seen or len(seen) == len(runs):
-        return many
-    return f"{many}, for {significant(max(map(watched_s, seen)))} s"
+    """``2 of 3 repeats``"""
+    return f"{len(runs) - sum(map(unwatched, runs))} of {len(runs)} repeats"
 
 
 def watched_brief(run: RunResult) -> str:

@@ -130,6 +130,11 @@ class Words:
         "‡ measured by another rule than {base}: the speedup divides unlike figures",
         "‡ 统计规则与 {base} 不同：加速比不可直接比较",
     )
+    mark_shared = Both(
+        "§ of the case and {base} one shared its machine with other runs, the other did not: the "
+        "speedup shows that, too",
+        "§ 该配置与 {base} 仅一方与其他运行共用机器：加速比也反映这一点",
+    )
     # the report
     gap = Both(" ", "")  # between sentences
     environment = Both("Environment", "环境介绍")
@@ -234,6 +239,11 @@ class Words:
     grade = Both("grade", "评级")
     failed = Both("failed", "失败")
     slower = Both("Slower than a case with fewer devices: {cases}.", "比更少设备更慢：{cases}。")
+    slower_in_doubt = Both(
+        "Slower than a case with fewer devices, in doubt, as repeats do not tell it from noise: "
+        "{cases}.",
+        "比更少设备更慢，但存疑（各次重复不足以排除噪声）：{cases}。",
+    )
     no_figure = Both("No repeat succeeded: {cases}.", "没有一次重复成功：{cases}。")
     grade_a = Both("Grade A: nothing to distrust was found.", "评级 A：未发现可疑之处。")
     worst_grade = Both(

@@ -835,7 +835,7 @@ def test_alike_is_said_only_where_all_is_known_of_all(
 def test_an_interpreter_without_packages_is_told_as_in_a_report(found: list[str]) -> None:
     told = [environment(**{"python": one, "workdir changes": "none"}) for one in found]
     said = environments_text(told).plain
-    assert ("packages none" in said) == ("none" in found)
+    assert said.count("python packages") == said.count("packages") == 1
     assert "python none" not in said
     assert "workdir changes none" in said
 
@@ -929,7 +929,7 @@ async def test_what_is_typed_in_one_go_is_written_against_the_baseline_asked_for
         assert app.screen._threshold == 0.02
         if read:
             lines = target.read_text(encoding="utf-8").splitlines()
-            against = [line for line in lines if line.startswith("Baseline: dlperf-tui")]
+            against = [line for line in lines if line.startswith("Baseline: ")]
             assert against
             assert all(f" {second} " in line for line in against)
 

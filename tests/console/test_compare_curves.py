@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends.results.comparison import ComparedCase, Ground, Verdict
+from backends.results.comparison import ComparedCase, Ground, Verdict, compare
+from backends.results.summary import summarise
 from tests.console.fakes import FakeSummary
 from tests.console.test_scaling_plot import group_of
 from tui.screens.compare_curves import curves_of
+from tui.screens.compare_panels import verdict_panel
 from tui.side_by_side import Side, SideBySide
 from tui.widgets.scaling_plot import Quantity
 
@@ -59,3 +62,28 @@ def test_curves_of_equal_throughputs_lie_on_each_other_whatever_else_was_measure
         title = shown.title.plain
         assert f", base {common[0]}" in title if common and relative else "base " not in title
         assert ("no case has a result in all" in title) == (not common)
+
+
+def test_marks_are_of_the_base_of_the_curves_and_each_figure_has_its_number() -> None:
+    speeds = {"1n8g": [800.0] * 3, "4n8g": [3000.0] * 3}
+    lone = group_of(**speeds)
+    every = group_of(**{"1n1g": [100.0] * 3}, **speeds)
+    ruled = [
+        replace(run, statistic="last" if run.gpus > 1 else "mean", window="all")
+        for case in every.cases
+        for run in case.runs
+    ]
+    groups = (lone, *summarise(ruled))
+    sides = tuple(
+        Side(FakeSummary(f"c{n}", Path(f"c{n}"), "finished", 1, 1, 0.0), (), (group,), "", ())
+        for n, group in enumerate(groups)
+    )
+    found = SideBySide(sides, 0, 0.02, ())
+    compared = compare([run for case in lone.cases for run in case.runs], ruled)
+    case = next(one for one in compared.cases if one.case == "4n8g")
+    shown = curves_of(found, 1, case, groups, Quantity.SPEEDUP, width=100)
+    assert "4n8g 1: 3.75, 2: 3.75" in "\n".join(shown.plot.legend)
+    assert [line for line in shown.plot.legend if "‡" in line] == ["‡ other rule: 1n1g"]
+    panel = verdict_panel(case, 1, found, 80).plain
+    assert "other rule than base" in panel
+    assert "graded as in Results, where the base is 1n1g" in panel

@@ -108,6 +108,16 @@ def test_what_sets_no_grade_is_told_no_remedy_and_a_past_campaign_no_key() -> No
     past = case_text(case, group).plain
     assert "→ more repeats would narrow it" in past
     assert "page 3" not in past
+    (alone,) = summarise(runs([100.0], 0))
+    assert "narrow" not in case_text(alone.cases[0], alone).plain
+
+
+def test_page_1_is_named_where_it_has_the_hosts_of_the_case() -> None:
+    (group,) = summarise(replace(r, hosts=("node1",)) for r in runs([100.0, 150.0, 50.0], 0))
+    for watched in ([], ["node2"], ["node1", "node2"]):
+        text = case_text(group.cases[0], group, watched=watched).plain
+        assert "something else may use the hosts" in text
+        assert ("page 1" in text) is ("node1" in watched)
 
 
 LOST_WORDS = ("failed", "not begun", "cancelled", "skipped")

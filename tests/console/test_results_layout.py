@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from backends.campaign.plan.selection import Selection
+from backends.results.short_flags import SHORT
 from profiles.format.measure_section import Statistic
 from tests.console.conftest import (
     HUGE,
@@ -22,6 +23,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import open_results
 from tui.app import DlperfApp
+from tui.flag_words import MEANINGS
 from tui.key_bindings import PANELS
 from tui.rule_words import RULES
 from tui.screens.results_page import OTHERS, VIEWS, ResultsPage
@@ -214,7 +216,6 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
             "too near to matter",
             "nothing drops out",
             "then gpus, then cv, then n",
-            "unsteady, a flag",
         ),
     ],
 )
@@ -228,6 +229,13 @@ def test_the_help_of_results_has_each_sign_on_a_line_and_every_rule() -> None:
         assert sum(line.startswith(f"{sign}: ") for line in lines) == 1, sign
     (rule,) = (line for line in lines if line.startswith("rule, "))
     assert all(name.replace("_", " ") in rule for name in RULES)
+
+
+@pytest.mark.parametrize("panel", ["results", "compare"])
+def test_each_flag_stands_in_the_help_of_the_pages_that_show_it(panel: str) -> None:
+    lines = PANELS[panel].about.splitlines()
+    for concern, words in SHORT.items():
+        assert f"{words}: {MEANINGS[concern]}." in lines
 
 
 def test_every_rule_is_said_in_words() -> None:

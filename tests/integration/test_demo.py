@@ -118,7 +118,7 @@ def test_each_misfortune_is_found_and_named(demo: Demo) -> None:
     assert "SIMULATED" in (demo.campaign / next(iter(found.files))).read_text()
     assert {lacking.source for lacking in found.lacking} == {Source.RAS}  # NCCL of 2020 had none
     report = (demo.campaign / "report.md").read_text()
-    assert re.search(r"was throttled for \d+ s of \d+ s, [\d.]+% \(software thermal", report)
+    assert re.search(r"was throttled for [\d.]+% of the \d+ s that it was watched \(soft", report)
     slowed = [
         (run.framework, gpu.throttled_s)
         for run in state.runs.values()

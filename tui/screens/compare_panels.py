@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from backends.hosts.fingerprint import Part, has_gpus, has_no_packages, side_by_side
+from backends.hosts.fingerprint import Part, has_gpus, of_packages, side_by_side
 from backends.hosts.machines import Machines, machines_apart, machines_text, nothing_shared
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
@@ -27,7 +27,7 @@ from backends.results.layouts.cells import count_cell
 from backends.results.numbers import scatter
 from backends.results.provenance import false_logs, how_sure
 from backends.results.statistics import CV_LIMITS, Spread
-from backends.results.summary import Group
+from backends.results.summary import Group, common_base
 from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
 from backends.results.workload_figures import measurements
 from profiles.counted import counted
@@ -81,6 +81,10 @@ def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
     low, high = number(across[0]), number(across[1])
     text.append(f"  {low}{high:>{max(1, room - len(low))}}     n grade\n", MUTED)
     text.append(f"{legend(there for _, (there, _) in own)}\n", MUTED)
+    own_bases = {group.base for _, (_, group) in own if group.scales}
+    if own_bases - {common_base([group for _, (_, group) in own])}:
+        bases = " and ".join(sorted(own_bases))
+        text.append(f"graded as in Results, where the base is {bases}\n", MUTED)
     said: dict[tuple[Rank, str], list[int]] = {}
     for place, (there, group) in own:
         for finding, line in named_lines(there, group):
@@ -251,7 +255,7 @@ def environments_text(
         text.append(f"  {_called(part)}\n", MUTED)
         for place, value in enumerate(part.values):
             text.append(f"    {place + 1}: ", series_colour(place))
-            text.append(f"{_told(part, value)}\n")
+            text.append(f"{plain(value)}\n")
     for baseline, candidate, apart in cases:
         if differing and not apart.which:
             continue
@@ -259,7 +263,7 @@ def environments_text(
         for place, value in ((baseline, apart.baseline), (candidate, apart.candidate)):
             text.append(f"    {place + 1}: ", series_colour(place)).append(f"{plain(value)}\n")
     if alike:
-        said = "; ".join(f"{_called(part)} {_told(part, part.values[0])}" for part in alike)
+        said = "; ".join(f"{_called(part)} {plain(part.values[0])}" for part in alike)
         text.append(f"  alike: {said}\n", MUTED)
     if partly:
         said = ", ".join(map(_called, partly))
@@ -293,8 +297,4 @@ def machines_shown(machines: Sequence[Machines | None]) -> Text:
 
 
 def _called(part: Part) -> str:
-    return plain(part.key or "platform")
-
-
-def _told(part: Part, value: str) -> str:
-    return "packages none" if has_no_packages(part.key, value) else plain(value)
+    return plain(part.key or "platform") + " packages" * of_packages(part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -287,9 +287,9 @@ def way_on(case: CaseResult, *, retriable: bool) -> str:
     return f"3 has its log{', and t there tries it again' * again}"
 
 
-def _better(case: CaseResult, group: Group, *, here: bool) -> list[str]:
+def _better(case: CaseResult, group: Group, *, here: bool, watched: Collection[str]) -> list[str]:
     """What would mend that which sets the grade, as far as that can be mended; ``here``: by keys of
-    this console."""
+    this console; ``watched``: hosts on page 1."""
     if case.grade in (None, Grade.A):
         return []
     sets = [found.concern for found in case.findings if found.ceiling is case.grade]
@@ -301,9 +301,12 @@ def _better(case: CaseResult, group: Group, *, here: bool) -> list[str]:
         keep.append(_by_key(f"keep to one name of each machine{HOSTS_OPTION}"))
     scatters = any(found.concern is Concern.CV_RED for found in case.findings)
     narrow = "narrow it slowly, since they scatter so far" if scatters else "would narrow it"
+    shown = ": page 1 shows it" * (case.measured_hosts <= {*watched})
+    if case.spread is not None and case.spread.student is None:
+        narrow = "would tell how far they scatter"
     ways = {
         f"more repeats {narrow}" + ": + on page 3 adds one of each case" * here: _WIDE,
-        "something else may use the hosts: page 1 shows it; repeat when they are quiet": _UNQUIET,
+        f"something else may use the hosts{shown}; repeat when they are quiet": _UNQUIET,
     }
     sets += [Concern.CV_RED] * scatters  # which they would not but for that
     return [*keep, *(words for words, of in ways.items() if not of.isdisjoint(sets))]
@@ -327,10 +330,15 @@ def _all_skipped(case: CaseResult) -> bool:
 
 
 def case_text(
-    case: CaseResult, group: Group, rule: AutoRepeats | None = None, *, retriable: bool = False
+    case: CaseResult,
+    group: Group,
+    rule: AutoRepeats | None = None,
+    *,
+    retriable: bool = False,
+    watched: Collection[str] = (),
 ) -> Text:
     """What is known of a case beside its figures in the table; ``rule``: repeats go on by it.
-    ``retriable``: what failed can be tried again here."""
+    ``retriable``: what failed can be tried again here; ``watched``: hosts on page 1."""
     text = Text(end="")
     text.append(f"{plain(case.as_case.label)}", "bold").append(f"  {plain(case.profile)}\n", MUTED)
     spread = case.spread
@@ -343,7 +351,7 @@ def case_text(
             text.append("→ ", ACCENT).append(f"{words}\n")
         text.append("\n").append_text(_distrust(case, group, here=retriable))
     else:
-        text.append_text(_distrust(case, group, here=retriable)).append("\n")
+        text.append_text(_distrust(case, group, here=retriable, watched=watched)).append("\n")
         rows = [
             *([("measured", bandwidth_words(group))] if is_collective(group) else []),
             ("median", f"{number(spread.median)} {case.unit}"),
@@ -372,7 +380,7 @@ def case_text(
     return text
 
 
-def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
+def _distrust(case: CaseResult, group: Group, *, here: bool, watched: Collection[str] = ()) -> Text:
     """The grade, what sets it or is odd otherwise, and what would mend that."""
     lines, text = named_lines(case, group), Text(end="")
     if case.grade is not None:
@@ -384,7 +392,8 @@ def _distrust(case: CaseResult, group: Group, *, here: bool) -> Text:
         if found.ceiling > Grade.A and case.grade is not None:
             text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
         text.append(f"{plain(_by_key(line))}\n")
-    for way_on in _better(case, group, here=here) if case.spread is not None else ():
+    ways = _better(case, group, here=here, watched=watched) if case.spread is not None else ()
+    for way_on in ways:
         text.append("→ ", ACCENT).append(f"{way_on}\n")
     if case.grade is Grade.A and not lines:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")

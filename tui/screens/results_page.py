@@ -308,7 +308,8 @@ class ResultsPage(Page):
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             called = self._labels.label(case.as_case)
-            text = case_text(case, group, rule, retriable=self._retriable)
+            watched = [host.name for host in self.session.hosts]
+            text = case_text(case, group, rule, retriable=self._retriable, watched=watched)
             details.show(f"Case · {called}", text)
         if repeats.display:
             width = repeats.content_size.width - 1  # beside the scrollbar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -35,7 +35,7 @@ from tui.widgets.chart_scale import AXIS_ABOVE_0
 ONE_HOST, HOSTS, PUBLISHED = "●", "◆", "☆"
 """What marks the cases on one host, those on several, and what others published."""
 IDEAL = "·"
-DOUBTS = {"†": "other environment", "‡": "other rule"}
+DOUBTS = {"†": "other environment", "‡": "other rule", "§": "shared unlike base"}
 """Of a speedup's marks, in the legend."""
 NAMED = 90
 """Columns with room for what the mark of the case under the cursor is."""
@@ -297,9 +297,16 @@ def scaling_plot(
         f"{HOSTS} several" * (True in on_several),
         _bars_text([m for _, _, found in shown for m in found], quantity),
     )  # one entry: a bar that begins a line would be taken for the axis below it
+    at_cursor = (cursor.nodes, cursor.gpus_per_node) if cursor else None
+    beside = {
+        numbers[place]: one
+        for place, _, found in shown
+        for one in found
+        if by_place and place in kept and (one.nodes, one.gpus_per_node) == at_cursor
+    }
     said = (
         AXIS_ABOVE_0 * bool(bottom),
-        _said(cursor, quantity, named=width >= NAMED) if cursor else "",
+        _said(cursor, beside, quantity, named=width >= NAMED) if cursor else "",
         "  ".join(filter(None, signs)),
         *_marked_sizes([m for _, _, found in shown for m in found]),
     )
@@ -333,12 +340,18 @@ def _marked_sizes(found: Sequence[Measured]) -> Iterator[str]:
             yield f"{mark} {words}: {tags}"
 
 
-def _said(on: Measured, quantity: Quantity, *, named: bool) -> str:
-    """As the list has it, marks included."""
+def _said(on: Measured, beside: Mapping[int, Measured], quantity: Quantity, *, named: bool) -> str:
+    """As the list has it, marks included; of several curves each figure by the curve's number."""
     word = "cursor: " * named
-    value = percent(on.value / 100) if quantity is Quantity.EFFICIENCY else number(on.value)
-    told = " ".join([value, *on.marks])
+    told = _figure(on, quantity)
+    if len(beside) > 1:
+        told = ", ".join(f"{n}: {_figure(one, quantity)}" for n, one in sorted(beside.items()))
     return f"{CURSOR} {word}{format_tag(on.nodes, on.gpus_per_node)} {told}"
+
+
+def _figure(of: Measured, quantity: Quantity) -> str:
+    value = percent(of.value / 100) if quantity is Quantity.EFFICIENCY else number(of.value)
+    return " ".join([value, *of.marks])
 
 
 def _ideals(

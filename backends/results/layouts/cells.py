@@ -15,6 +15,7 @@ from backends.results.translations import Words
 _MARKS = {
     "†": {Concern.OTHER_ENVIRONMENT, Concern.MIXED_ENVIRONMENT},
     "‡": {Concern.OTHER_RULE},
+    "§": {Concern.SHARED_UNLIKE},
 }
 
 
@@ -22,7 +23,8 @@ def speedup_cell(
     case: CaseResult, group: Group, *, nothing: str = NOTHING, beside: RatioInterval | None = None
 ) -> str:
     """``3.85``, ``1`` for the base, ``–`` without one; † where the environments differ, ‡ where
-    the rules do. ``beside``: the interval that stands there, whose decimals it has."""
+    the rules do, § where one alone shared its machine. ``beside``: the interval that stands there,
+    whose decimals it has."""
     base = case.case == group.base
     text = ratio(case.speedup, ratio_decimals(beside), is_base=base, nothing=nothing)
     return " ".join([text, *speedup_marks(case, group)])

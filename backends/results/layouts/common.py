@@ -114,7 +114,7 @@ def speedup_notes(groups: Sequence[Group], w: Words, *, marked: bool = True) -> 
         if Concern.NO_BASE in concerns:
             notes.append(w.no_base.format(base=group.base))
         marks = {mark for case in group.cases if marked for mark in speedup_marks(case, group)}
-        legends = {"†": w.mark_environment, "‡": w.mark_rule}
+        legends = {"†": w.mark_environment, "‡": w.mark_rule, "§": w.mark_shared}
         notes += [text.format(base=group.base) for mark, text in legends.items() if mark in marks]
     return list(dict.fromkeys(notes))
 

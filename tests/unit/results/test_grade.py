@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist, fmean, median, stdev
 from typing import get_args
 
 import pytest
@@ -36,7 +36,7 @@ from backends.results.grade_words import (
     with_name,
     worst_case,
 )
-from backends.results.layouts.cells import unended_notes
+from backends.results.layouts.cells import speedup_marks, unended_notes
 from backends.results.layouts.common import LayoutOptions
 from backends.results.provenance import provenance
 from backends.results.publish import publish
@@ -719,3 +719,43 @@ def test_a_report_begins_with_cases_that_are_slower_than_fewer_devices(runs_of):
     slow = [*runs, *runs_of("1n2g", steady(90.0), fingerprint="a")]
     head = render_report(ReportContext("c"), slow, summarise(slow)).partition("## ")[0]
     assert said in head.splitlines()
+
+
+@given(
+    st.lists(st.floats(90, 110), min_size=1, max_size=7),
+    st.lists(st.floats(80, 110), min_size=1, max_size=7),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_slower_than_fewer_devices_is_said_without_doubt_where_the_repeats_carry_it_alone(
+    runs_of, fewer: list[float], more: list[float]
+):
+    runs = runs_of("1n1g", fewer) + runs_of("1n2g", more)
+    case, group = only(runs, "1n2g")
+    interval = case.speedup_interval
+    slower = median(more) < median(fewer)
+    carried = interval is not None and interval.high < 1
+    assert (Concern.NEGATIVE_SCALING in case.concerns) is (slower and carried)
+    assert (Concern.NEGATIVE_IN_DOUBT in case.concerns) is (slower and not carried)
+    report = render_report(ReportContext("c"), runs, [group])
+    claims = [line for line in report.splitlines() if "slower than" in line.casefold()]
+    assert bool(claims) is slower
+    assert all(("in doubt" in line) is not carried for line in claims)
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=4), st.sampled_from(["beside", "shared_with"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_speedup_whose_base_alone_shared_its_machine_or_did_not_is_marked(
+    runs_of, shares: list[bool], by: str
+):
+    runs = [
+        replace(run, **{by: ("other",) * own})
+        for nth, own in enumerate(shares)
+        for run in runs_of(f"1n{2**nth}g", steady(100.0 * 2**nth))
+    ]
+    (group,) = summarise(runs)
+    base, *others = group.cases
+    assert speedup_marks(base, group) == ()
+    for case, own in zip(others, shares[1:], strict=True):
+        assert ("§" in speedup_marks(case, group)) is (own is not shares[0])
+    report = render_report(ReportContext("c"), runs, [group])
+    assert ("§ of the case and 1n1g one shared" in report) is (len({*shares}) > 1)

@@ -197,7 +197,7 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
         "1n4g": {
             Concern.SIMULATED,
             Concern.FAILED_RUNS,
-            Concern.NEGATIVE_SCALING,
+            Concern.NEGATIVE_IN_DOUBT,
             Concern.OTHER_ENVIRONMENT,
         },
         "1n8g": {

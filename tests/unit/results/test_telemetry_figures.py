@@ -73,8 +73,8 @@ def test_throttling_costs_by_its_share_of_the_time(
     case, group = only(watched(Telemetry((gpu(throttled_s={reason: seconds}),))))
     assert (case.grade, case.concerns) == (Grade(grade), (concern,) if concern else ())
     was = "held at its limit" if concern is Concern.POWER_CAPPED else "throttled"
-    said = f"repeat 3: GPU5 of node1 was {was} for {seconds:.0f} s of 100 s, {seconds}% ({reason})"
-    assert finding_lines(case, group) == ([said] if concern else [])
+    said = f"GPU5 of node1 was {was} for {seconds}% of the 100 s that it was watched ({reason})"
+    assert finding_lines(case, group) == ([f"repeat 3: {said}"] if concern else [])
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_table_and_notes_have_one_measure_of_throttling(runs_of) -> None:
     assert chinese is not None
     assert "44%（功耗上限）" in chinese.rows[0]
     said = finding_lines(*only(runs))
-    assert any(line.endswith("40 s of 60 s, 66.7% (power cap)") for line in said)
+    assert any(line.endswith("66.7% of the 60 s that it was watched (power cap)") for line in said)
 
 
 def test_of_how_many_repeats_throttling_is_said(runs_of) -> None:
@@ -287,8 +287,8 @@ def test_of_how_many_repeats_throttling_is_said(runs_of) -> None:
         held = Telemetry((gpu(seconds=seconds, throttled_s={"power cap": 20.0}),))
         runs[number] = replace(runs[number], telemetry=held)
     said = finding_lines(*only(runs))
-    held = "GPU5 of node1 was held at its limit for 20 s of 100 s, 20.0% (power cap)"
-    assert f"2 of 6 repeats that were watched, most of all repeat 1: {held}" in said
+    held = "GPU5 of node1 was held at its limit for 20.0% of the 100 s that it was watched"
+    assert f"2 of 6 repeats that were watched, most of all repeat 1: {held} (power cap)" in said
 
 
 @pytest.mark.parametrize(
@@ -398,14 +398,14 @@ def test_what_counts_no_samples_has_no_energy_per_sample(watched, unit: str) -> 
     assert "J per" not in render_report(ReportContext("c"), runs, summarise(runs))
 
 
-def test_how_many_repeats_were_watched_is_said_and_for_how_long_where_not_all_were(watched) -> None:
+def test_how_many_repeats_were_watched_is_said_where_not_all_were(watched) -> None:
     use = gpu(sm_clock_mhz_mean=1485.0)
     runs = watched(Telemetry((use,), (host(),)))
     assert watched_words(runs) == f"{len(runs)} of {len(runs)} repeats"
     assert "watched" not in dict(usual_lines(runs))
     some = (replace(runs[0], telemetry=None), *runs[1:])
     words = watched_words(some)
-    assert words.startswith(f"{len(runs) - 1} of {len(runs)} repeats, for ")
+    assert words == f"{len(runs) - 1} of {len(runs)} repeats"
     assert dict(usual_lines(some))["watched"] == words
     assert watched_words([replace(runs[0], telemetry=None)]) == "0 of 1 repeats"
 
