@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on, work
@@ -54,6 +55,9 @@ from tui.widgets.throughput_plot import (
     throughput_plot,
     window_plot,
 )
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Profile
 
 BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
@@ -160,27 +164,38 @@ class RunPanels(Vertical):
                 empty=no_log(run, there=True),
                 ended=run.state.ended,
                 most_ranks=run.case.nodes * run.case.gpus_per_node,
-                readings=self._readings_of(viewed.state.runs[run.run_id], run, host),
+                readings=self._readings_of(viewed, run, host),
             )
 
-    def _readings_of(self, record: RunRecord, run: RunView, host: str) -> LogReadings | None:
-        """That its log has, by the profile of today; anew where others count by now."""
+    def _readings_of(self, viewed: CampaignSnapshot, run: RunView, host: str) -> LogReadings | None:
+        """That its log has, by its profile; anew where others count by now."""
+        record = viewed.state.runs[run.run_id]
         first, used = window_bounds(record)
         until = None if used is None or first + used >= run.readings else first + used
         window = (first, until, run.readings > first) if record.window_known else None
         of = (run.run_id, host, window, summed_up(record))
         if of != self._read_of:
             self._read_of, self._readings = of, None
-            catalog = self._session.workspace.catalog
-            if host in run.hosts[:1] and run.profile in catalog.names:
-                with contextlib.suppress(DlperfError):  # it has no rule for the case by now
-                    self._readings = LogReadings(
-                        catalog.get(run.profile),
-                        run.case,
-                        window[:2] if window is not None else None,
-                        summed_up=summed_up(record),
-                    )
+            if host in run.hosts[:1]:
+                self._readings = LogReadings(
+                    partial(self._profile_of, viewed, run),
+                    run.case,
+                    window[:2] if window is not None else None,
+                    summed_up=summed_up(record),
+                )
         return self._readings
+
+    def _profile_of(self, viewed: CampaignSnapshot, run: RunView) -> Profile | None:
+        """That the campaign began with, else the one of today. Blocking."""
+        from backends.campaign.folder.raw_logs import Profiles  # noqa: PLC0415 (in a thread)
+
+        catalog = self._session.workspace.catalog
+        profiles = Profiles(
+            viewed.path,
+            viewed.state.frozen,
+            lambda name: catalog.get(name) if name in catalog.names else None,
+        )
+        return profiles.of(run.profile)[0]
 
     def first_host(self) -> None:
         """Of another run, the log of its rank 0 is shown first."""
