@@ -229,7 +229,7 @@ async def test_what_a_host_does_now_stands_in_its_table_until_nothing_tells_any_
         await pilot.press("2", "1")
         tell(controller, "node1", gpu_lines(range(8), 20))
         await until(pilot, lambda: tick(app) or "Last two minutes" in detail(app))
-        said = r"facts as of \d+s ago, before our run began; GPUs as of now"
+        said = r"facts as of \d+s ago, before our run began; GPUs and load as of now"
         assert re.search(said, detail(app))
         for index, line in enumerate(gpus_shown(detail(app))):
             assert "12.0/15.8" in line

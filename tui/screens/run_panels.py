@@ -349,7 +349,11 @@ class RunPanels(Vertical):
             series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             to_now = broke_off or run.state.active
-            until_s = (run.elapsed_s or 0.0) if to_now else 0.0
+            silent = [one for one in viewed.runs if one.state.active and one.silent_s is not None]
+            if record.category == Cause.STALLED:
+                silent.append(run)
+            ends = [run] * to_now + silent * (not run.state.ended)
+            until_s = max((one.elapsed_s or 0.0 for one in ends), default=0.0)
             others = any(one.begun for one in series if one.run_id != run.run_id)
             over += f" of all {'that were ' * viewed.deserted}at work" * others
             units = units_of(series, run.run_id)
@@ -361,8 +365,9 @@ class RunPanels(Vertical):
                 until_s=until_s,
                 empty=no_chart(run),
                 latest=latest,
-                silent=run.silent_s is not None or record.category == Cause.STALLED,
+                silent={one.run_id for one in silent},
             )
+            over += f" · {names[run.run_id]}" * (not plot.lines)
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)

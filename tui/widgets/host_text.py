@@ -47,7 +47,7 @@ def host_text(
     ----------
     now: seconds since the epoch, for how old it all is.
     own: what to call runs of ours, by run id.
-    metered: what its GPUs do, and its load, was seen a moment ago, whenever it was asked for the rest.
+    metered: its GPUs and load were seen a moment ago, whenever it was asked for the rest.
     judged: by the latest precheck, or why it was not; it needs ``now``.
     """
     own = own or {}
