@@ -89,13 +89,15 @@ class DlperfApp(App[str]):
         prompter: ConsolePrompter | None = None,
         theme_file: Path | None = None,
     ) -> None:
+        self.session = Session(workspace, readonly=readonly)
+        if self.session.alone and not readonly and self.DEFAULT_MODE == "hosts":
+            self.DEFAULT_MODE = "matrix"  # type: ignore[misc]  # what can be started here
         super().__init__(driver_class=Terminal)
         let_go_of_closed_screens()
         end_scroll_bars_with_whole_cells()
         self.animation_level = "none"  # each step of a scroll is a repaint over ssh
         if prompter is not None:
             prompter.attach(self)
-        self.session = Session(workspace, readonly=readonly)
         self.typed = TypedAhead(self, self._hand_on, self._dealt_with)
         self._flash = Flash(self, self.typed, self._why_nothing)
         self._painted = Painted()
@@ -222,10 +224,7 @@ class DlperfApp(App[str]):
 
     @work(exclusive=True, group="campaigns", description="offer what was left unfinished")
     async def offer_unfinished(self) -> None:
-        """Ask what to do with campaigns that were left before their end; show what a keeper does.
-
-        Where nothing was, and this machine is all there is, go to what can be started on it.
-        """
+        """Ask what to do with campaigns left before their end; show what a keeper does."""
         from tui.screens.campaign_list import kept_campaign, unfinished_question  # noqa: PLC0415
 
         try:
@@ -245,8 +244,6 @@ class DlperfApp(App[str]):
             self.session.looking = False
         if question is not None:
             self.push_screen(question, self._answered)
-        elif self.session.alone and not self.session.readonly and self.current_mode == "hosts":
-            self.action_page("matrix")
 
     @work(group="follow", description="follow a campaign that another console runs")
     async def follow_opened(self) -> None:

@@ -1,16 +1,18 @@
-"""What happened in a campaign, as its notes tell it: runs that started and how they ended."""
+"""What happened in a campaign, as its notes tell it: runs that started and how they ended,
+runs that were added, and each end of the campaign."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
+from profiles.counted import counted, first_of
+from profiles.durations import format_duration
 from tui.text import rate_text
 
 Note = tuple[float, str, str]
-STARTED, ENDED = "started", "ended"
+STARTED, ENDED, ADDED, WENT_ON = "started", "ended", "added", "goes on"
 MOST = 200
 """Of a campaign of many runs the last ones."""
 
@@ -30,11 +32,24 @@ def _all(state: CampaignState) -> Iterator[Note]:
         if run.state.ended and run.ended_at is not None:
             again = "; tried again" * (run.run_id in tried_again)
             yield run.ended_at, str(run.state), f"{name}{_outcome(run)}{again}"
-    ends = [run.ended_at for run in state.runs.values() if run.ended_at is not None]
-    if state.finished and ends:
-        states = [run.state for run in state.latest_attempts()]
-        counts = ((states.count(one), one) for one in RunState if one.ended)
-        yield max(ends), ENDED, ", ".join(f"{many} {one}" for many, one in counts if many)
+    ended = 0.0
+    for at, how in state.turns:
+        if how:
+            ended = at
+        went_on = WENT_ON, f"{format_duration(at - ended)} after its end"
+        yield at, *((ENDED, how) if how else went_on)
+    yield from _added(state, several=several)
+
+
+def _added(state: CampaignState, *, several: bool) -> Iterator[Note]:
+    """Runs that were planned later than the first ones, those of one moment together."""
+    planned: dict[float, list[str]] = {}
+    for run in () if state.imported else state.runs.values():
+        if run.attempt == 1:
+            name = f"{run.profile} {run.label}" if several else run.label
+            planned.setdefault(run.planned_at, []).append(name)
+    for at in sorted(planned)[1:]:
+        yield at, ADDED, f"{counted(len(planned[at]), 'run')}: {first_of(planned[at])}"
 
 
 def _outcome(run: RunRecord) -> str:

@@ -542,7 +542,7 @@ PANELS: Mapping[str, Panel] = {
         "The raw log of the run, as it arrives. What you read stands still when you hold it; new "
         "lines are counted meanwhile. ‹ and › stand where a line goes on, and its figure is in "
         "sight. ┃ stands before a reading that counts, ┊ before one that does not, as of the "
-        "warm-up.",
+        "warm-up; where that is not known, the frame says why.",
         (
             Key("slash", "search", "Search", "find words in all of the log", said="/", footer=1),
             Key("n", "again(1)", "Next", "the next line that has them", footer=2),

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from backends.campaign.folder.past_index import PastIndex
+    from backends.campaign.record.status_view import CampaignSnapshot
     from tui.session import Session
 
 AGAIN_S = 15.0
 """Other consoles and keepers measure, too."""
+LEAST_S = 2.0
+"""However many runs end meanwhile."""
 
 
 class PastReading:
@@ -24,16 +27,21 @@ class PastReading:
         self._clock = clock
         self._wanted = self._stopped = False
         self._read_at = -inf
+        self._ended: object = None  # how many runs had, of which campaign, when it was due last
         self._turn = asyncio.Lock()
         self._next: asyncio.Task[None] | None = None
         self._begun = False  # the next one has, so that it is none any more
         self.index: PastIndex | None = None
         self.known = False  # all was read once; what comes later is only newer
 
-    @property
-    def due(self) -> bool:
-        """It was read a while ago, and is not being read."""
-        return not self._wanted and self._clock() - self._read_at >= AGAIN_S
+    def is_due(self, viewed: CampaignSnapshot | None) -> bool:
+        """It is not being read, and was a while ago, or before a run of ``viewed`` ended."""
+        ended = None if viewed is None else (viewed.identity, viewed.ended)
+        age = self._clock() - self._read_at
+        if self._wanted or age < (AGAIN_S if ended == self._ended else LEAST_S):
+            return False
+        self._ended = ended
+        return True
 
     @property
     def complete(self) -> bool:

@@ -43,6 +43,9 @@ def schedule_on(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float) -
             waiting |= dict.fromkeys((want.run_id for want in left), why)
             if why.kind in (WaitKind.BEHIND, WaitKind.SETTLING):
                 behind |= {want.run_id: one for want in left if (one := filling.kept_from(want))}
+            if why.kind is WaitKind.BUSY and 1 < left[0].nodes > len(fitting) / 2:
+                # One of them at a time.
+                behind |= {want.run_id: left[0] for want in left[1:]}
             vain |= _in_vain(left, fitting)
     for run_id, ahead in behind.items():
         if (its := waiting.get(ahead.run_id)) is not None:  # else it went after all

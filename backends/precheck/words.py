@@ -246,15 +246,18 @@ def figures_together(measured: Measured) -> str:
 
 
 def expected_text(measured: Measured) -> str:
-    """What is expected of those figures, and which are called slow; empty where none is judged."""
+    """What is expected of those figures, which are called slow, and which name nobody; empty where
+    none is judged."""
     there = {figure.metric for figure in measured.figures}
-    names = (name for name in (*_MAIN, *_TOGETHER) if name in there and METRICS[name].judged)
-    most = [f"{METRICS[name].tolerance:.0%} ({METRICS[name].title})" for name in names]
+    metrics = [METRICS[name] for name in (*_MAIN, *_TOGETHER) if name in there]
+    most = [f"{one.tolerance:.0%} ({one.title})" for one in metrics if one.judged]
+    told = [one.title for one in metrics if not one.judged]
     rule = (
         "More is better. Expected: the median of its like, or of its own earlier prechecks. Slow: "
         "below that by more than they spread and by more than "
     )
-    return f"{rule}{', '.join(most)}" if most else ""
+    names_nobody = f". Told only, naming nobody: {'; '.join(told)}" if told else ""
+    return f"{rule}{', '.join(most)}{names_nobody}" if most else ""
 
 
 def _ranges(figures: Sequence[Figure], names: Sequence[str]) -> str:

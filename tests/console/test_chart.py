@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from array import array
+from collections.abc import Sequence
 from dataclasses import replace
 
 import plotext as plt
@@ -265,17 +266,21 @@ def test_an_edge_in_the_chart_is_named_also_while_the_run_trains_and_never_witho
     assert named == bool(plot.edges) == ("┊" in picture(replace(plot, legend=()), 80, 12))
 
 
-@pytest.mark.parametrize("silent", [True, False])
-@pytest.mark.parametrize("others", [0, 2])
-def test_where_no_reading_comes_any_more_is_marked(silent: bool, others: int) -> None:
-    many = [series(f"r{n}", [(t, 90.0 + n) for t in range(60)]) for n in range(others + 1)]
+@pytest.mark.parametrize("silent", [(), ("r0",), ("r1",), ("r0", "r1")])
+@pytest.mark.parametrize("others", [0, 1, 2])
+@pytest.mark.parametrize("selected", ["r0", "waits"])
+def test_where_no_reading_comes_any_more_is_marked(
+    silent: Sequence[str], others: int, selected: str
+) -> None:
+    many = [series(f"r{n}", [(t, 90.0 + 20 * n) for t in range(60)]) for n in range(others + 1)]
     window = RunWindow()
-    plot = throughput_plot(many, "r0", width=80, window=window, until_s=600.0, silent=silent)
+    plot = throughput_plot(many, selected, width=80, window=window, until_s=600.0, silent=silent)
     shown = picture(plot, 80, 12).splitlines()
-    whose = "1: " * bool(others)
-    assert (f"× {whose}no reading after 59s" in plot.legend) == silent
+    marked = {n + 1 for n in range(others + 1) if f"r{n}" in silent}
+    whose = {f"{n}: " * bool(others) for n in marked}
+    assert {f"× {who}no reading after 59s" for who in whose} <= set(plot.legend)
     columns = [row.index("×") for row in shown if "×" in row]
-    assert len(columns) == silent
+    assert len(columns) == len(marked)
     assert all(8 < column < 24 for column in columns), "a tenth of the axis, behind its words"
     throughput_plot(many, "r0", width=0, window=window, silent=silent)  # not laid out yet
 

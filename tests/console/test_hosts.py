@@ -808,6 +808,6 @@ def test_what_stands_first_of_a_host_is_whole_at_every_width(
         head = shown.partition("\nGPUs memory")[0].partition("\n\n")[0].splitlines()
         assert max(map(len, head)) <= width
         said = " ".join(" ".join(head).split())
-        assert ("GPUs as of now" in said) is metered
+        assert ("GPUs and load as of now" in said) is metered
         assert outdated in said
         assert ("held by alice@login02" in said) is (host is not found)

@@ -29,7 +29,7 @@ from tui.lent_terminal import lend_terminal
 from tui.screens.hosts_page import STALE_S, HostRows, note
 from tui.text import age
 from tui.theme import MUTED
-from tui.widgets.host_detail import live_text
+from tui.widgets.host_detail import live_text, with_live
 from tui.widgets.host_text import host_text
 
 HUGE = (200, 60)
@@ -229,7 +229,7 @@ async def test_what_a_host_does_now_stands_in_its_table_until_nothing_tells_any_
         await pilot.press("2", "1")
         tell(controller, "node1", gpu_lines(range(8), 20))
         await until(pilot, lambda: tick(app) or "Last two minutes" in detail(app))
-        said = r"facts as of \d+s ago, before our run began; GPUs as of now"
+        said = r"facts as of \d+s ago, before our run began; GPUs and load as of now"
         assert re.search(said, detail(app))
         for index, line in enumerate(gpus_shown(detail(app))):
             assert "12.0/15.8" in line
@@ -455,3 +455,14 @@ async def test_a_shell_on_this_machine_keeps_the_terminal_for_stderr_and_shows_i
     command = ["sh", "-c", "test -p /dev/stderr"]  # a pipe: no shell is interactive then
     assert (await lend_terminal(lender, command, overhear=False))[0] == 1
     assert (await lend_terminal(lender, command))[0] == 0
+
+
+@pytest.mark.parametrize("gpus", [True, False])
+def test_the_load_that_is_said_to_be_of_now_is_that_of_the_last_sample(gpus: bool) -> None:
+    told = facts() if gpus else replace(facts(), gpus=())
+    host = replace(known_host("node1", "node1.example", told), probed_at=START - 55)
+    live = LiveTelemetry()
+    live.feed(f"host, {START:.0f}, 48, 2.7, 0, 0, 0\n".encode())
+    said = host_text(with_live(host, live), now=START, metered=True).plain
+    assert "load as of now" in " ".join(said.split())
+    assert "load 2.7" in said

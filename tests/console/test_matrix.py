@@ -493,6 +493,19 @@ async def test_this_machine_alone_opens_on_the_matrix_with_two_small_cases_marke
         assert screen_text(app).count("[x]") == 3  # and the profile
 
 
+async def test_where_this_machine_is_all_there_is_the_matrix_is_the_first_page(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    new_page = DlperfApp.new_page
+    monkeypatch.setattr(
+        DlperfApp, "new_page", lambda app, name: opened.append(name) or new_page(app, name)
+    )
+    async with console(small_workspace(workspace)) as (app, _):
+        assert app.current_mode == "matrix"
+        assert opened == ["matrix"], "and no other stood there before"
+
+
 async def test_a_console_that_only_looks_and_one_with_an_inventory_open_on_hosts(
     workspace: FakeWorkspace,
 ) -> None:

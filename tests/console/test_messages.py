@@ -16,6 +16,10 @@ from textual.widgets import Input
 
 from backends.campaign.folder.tags_and_note import About, write_about
 from backends.campaign.plan.selection import Selection
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import fold
+from profiles.counted import counted, first_of
+from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tests.console.conftest import (
     LARGE,
@@ -33,7 +37,7 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
-from tui.happened import ENDED, STARTED, happened
+from tui.happened import ADDED, ENDED, STARTED, WENT_ON, happened
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice, Dialog, Notes
@@ -236,6 +240,51 @@ async def test_notes_have_each_start_and_end_of_a_run_and_that_of_the_campaign_t
         lines = [line for line in screen_text(app).splitlines() if " +" in line]
         assert f"  {ENDED}" in lines[0]
         assert any(STARTED in line for line in lines[1:])
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 500)), min_size=1, max_size=4))
+def test_notes_tell_each_end_of_a_campaign_and_what_it_went_on_with(
+    batches: list[tuple[int, int]],
+) -> None:
+    number, now, told, events = 0, 0.0, [], []
+    for batch, (runs, gap_s) in enumerate(batches):
+        now += gap_s
+        if batch:
+            events.append(ev.CampaignReopened(t=now))
+            told.append((now, WENT_ON, f"{format_duration(gap_s)} after its end"))
+            names = first_of([f"1n1g #{number + n + 1}" for n in range(runs)])
+            told.append((now, ADDED, f"{counted(runs, 'run')}: {names}"))
+        planned = [planned_run(number + n + 1, now) for n in range(runs)]
+        events += planned
+        for run in planned:
+            now += 1
+            events += [
+                ev.RunAssigned(
+                    t=now, run_id=run.run_id, hosts=("n1",), commands=("",), port=1, log="a.log"
+                ),
+                ev.RunLaunched(t=now, run_id=run.run_id, boot_ids=("b",)),
+                ev.RunFailed(t=now, run_id=run.run_id, reason="none"),
+            ]
+        number += runs
+        events.append(ev.CampaignFinished(t=now))
+        told.append((now, ENDED, f"{number} failed"))
+    own = (ENDED, ADDED, WENT_ON)
+    assert [note for note in happened(fold(events)) if note[1] in own] == told
+
+
+def planned_run(number: int, now: float) -> ev.RunPlanned:
+    return ev.RunPlanned(
+        t=now,
+        run_id=f"a-{number:04d}-a1",
+        profile="p",
+        framework="f",
+        model="m",
+        unit="images/s",
+        nodes=1,
+        gpus_per_node=1,
+        parameters={},
+        repeat=number,
+    )
 
 
 @pytest.mark.parametrize("page", ["", "1", "2", "3", "4"])

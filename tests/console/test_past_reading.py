@@ -11,7 +11,8 @@ from typing import cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.past_reading import PastReading
+from backends.campaign.record.status_view import CampaignSnapshot
+from tui.past_reading import AGAIN_S, LEAST_S, PastReading
 from tui.session import Session
 
 
@@ -66,3 +67,23 @@ def test_who_waits_for_past_results_has_all_that_was_written_before(steps: Seque
         assert disk.looks <= len(asked) + len(looks)
 
     asyncio.run(played())
+
+
+@given(st.lists(st.tuples(st.floats(0, 2 * AGAIN_S), st.integers(0, 1), st.booleans())))
+def test_past_results_are_read_again_when_a_run_has_ended_and_else_after_a_while(
+    steps: Sequence[tuple[float, int, bool]],
+) -> None:
+    now, ended, read_at, known = 0.0, 0, 0.0, None
+    disk = SimpleNamespace(read=lambda _: None, complete=True)
+    session = SimpleNamespace(workspace=SimpleNamespace(past=disk))
+    reading = PastReading(cast("Session", session), lambda: now)
+    asyncio.run(reading.read())
+    for passed, more, another in steps:
+        now, ended = now + passed, ended + more
+        viewed = SimpleNamespace(identity=another, ended=ended)
+        news = known != (another, ended)
+        due = reading.is_due(cast("CampaignSnapshot", viewed))
+        assert due == (now - read_at >= (LEAST_S if news else AGAIN_S))
+        if due:
+            known, read_at = (another, ended), now
+            asyncio.run(reading.read())

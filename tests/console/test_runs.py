@@ -157,7 +157,9 @@ async def test_a_run_that_has_just_begun_has_no_curve_of_a_run_that_has_ended(
         await pass_time(workspace, app, pilot, 11)
         assert page.selected is not None
         assert page.selected.run_id == "r01"
-        assert "no reading yet" in words(page.query_one(Chart))
+        chart = page.query_one(Chart)
+        assert "no reading yet" in words(chart)
+        assert page.selected.label in str(chart.border_title), "whose it will be"
 
 
 async def test_the_chart_has_the_curve_of_the_run_under_the_cursor_or_names_whose_it_has(

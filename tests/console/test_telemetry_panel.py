@@ -43,6 +43,7 @@ from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import (
     GAP,
     LABEL_WIDTH,
+    STANDS_S,
     WORDS,
     Source,
     columns_for,
@@ -493,6 +494,25 @@ def test_the_clock_of_an_idle_gpu_is_drawn_low_where_its_samples_say_how_high_it
     assert scale([source], Figure.CLOCK) == "1530MHz"
     limited = replace(source, limits={0: {Figure.CLOCK: 1290.0}})
     assert scale([limited], Figure.CLOCK) == "1290MHz", "what its operator set"
+
+
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=4), st.integers(8, 40))
+def test_the_hottest_of_hosts_that_tell_by_turns_is_drawn_to_the_end(
+    told_s: list[int], columns: int
+) -> None:
+    hot = max(told_s) - min(max(told_s) - 1, int(STANDS_S))  # the one that told last of it
+    sources = []
+    for host, seconds in enumerate([hot, *told_s]):
+        live = LiveTelemetry()
+        live.feed(HEADER.encode())
+        for at in range(seconds):
+            stamp = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(START + at))
+            live.feed(f"{stamp}, 0, 0, 0, 43, 135, {62 if host else 88}\n".encode())
+            live.feed(f"host, {START + at:.0f}, 48, 0, 0, 0, 0\n".encode())
+        sources.append(Source(f"n{host}", live, (0,)))
+    hottest = means(sources, (START, START + 60), columns, label=20)[-1].plain
+    assert hottest.split()[:2] == ["hottest", "88/100°C"]
+    assert set(hottest[20:].strip()) == {sparkline([88.0], 100.0)}
 
 
 def test_beside_the_mean_of_gpus_stands_a_limit_that_each_of_them_has_or_none() -> None:

@@ -151,7 +151,7 @@ class MatrixPage(Page):
             self.query_one(MatrixGrid).forget_cursor()
             self.call_after_refresh(panel.table.select, first)
         self._list(panel.table, names)
-        if self._asked.past_reading.due:
+        if self._asked.past_reading.is_due(self.viewed):
             self.read_past()
         self._tell_marks()
         panel.say_when_empty(NO_PROFILE)

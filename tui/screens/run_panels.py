@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on, work
@@ -54,6 +55,9 @@ from tui.widgets.throughput_plot import (
     throughput_plot,
     window_plot,
 )
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Profile
 
 BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
@@ -160,27 +164,38 @@ class RunPanels(Vertical):
                 empty=no_log(run, there=True),
                 ended=run.state.ended,
                 most_ranks=run.case.nodes * run.case.gpus_per_node,
-                readings=self._readings_of(viewed.state.runs[run.run_id], run, host),
+                readings=self._readings_of(viewed, run, host),
             )
 
-    def _readings_of(self, record: RunRecord, run: RunView, host: str) -> LogReadings | None:
-        """That its log has, by the profile of today; anew where others count by now."""
+    def _readings_of(self, viewed: CampaignSnapshot, run: RunView, host: str) -> LogReadings | None:
+        """That its log has, by its profile; anew where others count by now."""
+        record = viewed.state.runs[run.run_id]
         first, used = window_bounds(record)
         until = None if used is None or first + used >= run.readings else first + used
         window = (first, until, run.readings > first) if record.window_known else None
         of = (run.run_id, host, window, summed_up(record))
         if of != self._read_of:
             self._read_of, self._readings = of, None
-            catalog = self._session.workspace.catalog
-            if host in run.hosts[:1] and run.profile in catalog.names:
-                with contextlib.suppress(DlperfError):  # it has no rule for the case by now
-                    self._readings = LogReadings(
-                        catalog.get(run.profile),
-                        run.case,
-                        window[:2] if window is not None else None,
-                        summed_up=summed_up(record),
-                    )
+            if host in run.hosts[:1]:
+                self._readings = LogReadings(
+                    partial(self._profile_of, viewed, run),
+                    run.case,
+                    window[:2] if window is not None else None,
+                    summed_up=summed_up(record),
+                )
         return self._readings
+
+    def _profile_of(self, viewed: CampaignSnapshot, run: RunView) -> Profile | None:
+        """That the campaign began with, else the one of today. Blocking."""
+        from backends.campaign.folder.raw_logs import Profiles  # noqa: PLC0415 (in a thread)
+
+        catalog = self._session.workspace.catalog
+        profiles = Profiles(
+            viewed.path,
+            viewed.state.frozen,
+            lambda name: catalog.get(name) if name in catalog.names else None,
+        )
+        return profiles.of(run.profile)[0]
 
     def first_host(self) -> None:
         """Of another run, the log of its rank 0 is shown first."""
@@ -334,7 +349,11 @@ class RunPanels(Vertical):
             series, over = named_series(shown_series(viewed, run), names), "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             to_now = broke_off or run.state.active
-            until_s = (run.elapsed_s or 0.0) if to_now else 0.0
+            silent = [one for one in viewed.runs if one.state.active and one.silent_s is not None]
+            if record.category == Cause.STALLED:
+                silent.append(run)
+            ends = [run] * to_now + silent * (not run.state.ended)
+            until_s = max((one.elapsed_s or 0.0 for one in ends), default=0.0)
             others = any(one.begun for one in series if one.run_id != run.run_id)
             over += f" of all {'that were ' * viewed.deserted}at work" * others
             units = units_of(series, run.run_id)
@@ -346,8 +365,9 @@ class RunPanels(Vertical):
                 until_s=until_s,
                 empty=no_chart(run),
                 latest=latest,
-                silent=run.silent_s is not None or record.category == Cause.STALLED,
+                silent={one.run_id for one in silent},
             )
+            over += f" · {names[run.run_id]}" * (not plot.lines)
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)

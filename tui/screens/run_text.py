@@ -23,7 +23,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
-from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, way_on_elsewhere
+from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, lies_elsewhere
 from tui.text import (
     bar,
     cell,
@@ -102,6 +102,8 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     parts += [(f"{many} {word}", MUTED) for many, word in left_out if many]
     if leaving or viewed.handed_over:
         parts.append((HANDING_OVER, MUTED))
+    elif viewed.read_only and not viewed.replayed and (elsewhere := lies_elsewhere(viewed)):
+        parts.append((elsewhere, MUTED))
     elif viewed.deserted:
         parts.append((DESERTED, WARN))
     elif viewed.kept_by is not None and not viewed.replayed:
@@ -110,8 +112,6 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
         parts.append((PAST, MUTED))
     if viewed.finished and well:
         parts.append(("4 shows the results", MUTED))
-    if viewed.read_only and not viewed.replayed and (words := way_on_elsewhere(viewed)):
-        parts.append((words, MUTED))
     return join(parts, " · ")
 
 

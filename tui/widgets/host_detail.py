@@ -76,12 +76,14 @@ def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int, height
 
 
 def with_live(host: HostSnapshot, live: LiveTelemetry) -> HostSnapshot:
-    """Its GPUs do what was seen last; what no sample told is as it was."""
+    """Its GPUs do what was seen last, and its load is that; what no sample told is as it was."""
     from backends.hosts.live_telemetry import Figure  # noqa: PLC0415 - as above
 
     def last(figure: Figure, gpu: int, before: int | None) -> int | None:
         return before if (told := live.last(figure, gpu)) is None else round(told)
 
+    if host.facts is None:
+        return host
     gpus = [
         replace(
             gpu,
@@ -93,9 +95,11 @@ def with_live(host: HostSnapshot, live: LiveTelemetry) -> HostSnapshot:
             temperature_c=last(Figure.TEMPERATURE, gpu.index, gpu.temperature_c),
             sm_clock_mhz=last(Figure.CLOCK, gpu.index, gpu.sm_clock_mhz),
         )
-        for gpu in (host.facts.gpus if host.facts is not None else ())
+        for gpu in host.facts.gpus
     ]
-    return replace(host, facts=host.facts and replace(host.facts, gpus=tuple(gpus)))
+    load = live.last(Figure.LOAD)
+    load = host.facts.load1 if load is None else load
+    return replace(host, facts=replace(host.facts, gpus=tuple(gpus), load1=load))
 
 
 class HostDetail(ScrollableContainer, can_focus=True):

@@ -47,7 +47,7 @@ def host_text(
     ----------
     now: seconds since the epoch, for how old it all is.
     own: what to call runs of ours, by run id.
-    metered: what its GPUs do was seen a moment ago, whenever it was asked for the rest.
+    metered: its GPUs and load were seen a moment ago, whenever it was asked for the rest.
     judged: by the latest precheck, or why it was not; it needs ``now``.
     """
     own = own or {}
@@ -103,7 +103,7 @@ def _headline(
         when = "asked just now" if old == "now" else f"as of {old} ago"
         when += f", {host.outdated}" * bool(host.outdated)
         if metered and old != "now":
-            seen = "GPUs" if host.facts is not None and host.facts.gpus else "load"
+            seen = "GPUs and load" if host.facts is not None and host.facts.gpus else "load"
             when = f"facts {when}; {seen} as of now"
         parts.append((when, MUTED))
     if not (host.facts is None or host.partitions or (host.recorded and not host.lease)):

@@ -280,6 +280,8 @@ class LogPanel(ScrollView, can_focus=True):
         in_sight = self._rows[self._top : self._top + self.size.height]
         marks = not self._said and any(map(self._mark, in_sight))
         legend = [(f" · {COUNTS}", ACCENT), (f" counts {IS_LEFT_OUT} does not", MUTED)] * marks
+        if not self._said and self._readings is not None and self._readings.unknown:
+            legend = [(f" · {plain(self._readings.unknown)}", MUTED)]
         set_frame(self, plain(title), join([state, *legend]) if self._lines else "")
         names = ("search", "again", "error", "wrap", "rank")
         able = (self.following, *(self.check_action(name, ()) for name in names))

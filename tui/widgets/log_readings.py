@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from math import inf
 from pathlib import Path
@@ -10,6 +12,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
+from profiles.errors import DlperfError
 from profiles.format.case import Case
 from profiles.format.line_reading import LineReading
 from profiles.format.profile import Profile
@@ -35,31 +38,26 @@ class LogReadings:
 
     Parameters
     ----------
+    profile_of: by which the run is measured; None: it is not here. Blocking.
     window: the number of the first reading that counts, and of the first that no more does (None:
         there is none); None: that is not known. summed_up: the log's summary counts, and no window.
-
-    Raises
-    ------
-    ProfileError: the profile has no rule for the case.
     """
 
     def __init__(
         self,
-        profile: Profile,
+        profile_of: Callable[[], Profile | None],
         case: Case,
         window: tuple[int, int | None] | None,
         *,
         summed_up: bool,
     ) -> None:
-        rule = rule_for(profile, case)
-        self._profile, self._case, self._window = profile, case, window
+        self._profile_of, self._case, self._window = profile_of, case, window
         self._summed_up = summed_up
         self._bytes: tuple[float, float] | None = None  # where the lines begin that count, and end
-        ranks = self._ranks = RankFilter(rule.ranks, rule.rank_prefix or MPI_PREFIX)
-        nowhere = FigureSink(MetricValues("last"))
-        self._reading = Search(rule, ranks, nowhere)
-        summary = LineReading(reading=rule.summary) if rule.summary and summed_up else None
-        self._summary = Search(summary, ranks, nowhere) if summary is not None else None
+        self._searches: tuple[Search, ...] = ()  # for the summary, if that counts, and readings
+        self._ranks = RankFilter("all", MPI_PREFIX)
+        self.unknown = ""
+        """Why no line says whether it counts, once it was looked."""
         self.places = lru_cache(maxsize=512)(self._places)
 
     def look(self, path: Path) -> None:
@@ -69,15 +67,34 @@ class LogReadings:
         ------
         OSError: the log cannot be read.
         """
+        if (profile := self._profile_of()) is None:
+            self.unknown = f"what counts is unknown: no profile {self._case.profile}"
+            return
+        self._case = replace(self._case, parameters={**profile.defaults, **self._case.parameters})
+        try:
+            rule = rule_for(profile, self._case)
+        except DlperfError:
+            self.unknown = f"what counts is unknown: {self._case.profile} has no rule for the case"
+            return
+        self._ranks = RankFilter(rule.ranks, rule.rank_prefix or MPI_PREFIX)
+        summary = LineReading(reading=rule.summary) if rule.summary and self._summed_up else None
+        nowhere = FigureSink(MetricValues("last"))
+        each = (one for one in (summary, rule) if one is not None)
+        self._searches = tuple(Search(one, self._ranks, nowhere) for one in each)
+        self.places.cache_clear()
         if self._summed_up:
             self._bytes = (inf, inf)
         elif self._window is not None:
-            self._bytes = self._lines_of(path, *self._window)
+            self._bytes = self._lines_of(profile, path, *self._window)
+        if self._bytes is None:
+            self.unknown = "which readings count is not known"
 
-    def _lines_of(self, path: Path, first: int, until: int | None) -> tuple[float, float] | None:
+    def _lines_of(
+        self, profile: Profile, path: Path, first: int, until: int | None
+    ) -> tuple[float, float] | None:
         found: list[float] = [0] if first == 0 else []
         wanted = 1 if until is None else 2
-        parser, count, at = LogParser(self._profile, self._case, keep=False), 0, 0
+        parser, count, at = LogParser(profile, self._case, keep=False), 0, 0
         with path.open("rb") as log:
             while len(found) < wanted and at < MOST_BYTES and (line := log.readline(MOST_BYTES)):
                 count += len(parser.feed(line))
@@ -96,15 +113,14 @@ class LogReadings:
         if self._bytes is None or self.places(text) is None:
             return ""
         begin, end = self._bytes
-        if begin <= start < end or (self._summary and _ends_in(self._summary, self._ranks, text)):
-            return COUNTS
-        return IS_LEFT_OUT
+        sums_up = self._summed_up and _ends_in(self._searches[0], self._ranks, text)
+        return COUNTS if begin <= start < end or sums_up else IS_LEFT_OUT
 
     def _places(self, text: str) -> tuple[int, int] | None:
         """In which columns the step of a line and its figure end; 0: it has no step; None: it has
         no reading."""
-        searches = filter(None, (self._summary, self._reading))
-        found = (_ends_in(search, self._ranks, text[:LINE_LIMIT]) for search in searches)
+        each = self._searches
+        found = (_ends_in(search, self._ranks, text[:LINE_LIMIT]) for search in each)
         ends = next(filter(None, found), None)
         return (cell_len(text[: ends[0]]), cell_len(text[: ends[1]])) if ends else None
 
@@ -119,11 +135,19 @@ def _ends_in(search: Search, ranks: RankFilter, text: str) -> tuple[int, int] | 
 
 
 def figure_in_sight(strip: Strip, ends: tuple[int, int] | None, width: int, base: Style) -> Strip:
-    """``width`` columns of a line, its figure and, before a cut, its step among them. ``ends``:
-    :attr:`LogReadings.places`."""
+    """``width`` columns of a line, its figure and, before a cut, its step among them; both from
+    where a word begins. ``ends``: :attr:`LogReadings.places`."""
     step, figure = ends or (0, 0)
     begin = max(0, figure + 1 - width)
     if not 0 < step < begin + STEP or width < 3 * STEP:
-        return cropped(strip, begin, width, base)
-    head = cropped(strip.crop(0, step), max(0, step - STEP), STEP, base)
-    return Strip.join([head, cropped(strip, begin + STEP, width - STEP, base)])
+        return cropped(strip, _word(strip, begin, figure), width, base)
+    start = _word(strip, max(0, step - STEP), step)
+    head = cropped(strip.crop(0, step), start, step - start, base)
+    rest = width - head.cell_length
+    begin = _word(strip, max(step, figure + 1 - rest), figure)
+    return Strip.join([head, cropped(strip, begin, rest, base)])
+
+
+def _word(strip: Strip, start: int, end: int) -> int:
+    """The column before the first word that begins between these; ``start`` without one."""
+    return start + max(0, strip.crop(start, end).text.find(" ")) if start else 0

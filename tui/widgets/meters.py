@@ -22,6 +22,8 @@ LABEL_WIDTH = 19
 """Columns of a name, a value, and what a full line stands for."""
 GAP, LEAST_CURVE = 2, 12
 """Columns between lines that stand beside one another, and of what such a one draws at least."""
+STANDS_S = 15.0
+"""What a host's telemetry tells comes in portions of so long at most."""
 
 Span = tuple[float, float]
 """From when to when, in seconds."""
@@ -276,7 +278,8 @@ def _line(
 def _columns(
     figure: Figure, curves: _Curves, span: Span, number: int, ended: float
 ) -> list[float | None]:
-    """Of all in each of ``number`` equal parts of the time; None: nothing was seen."""
+    """Of all in each of ``number`` equal parts of the time; None: nothing was seen. The last sample
+    of each stands until the last of all, as far as :data:`STANDS_S`: the hosts tell by turns."""
     parts = [
         source.telemetry.columns(
             figure,
@@ -288,6 +291,12 @@ def _columns(
         )
         for source, gpu in curves
     ]
+    ends = [max((n for n, one in enumerate(part) if one is not None), default=-1) for part in parts]
+    last, most = max(ends, default=-1), ceil(STANDS_S * number / (span[1] - span[0]))
+    for part, end in zip(parts, ends, strict=True):
+        if 0 <= end < last:
+            stands = min(last - end, most)
+            part[end + 1 : end + 1 + stands] = [part[end]] * stands
     return [_of_all(figure, column) for column in zip(*parts, strict=True)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil, inf
 from types import MappingProxyType
 
@@ -54,13 +54,13 @@ def throughput_plot(
     until_s: float = 0.0,
     empty: str = "",
     latest: Mapping[str, str] = MappingProxyType({}),
-    silent: bool = False,
+    silent: Collection[str] = (),
 ) -> Plot:
     """samples/s of the runs; the selected one first, and at most five. ``window``: of that one.
     ``empty``: what stands there while there is no reading. ``until_s``: the chart goes on to there,
     at least; seconds since the run began. ``latest``: what the list says
     of runs at work, by their ids; the points of a long series are not all of its readings.
-    ``silent``: no reading has come of the selected one for too long."""
+    ``silent``: ids of runs of which no reading has come for too long."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
     shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
     if not any(points for _, points in shown):
@@ -84,11 +84,16 @@ def throughput_plot(
         for index, (s, points) in enumerate(shown)
     )
     dotted = any(s.warmup and points for s, points in shown)
-    ends = shown[0][1][-1:] * silent
-    whose = "1: " * (len(lines) > 1)
-    since = tuple(f"{STALLED} {whose}no reading after {format_duration(at)}" for at, _ in ends)
+    each = [f"{line.tag}: " * (len(lines) > 1) for line in lines]
+    whose = each[0]
+    ends = [
+        (whose_end, points[-1])
+        for whose_end, (s, points) in zip(each, shown, strict=True)
+        if points and s.run_id in silent
+    ]
+    since = (f"{STALLED} {one}no reading after {format_duration(at)}" for one, (at, _) in ends)
     return Plot(
-        (*(_at((at + 2 * end / max(1, width), y)) for at, y in ends), *_marks(window), *lines),
+        (*(_at((at + 2 * end / max(1, width), y)) for _, (at, y) in ends), *_marks(window), *lines),
         (0.0, end),
         top if top > 0 else 1.0,
         time_ticks(end, width),

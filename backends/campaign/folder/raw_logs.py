@@ -80,7 +80,7 @@ class LogChecks:
         those that are left when it says no are not looked at.
         """
         directory = self._written or directory
-        profiles = _Profiles(directory, state.frozen, self._today)
+        profiles = Profiles(directory, state.frozen, self._today)
         found: list[LogDoubt] = []
         for run in _measured(state):
             if not go_on():
@@ -187,7 +187,7 @@ def logs_beside(log: Path) -> list[Path]:
     return sorted(log.parent.glob(f"{glob.escape(log.stem)}.*.log"))
 
 
-class _Profiles:
+class Profiles:
     """By which runs were measured; read when the first of them is needed."""
 
     def __init__(
@@ -231,7 +231,7 @@ def _at_a_glance(
 def _doubts(
     run: RunRecord,
     directory: Path,
-    profiles: _Profiles,
+    profiles: Profiles,
     glances: Sequence[Glance | None],
     *,
     whole: bool,

@@ -100,6 +100,7 @@ class CampaignState:
     left_out: tuple[str, ...] = ()  # hosts that it began without, and why
     warned: tuple[tuple[str, Bearing], ...] = ()  # by preflight, and of which runs
     finished: bool = False
+    turns: tuple[tuple[float, str], ...] = ()  # when it ended, and how its runs had; "": it went on
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
     hosts: int = 0  # it was planned on so many; 0: an older journal does not say
     explain: tuple[str, ...] = ()  # profiles whose cases get a profiled run each
@@ -292,7 +293,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
                 for before in (runs[run_id] for run_id in changed if run_id in runs):
                     state = _with_contact(state, before, changed[before.run_id], event)
                 runs.update(changed)
-                state = replace(state, finished=False, cancel_asked=False)
+                state = replace(_went_on(state, event.t), cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
             settle(getattr(event, "run_id", ""))
             state = handler(replace(state, runs=runs), event)
@@ -313,7 +314,7 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
         runs = {**state.runs, **changed_runs}
         for before in (state.runs[run_id] for run_id in changed_runs if run_id in state.runs):
             state = _with_contact(state, before, runs[before.run_id], event)
-        return replace(state, runs=runs, finished=False, cancel_asked=False)
+        return replace(_went_on(state, event.t), runs=runs, cancel_asked=False)
     change = RUN_CHANGES.get(type(event))
     if change is None:
         return state
@@ -416,11 +417,22 @@ def _finished(state: CampaignState, event: ev.CampaignFinished) -> CampaignState
         active = {run.run_id for run in state.runs.values() if run.state.active}
         if any(not run.state.ended for run in state.runs.values()):
             return replace(state, lost_ends=frozenset(active))
-    return replace(state, finished=True)
+    if state.finished:
+        return state
+    states = [run.state for run in state.latest_attempts()]
+    counts = ((states.count(one), one) for one in RunState if one.ended)
+    ends = [run.ended_at for run in state.runs.values() if run.ended_at is not None]
+    end = max(ends, default=event.t), ", ".join(f"{many} {one}" for many, one in counts if many)
+    return replace(state, finished=True, turns=(*state.turns, end))
 
 
 def _reopened(state: CampaignState, event: ev.CampaignReopened) -> CampaignState:
-    return replace(state, finished=False)
+    return _went_on(state, event.t)
+
+
+def _went_on(state: CampaignState, t: float) -> CampaignState:
+    turns = (*state.turns, (t, "")) if state.finished else state.turns
+    return replace(state, finished=False, turns=turns)
 
 
 def _cancel_asked(state: CampaignState, event: ev.CancelAsked) -> CampaignState:

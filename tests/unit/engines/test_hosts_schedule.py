@@ -193,6 +193,17 @@ def test_a_run_that_hosts_are_kept_from_is_behind_the_run_that_they_are_kept_for
     assert waiting_text(found.waiting["n0"], 0.0) == "behind wide, which waits for b0"
 
 
+@given(nodes=st.integers(2, 6), beside=st.integers(0, 4), more=st.integers(1, 3))
+def test_of_runs_that_go_one_at_a_time_the_first_alone_waits_for_hosts(
+    nodes: int, beside: int, more: int
+) -> None:
+    offers = [offer(f"b{n}", busy=True) for n in range(nodes + min(beside, nodes - 1))]
+    wanted = [Wanted(f"w{n}", nodes, 1, repeat=n) for n in range(1 + more)]
+    found = schedule_on(offers, wanted, 0.0).waiting
+    assert found.pop("w0").kind is WaitKind.BUSY
+    assert {(why.kind, why.behind) for why in found.values()} == {(WaitKind.BEHIND, "w0")}
+
+
 def test_a_retry_goes_elsewhere_when_there_is_an_elsewhere() -> None:
     wanted = [Wanted("again", 1, 1, avoid=("node1",))]
     assert schedule_on(hosts(2), wanted, 0.0).starts == {"again": ("node2",)}
