@@ -22,8 +22,8 @@ from tui.campaign_words import (
     begun_words,
     figure_words,
     grade_mark,
-    listed_name,
     note_words,
+    renamed_words,
     state_words,
 )
 from tui.kept_words import again_words
@@ -77,7 +77,7 @@ class Listed(NamedTuple):
 
 SORTS: Mapping[str, Callable[[Listed], Any]] = {  # Any: what can be put in order
     "age": lambda one: None if (at := one.summary.created_at) is None else -at,
-    "name": lambda one: listed_name(one.summary),
+    "name": lambda one: one.summary.called,
     "state": lambda one: _by_state(one.summary),
     "runs": lambda one: one.summary.total,
     "failed": lambda one: one.summary.failed,
@@ -117,7 +117,7 @@ def campaign_rows(
     rows = []
     for summary in summaries:
         symbol, colour = _state(summary)
-        name = marked_simulated(plain(listed_name(summary)), summary)
+        name = marked_simulated(plain(summary.called), summary)
         figure, speedup, grade, device = map(plain, figure_words(fastest_of(summary, results)))
         begun = plain(", ".join(begun_words(summary)))
         lost = ", ".join(lost_words(summary))
@@ -168,7 +168,7 @@ def _age(summary: CampaignSummary, now: float) -> str:
 
 def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
     """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
-    words = Text(marked_simulated(plain(listed_name(summary)), summary), "bold")
+    words = Text(marked_simulated(plain(summary.called), summary), "bold")
     if summary.about.tags:
         words.append(" · ").append(tag_words(summary), ACCENT)
     return Text.assemble(words, " · ", summary_words(summary, now, results))
@@ -196,7 +196,7 @@ def summary_words(
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
     parts += [note] if (note := note_words(summary)) else []
-    parts += [f"begun as {summary.name}"] if listed_name(summary) != summary.name else []
+    parts += [renamed] if (renamed := renamed_words(summary)) else []
     parts += [summary.measures or "no run is known"]
     of_them = f", {profiled} of them profiled" if profiled else ""
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded{of_them}"]
@@ -224,14 +224,11 @@ def none_shown(nothing: str, session: Session) -> str:
     runs = f"{succeeded(last)} of {last.total} runs succeeded"
     parts = [last.measures or "no run is known", runs]
     said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
-    words = (
-        f"No campaign is open. O, then Enter, opens the last: {plain(listed_name(last))} ({said})."
-    )
+    words = f"No campaign is open. O, then Enter, opens the last: {plain(last.called)} ({said})."
     return f"{words} {start} for a new one."
 
 
 def called(summary: CampaignSummary) -> str:
-    """By its name, and its directory's where that has another."""
     return plain(summary.called)
 
 
