@@ -44,13 +44,14 @@ COLUMNS = (
     Column("state", "State", 16, most=48, gravest=True),
     Column("name", "Campaign", None, ends=True, apart=True),
     Column("runs", "Runs", 7, right=True),
+    Column("tags", "Tags", 8, most=24, if_any=True, gives_way=1),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
     Column("speedup", "Speedup", 7, from_width=104, most=9, right=True, if_any=True),
     Column("grade", "Gr", 2, if_any=True),
     Column("device", "Device", 16, from_width=130, most=32, if_any=True),
     Column("measures", "Measures", 18, from_width=150, most=72),
     Column("said", "Remarks", 14, from_width=124, most=72, if_any=True),
-    Column("begun", "Begun", 10, right=True, gives_way=1),
+    Column("begun", "Age", 4, right=True, still=True),
 )
 
 SIMULATED = "SIMULATED"
@@ -122,7 +123,7 @@ def campaign_rows(
         begun = plain(", ".join(begun_words(summary)))
         lost = ", ".join(lost_words(summary))
         said_state = lost if lost and summary.state == "finished" else state_words(summary)
-        said = " · ".join(filter(None, (tag_words(summary), begun, plain(note_words(summary)))))
+        said = " · ".join(filter(None, (begun, plain(note_words(summary)))))
         rows.append(
             Row(
                 str(summary.path),
@@ -131,13 +132,14 @@ def campaign_rows(
                     cell(f"{symbol} {said_state}", colour),
                     cell(name, "bold"),
                     cell(f"{succeeded(summary)}/{summary.total}", right=True),
+                    cell(tag_words(summary), ACCENT),
                     cell(figure),
                     cell(speedup, right=True),
                     cell(grade),
                     cell(device, MUTED),
                     cell(summary.measures),
                     cell(said, MUTED),
-                    cell(_age(summary, now), MUTED, right=True),
+                    cell(_age(summary, now).removesuffix(" ago"), MUTED, right=True),
                 ),
                 find=f"{state_words(summary)} {summary.name}",
             )
