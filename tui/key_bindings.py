@@ -70,7 +70,7 @@ _EVERYWHERE = (
         "O",
         "campaigns",
         "Campaigns",
-        "look at, resume or compare other campaigns",
+        "look at, resume, replay or compare campaigns",
         footer=90,
     ),
     Key(
