@@ -40,9 +40,9 @@ def begun_words(summary: CampaignSummary) -> list[str]:
     return [*[forced] * summary.forced, *left_out]
 
 
-def listed_name(summary: CampaignSummary) -> str:
-    """As its directory is called: what every list has, and commands take."""
-    return summary.path.name or summary.name
+def renamed_words(summary: CampaignSummary) -> str:
+    """``begun as NAME``, which its reports have; "" where its directory is still called so."""
+    return f"begun as {summary.name}" if summary.called != summary.name else ""
 
 
 def note_words(summary: CampaignSummary) -> str:

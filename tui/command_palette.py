@@ -37,19 +37,6 @@ if TYPE_CHECKING:
 Act = Callable[[], Awaitable[Any]]
 
 
-COMPARE = Key(
-    "O",
-    "campaigns",
-    "Compare campaigns",
-    "opens their list: space marks, c compares those that are marked",
-)
-
-REPLAY = Key(
-    "O",
-    "campaigns",
-    "Replay a campaign",
-    "opens their list: p replays the one under the cursor",
-)
 NOTHING_FOUND = "No action that works now has these words. / looks for rows of a list."
 NOTHING_AFTER_S = 0.1
 """Without a find, until that is said; what is found later takes its place."""
@@ -152,9 +139,6 @@ class ActionsProvider(Provider):
                         act = partial(self.app.run_action, key.action, node)
                         yield key, key.named or as_now(node, key).label, act
         if not self.screen.is_modal:
-            if COMPARE.action in seen:  # not in a replay
-                for key in (COMPARE, REPLAY):
-                    yield key, key.label, partial(self.app.run_action, key.action)
             yield from self._beside(there)
             yield from self._elsewhere()
 

@@ -70,7 +70,7 @@ _EVERYWHERE = (
         "O",
         "campaigns",
         "Campaigns",
-        "look at, resume or compare other campaigns",
+        "look at, resume, replay or compare campaigns",
         footer=90,
     ),
     Key(
@@ -276,7 +276,13 @@ PANELS: Mapping[str, Panel] = {
                 "paths, images and other settings of the profile",
                 footer=5,
             ),
-            Key("o", "hosts", "Hosts", "choose which hosts may be used", footer=13),
+            Key(
+                "o",
+                "hosts",
+                "Hosts",
+                "choose which hosts may be used, until the console ends",
+                footer=13,
+            ),
             Key(
                 "c",
                 "add_case",

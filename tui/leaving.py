@@ -35,7 +35,9 @@ async def leave_as(
         stay(None)
     elif answer == "detach":
         words = detached_words(live)
-        await leave(f"{words}\nIts files: {plain(live.path)}" if live.simulated else words)
+        await leave(
+            f"{words}\nIts files:\n{COMMAND}{plain(live.path)}" if live.simulated else words
+        )
     elif answer == "keep":
         try:
             begun = await session.leave_to_keeper()
@@ -61,7 +63,7 @@ def finished_words(live: CampaignSnapshot) -> str:
     report = f"{called_as()} report {named(lies)}"
     again = demo_of(lies) if live.simulated else called_again()
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
-    files = "" if str(lies) in report else f"Its files: {plain(str(lies))}\n"
+    files = "" if str(lies) in report else f"Its files:\n{COMMAND}{plain(str(lies))}\n"
     return f"{plain(titled(live))}.\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"
 
 

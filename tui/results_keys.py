@@ -46,7 +46,13 @@ RESULTS = Panel(
     "Below a curve stand the flags of the case under the cursor, where the list has no room for "
     f"all of them.\n\n{FLAGS}",
     (
-        Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
+        Key(
+            "e",
+            "export",
+            "Export",
+            "the report and every layout on the screen; write it to a file, or copy it",
+            footer=1,
+        ),
         Key("enter", "open", "Repeats", "every repeat of the case and its state", footer=2),
         Key("v", "view", "Curve", "the curve, or all about the case", footer=3),
         Key(

@@ -24,7 +24,6 @@ from backends.results.recipes import Recipe
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, parameters_text, summarise
 from profiles.errors import DlperfError, SelectionError
-from tui.campaign_words import listed_name
 
 if TYPE_CHECKING:
     from tui.backend_protocols import CampaignSummary, Workspace
@@ -48,14 +47,12 @@ class Side:
 
     @property
     def name(self) -> str:
-        return ", ".join(
-            [listed_name(self.about), *filter(None, [parameters_text(dict(self.setting))])]
-        )
+        return ", ".join([self.about.called, *filter(None, [parameters_text(dict(self.setting))])])
 
     @property
     def called(self) -> str:
         """What tells it from the others in little room: of one of several settings, which it is."""
-        return parameters_text(dict(self.setting)) or listed_name(self.about)
+        return parameters_text(dict(self.setting)) or self.about.called
 
     def group_of(self, case: ComparedCase) -> Group | None:
         """The one that the case is of, whether it was measured here or not; else the one of that
@@ -217,7 +214,7 @@ def _by_setting(side: Side, across: tuple[str, ...]) -> tuple[Side, ...]:
     if len(found) < 2:
         raise SelectionError(
             "no parameter differs between its cases",
-            where=listed_name(side.about),
+            where=side.about.called,
             remedy="mark another campaign too",
         )
     return tuple(

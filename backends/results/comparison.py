@@ -41,7 +41,7 @@ from backends.results.ratios import (
 from backends.results.recipes import Recipe, Unlike, recipes_apart
 from backends.results.repeats_needed import repeats_needed
 from backends.results.run_result import RunResult
-from backends.results.side_by_side import called_in
+from backends.results.side_by_side import called_each
 from backends.results.summary import Group, parameters_text, summarise
 from backends.results.verdict_doubts import (
     FASTER,
@@ -221,9 +221,9 @@ class Comparison:
 
     @property
     def called(self) -> tuple[str, str]:
-        """Both names, with directories of other names; where not all is compared its settings."""
+        """Both, and where not all is compared its settings."""
         told = ("; ".join(parameters_text(dict(one)) for one in own) for own in self.settings)
-        names = map(called_in, self.names, self.paths)
+        names = called_each(self.names, self.paths)
         ours, theirs = (", ".join(filter(None, pair)) for pair in zip(names, told, strict=True))
         return ours, theirs
 

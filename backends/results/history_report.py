@@ -23,7 +23,7 @@ from backends.results.ratios import FEWEST, RatioInterval
 from backends.results.recipes import not_recorded, recipe_changes
 from backends.results.render import Column, Table
 from backends.results.short_flags import fell_by
-from backends.results.side_by_side import called_in
+from backends.results.side_by_side import called_each
 from backends.results.sparkline import FAILED, MISSING, sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
@@ -355,6 +355,8 @@ def what_changed(history: History) -> list[tuple[str, ...]]:
 
 
 def _campaigns_table(history: History) -> Table:
+    every = history.campaigns
+    called = called_each([one.name for one in every], [one.path for one in every])
     return Table(
         title="Campaigns",
         columns=(
@@ -367,13 +369,13 @@ def _campaigns_table(history: History) -> Table:
         rows=tuple(
             (
                 str(number),
-                called_in(campaign.name, campaign.path),
+                name,
                 _day(campaign),
                 ", ".join(_marks_of(campaign).values()),
                 "; ".join(changed),
             )
-            for number, (campaign, changed) in enumerate(
-                zip(history.campaigns, what_changed(history), strict=True), start=1
+            for number, (campaign, name, changed) in enumerate(
+                zip(every, called, what_changed(history), strict=True), start=1
             )
         ),
         notes=tuple(_marks_notes(history.campaigns)),

@@ -53,7 +53,7 @@ def provenance(
         ", ".join(_machines(runs, machines, lang)),
         *how_sure(cases, lang),
         false_logs(cases, lang),
-        _left(cases, lang),
+        not_ended(cases, lang),
         _forced([run for case in cases for run in case.runs], lang),
         _left_out(runs, lang),
     ]
@@ -70,7 +70,7 @@ def false_logs(cases: Iterable[CaseResult], lang: Lang = "en") -> str:
     return pick(lang, f"{n} {do}", f"{n} 个日志不再给出其数值") * (n > 0)
 
 
-def _left(cases: Iterable[CaseResult], lang: Lang) -> str:
+def not_ended(cases: Iterable[CaseResult], lang: Lang = "en") -> str:
     """``5 runs not ended yet``: these are no final figures."""
     left = sum(len(case.unended_runs) for case in cases)
     words = f"{counted(left, 'run')} not ended yet", f"尚有 {left} 次运行未结束"

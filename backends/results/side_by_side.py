@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,12 +39,22 @@ def names_apart(paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]])
     return names
 
 
-def called_in(name: str, path: Path | None) -> str:
-    """Its name, and its directory's where it was moved to another: ``NAME in DIRECTORY``. A bundle
-    begins with the name, and a part of the name says no more."""
-    if path is None or path.name in name or path.name.startswith(f"{name}."):
+def called_each(names: Sequence[str], paths: Sequence[Path | None]) -> list[str]:
+    """How each is called where people read of it: by its directory, as commands take it and lists
+    have it, and by the path where others have one of that name. Of a bundle by its own name, with
+    which that begins."""
+    called = [*map(_called, names, paths)]
+    alike = Counter(name for name, _ in {*zip(called, paths, strict=True)})
+    return [
+        name if path is None or alike[name] == 1 else str(path)
+        for name, path in zip(called, paths, strict=True)
+    ]
+
+
+def _called(name: str, path: Path | None) -> str:
+    if path is None or (name and path.name.startswith(f"{name}.")):
         return name
-    return f"{name} in {path.name}" if name else name
+    return path.name or name
 
 
 def _told_apart(names: Sequence[str], further: Sequence[str]) -> list[str]:

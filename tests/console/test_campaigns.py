@@ -18,6 +18,7 @@ from rich.console import Console
 from textual.content import Content
 from textual.widgets import Static
 
+from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.lock import CampaignLockedError
 from backends.inventory.host_entry import Inventory
@@ -289,12 +290,24 @@ async def test_campaigns_of_one_day_are_told_apart(
         )
     async with console(workspace, size) as (app, pilot):
         await pilot.press("O")
-        await until(pilot, partial(shows, app, "12m ago"))
-        assert shows(app, "3h ago")
+        await until(pilot, partial(shows, app, " 12m "))
+        assert shows(app, " 3h ")
         assert shows(app, "cpu-smoke 1n1g")
         await pilot.press("j")
         await until(pilot, lambda: about(app).startswith("2026-11-21-smoke-1 · "))
         assert "cpu-smoke 1n2g · 2 of 2 runs succeeded · begun 20" in about(app)
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE])
+async def test_tags_are_among_what_a_list_shows_first(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    name = "2026-11-21-smoke"
+    one = FakeSummary(name, Path("/c") / name, "finished", 2, 2, START)
+    workspace.summaries.append(one.saying(About(("nightly",), "a note that is long " * 9)))
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(in_one_line, app, [name, " 2/2 ", "#nightly"]))
 
 
 @pytest.mark.parametrize("state", ["unfinished", "live"])
@@ -347,7 +360,7 @@ async def test_the_state_of_a_campaign_is_whole_while_another_column_has_room(
             before = ""  # its sign says so
         await until(pilot, partial(shows, app, f" {before}1 failed  "))
         assert shows(app, f" {before}1 skipped  ")
-        whole = rf" ({before})?12 failed(, 2 cancelled, 2 skipped|, 2 cancelled, …|, …)  "
+        whole = rf" ({before})?12 failed(, 2 cancelled, 2 skipped|, 2 cancelled(, …)?|, …)  "
         assert re.search(whole, screen_text(app)), "no word is cut, and the gravest stays"
         assert size != LARGE or shows(app, f" {before}12 failed, 2 cancelled, 2 skipped ")
 
@@ -518,7 +531,7 @@ async def test_figures_have_no_columns_where_nothing_was_measured(
         await until(pilot, partial(shows, app, "◌ unfinished"))
         columns = app.screen.query_one(KeyedTable).ordered_columns
         shown = {str(column.label) for column in columns} - {""}
-        assert shown <= {"State", "Campaign", "Runs", "Measures", "Begun"}
+        assert shown <= {"State", "Campaign", "Runs", "Measures", "Age"}
 
 
 async def test_every_key_that_works_is_named_at_80_columns(workspace: FakeWorkspace) -> None:

@@ -288,7 +288,7 @@ async def test_quitting_says_what_becomes_of_simulated_hosts_and_no_keeper_is_be
         await pilot.press("d")
         await until(app, lambda: not app.is_running or app._exit)
         assert "dlperf-tui demo" in str(app.return_value)
-        assert f"Its files: {tmp_path}" in str(app.return_value)
+        assert f"Its files:\n  {tmp_path}" in str(app.return_value)
     again = open_demo(tmp_path, SPEED, time.time() - 600.0)  # it was simulated faster than that
     [journal] = tmp_path.glob("*/events.jsonl")
     seen = max(event.t for event in read_events(journal))

@@ -73,7 +73,7 @@ async def test_what_is_said_of_a_file_stands_in_one_line(
 ) -> None:
     async with opened(workspace, (width, 40)) as (app, pilot, sheet):
         await until(pilot, partial(shows, app, "a new file"))
-        name = f"{sheet._viewed.path.name}/{sheet._wanted.file_name}"
+        name = f"{sheet._wanted.file_name} in the campaign's directory"
         lines = str(sheet.query_one("#choices", Static).content).split("\n")
         room = sheet.query_one("#choices").content_size.width
         line = f"⏎     File     {name}"
@@ -168,7 +168,7 @@ async def test_what_the_next_layouts_need_is_imported_once_the_first_one_is_show
 
 
 @pytest.mark.parametrize(
-    "name", ["x" * 5_000, "x" * 5_000 + "/report.md"], ids=["file", "directory"]
+    "name", ["x" * 5_000 + ".md", "x" * 5_000 + "/report.md"], ids=["file", "directory"]
 )
 async def test_a_name_too_long_for_a_file_is_told_and_the_sheet_stays(
     workspace: FakeWorkspace, tmp_path: Path, name: str
@@ -265,9 +265,9 @@ async def test_an_export_that_was_left_while_it_was_written_still_tells_its_end(
             await until(pilot, lambda: writing.inside)
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, ResultsPage))
-            assert not shows(app, "written to")
+            assert not shows(app, "written mine.md in /")
             writing.opened.set()
-            await until(pilot, partial(shows, app, "written to"))
+            await until(pilot, partial(shows, app, "written mine.md in /"))
             assert "29.67" in target.read_text(encoding="utf-8")
             assert isinstance(app.screen, ResultsPage)
 
@@ -336,6 +336,7 @@ async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
             *random.choices("vVfLpsSy", k=random.randint(1, 6)),
             "enter",
             *random.choices("vVfLpsSy", k=random.randint(1, 6)),
+            *".md",
             random.choice(("enter", "escape")),
         ]
         for _ in range(3)
@@ -362,6 +363,8 @@ async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
                     await until(pilot, lambda: not at_work(app))
                 await asyncio.sleep(random.choice((0.0, 0.01, 0.05)))
             await until(pilot, lambda: not at_work(app))
+            if isinstance(app.screen, Prompt):  # no such name is taken
+                await pilot.press("escape")
             sheet = app.screen
             assert isinstance(sheet, ExportSheet), sheet
             new = set(controller.path.iterdir()) - before
@@ -391,13 +394,13 @@ async def test_a_file_can_be_named_before_its_table_is_laid_out(
             begin(app, workspace)
             monkeypatch.chdir(tmp_path)
             page = await open_results(workspace, app, pilot)
-            await type_ahead(app, pilot, "e", *chosen, "enter", *"fLvq")
+            await type_ahead(app, pilot, "e", *chosen, "enter", *"fLvq.md")
             assert laying_out.inside
             assert isinstance(app.screen, Prompt)
-            assert app.screen.query_one(Input).value == "fLvq"
+            assert app.screen.query_one(Input).value == "fLvq.md"
             await pilot.press("enter")
             laying_out.opened.set()
-            await until(pilot, (tmp_path / "fLvq").exists)
+            await until(pilot, (tmp_path / "fLvq.md").exists)
             await pilot.press("escape")
             assert app.screen is page
 
@@ -464,7 +467,7 @@ async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_s
         assert "-end ─" in title
         await pilot.press("escape")
         await export(app, pilot, tmp_path / "speedup.zh.md")
-        await until(pilot, partial(shows, app, "Export: written speedup.zh.md"))
+        await until(pilot, partial(shows, app, "Export: written speedup.zh.md in /"))
 
 
 async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(
@@ -595,7 +598,7 @@ async def test_a_language_is_offered_where_the_text_depends_on_it(workspace: Fak
         assert "Language none" in " ".join(screen_text(app).split())
         await choose(sheet, pilot, "pivot", "md")
         await pilot.press("L")
-        await until(pilot, lambda: "/pivot.zh.md" in "".join(screen_text(app).split()))
+        await until(pilot, lambda: "pivot.zh.mdinthecampaign" in "".join(screen_text(app).split()))
 
 
 async def test_json_has_every_run_whatever_the_layout_and_no_key_pretends_otherwise(
@@ -607,7 +610,7 @@ async def test_json_has_every_run_whatever_the_layout_and_no_key_pretends_otherw
             choices = words(sheet.query_one("#choices"))
             assert "v V" not in choices
             assert "L " not in choices.replace("Layout", "").replace("Language", "")
-            assert "/report.json" in "".join(choices.split())
+            assert "report.jsonin" in "".join(choices.split())
             assert shows(app, "for programs: every run and what the cases come to")
             assert not shows(app, LAYOUTS[layout].help)
             before = sheet._wanted
@@ -681,7 +684,7 @@ async def test_the_file_and_what_becomes_of_one_that_is_there_are_told_before_th
             for exists in (there, True):
                 Path(proposed).touch()
                 said = "".join(words(sheet.query_one("#choices")).split())
-                assert f"{controller.path.name}/{sheet._wanted.file_name}" in said
+                assert f"{sheet._wanted.file_name}inthecampaign'sdirectory" in said
                 assert ("anewfile" in said) == (not exists)
                 by_itself = layout == "report"
                 assert ("itselfwroteitatitsend" in said) == (exists and by_itself), said
@@ -745,16 +748,12 @@ async def test_what_was_written_stays_in_sight_and_the_sheet_is_there_for_the_ne
             assert f"Written{tmp_path / name}" in said
 
 
-@pytest.mark.parametrize(
-    ("suffix", "chosen"),
-    [(".md", "csv"), (".csv", "json"), (".JSON", "md"), (".txt", "csv"), ("", "json"), ("", "md")],
-)
+@pytest.mark.parametrize(("suffix", "chosen"), [(".md", "csv"), (".csv", "json"), (".JSON", "md")])
 async def test_the_file_is_of_the_format_that_its_name_says_and_that_is_told_before_enter(
     workspace: FakeWorkspace, tmp_path: Path, chosen: str, suffix: str
 ) -> None:
     begins = {"md": "###", "csv": ("profile,", "node num,"), "json": "{"}
     written = suffix.lower().removeprefix(".")
-    written = written if written in begins else chosen
     target = tmp_path / f"out{suffix}"
     async with opened(workspace, LARGE) as (app, pilot, sheet):
         await pilot.press("s", "S")
@@ -770,16 +769,50 @@ async def test_the_file_is_of_the_format_that_its_name_says_and_that_is_told_bef
         assert target.read_text().startswith(begins[written])
 
 
-async def test_a_name_that_says_a_format_which_there_is_not_is_told_and_not_taken(
-    workspace: FakeWorkspace, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("out.csv", "this is not written as csv"),
+        ("v", "the name says no format"),
+        ("a.b", "the name says no format"),
+    ],
+)
+async def test_a_name_that_says_no_format_which_there_is_is_told_and_not_taken(
+    workspace: FakeWorkspace, tmp_path: Path, name: str, said: str
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace)
         await open_results(workspace, app, pilot)
-        await export(app, pilot, tmp_path / "out.csv")  # of the whole report
-        await until(pilot, partial(shows, app, "✗ this is not written as csv, but as md or html"))
+        await export(app, pilot, tmp_path / name)  # of the whole report
+        await until(pilot, partial(shows, app, f"✗ {said}"))
+        assert shows(app, "→ end it with .md or .html")
         assert isinstance(app.screen, Prompt)
-    assert not (tmp_path / "out.csv").exists()
+    assert not (tmp_path / name).exists()
+
+
+async def test_what_is_written_while_runs_are_at_work_says_before_that_it_stays_so(
+    workspace: FakeWorkspace,
+) -> None:
+    for seconds in (60, 600):
+        async with opened(workspace, HUGE, seconds) as (app, pilot, sheet):
+            await choose(sheet, pilot, "speedup", "table")
+            await until(pilot, partial(shows, app, "a new file"))
+            assert shows(app, "stays as of now, with") == (not sheet._viewed.finished)
+
+
+@pytest.mark.parametrize("over", ["enter", "question_mark"])
+async def test_what_lies_over_the_sheet_has_all_the_keys_that_are_shown(
+    workspace: FakeWorkspace, over: str
+) -> None:
+    async with opened(workspace, HUGE) as (app, pilot, sheet):
+        frame = sheet._box
+        assert frame is not None
+        await until(pilot, lambda: "Layout" in str(frame.border_subtitle))
+        await pilot.press(over)
+        await until(pilot, lambda: app.screen is not sheet)
+        await until(pilot, lambda: not frame.border_subtitle)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Layout" in str(frame.border_subtitle))
 
 
 async def test_below_the_table_stands_what_the_file_says_of_its_hosts(

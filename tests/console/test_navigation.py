@@ -24,7 +24,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeWorkspace
 from tui.cli.console import parting_words
-from tui.command_palette import rank
+from tui.command_palette import ActionsProvider, rank
 from tui.key_bindings import PAGES, PANELS
 from tui.program_name import called_again, called_as
 from tui.screens.campaign_list import CampaignList
@@ -403,10 +403,23 @@ async def test_the_palette_compares_from_anywhere_and_names_come_before_descript
 ) -> None:
     async with console(workspace, (120, 60)) as (app, pilot):
         await pilot.press("ctrl+p", *query)
-        await until(pilot, lambda: "space marks, c compares those" in screen_text(app))
+        await until(pilot, lambda: "compare campaigns" in screen_text(app))
         assert "Quit" not in screen_text(app)
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
+
+
+async def test_what_lists_campaigns_stands_in_the_palette_once(workspace: FakeWorkspace) -> None:
+    async with console(workspace, (120, 60)) as (app, _):
+        actions = [key.action for key, _, _ in ActionsProvider(app.screen)._actions()]
+        assert actions.count("campaigns") == 1
+
+
+async def test_the_palette_finds_what_writes_a_report(workspace: FakeWorkspace) -> None:
+    async with console(workspace, (120, 60)) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("ctrl+p", *"report")
+        await until(pilot, lambda: "Results: Export  " in screen_text(app))
 
 
 async def test_the_palette_finds_the_replay_and_says_what_it_looked_through(
@@ -414,7 +427,7 @@ async def test_the_palette_finds_the_replay_and_says_what_it_looked_through(
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("4", "ctrl+p", *"repl")
-        await until(pilot, lambda: "Replay a campaign  " in screen_text(app))
+        await until(pilot, lambda: "replay or compare campaigns" in screen_text(app))
         await pilot.press(*"qqqq")
         await until(pilot, lambda: "No action that works now has these words" in screen_text(app))
 

@@ -22,8 +22,8 @@ from tui.campaign_words import (
     begun_words,
     figure_words,
     grade_mark,
-    listed_name,
     note_words,
+    renamed_words,
     state_words,
 )
 from tui.kept_words import again_words
@@ -44,13 +44,14 @@ COLUMNS = (
     Column("state", "State", 16, most=48, gravest=True),
     Column("name", "Campaign", None, ends=True, apart=True),
     Column("runs", "Runs", 7, right=True),
+    Column("tags", "Tags", 8, most=24, if_any=True, gives_way=1),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
     Column("speedup", "Speedup", 7, from_width=104, most=9, right=True, if_any=True),
     Column("grade", "Gr", 2, if_any=True),
     Column("device", "Device", 16, from_width=130, most=32, if_any=True),
     Column("measures", "Measures", 18, from_width=150, most=72),
     Column("said", "Remarks", 14, from_width=124, most=72, if_any=True),
-    Column("begun", "Begun", 10, right=True, gives_way=1),
+    Column("begun", "Age", 4, right=True, still=True),
 )
 
 SIMULATED = "SIMULATED"
@@ -77,7 +78,7 @@ class Listed(NamedTuple):
 
 SORTS: Mapping[str, Callable[[Listed], Any]] = {  # Any: what can be put in order
     "age": lambda one: None if (at := one.summary.created_at) is None else -at,
-    "name": lambda one: listed_name(one.summary),
+    "name": lambda one: one.summary.called,
     "state": lambda one: _by_state(one.summary),
     "runs": lambda one: one.summary.total,
     "failed": lambda one: one.summary.failed,
@@ -117,12 +118,12 @@ def campaign_rows(
     rows = []
     for summary in summaries:
         symbol, colour = _state(summary)
-        name = marked_simulated(plain(listed_name(summary)), summary)
+        name = marked_simulated(plain(summary.called), summary)
         figure, speedup, grade, device = map(plain, figure_words(fastest_of(summary, results)))
         begun = plain(", ".join(begun_words(summary)))
         lost = ", ".join(lost_words(summary))
         said_state = lost if lost and summary.state == "finished" else state_words(summary)
-        said = " · ".join(filter(None, (tag_words(summary), begun, plain(note_words(summary)))))
+        said = " · ".join(filter(None, (begun, plain(note_words(summary)))))
         rows.append(
             Row(
                 str(summary.path),
@@ -131,13 +132,14 @@ def campaign_rows(
                     cell(f"{symbol} {said_state}", colour),
                     cell(name, "bold"),
                     cell(f"{succeeded(summary)}/{summary.total}", right=True),
+                    cell(tag_words(summary), ACCENT),
                     cell(figure),
                     cell(speedup, right=True),
                     cell(grade),
                     cell(device, MUTED),
                     cell(summary.measures),
                     cell(said, MUTED),
-                    cell(_age(summary, now), MUTED, right=True),
+                    cell(_age(summary, now).removesuffix(" ago"), MUTED, right=True),
                 ),
                 find=f"{state_words(summary)} {summary.name}",
             )
@@ -168,7 +170,7 @@ def _age(summary: CampaignSummary, now: float) -> str:
 
 def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
     """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
-    words = Text(marked_simulated(plain(listed_name(summary)), summary), "bold")
+    words = Text(marked_simulated(plain(summary.called), summary), "bold")
     if summary.about.tags:
         words.append(" · ").append(tag_words(summary), ACCENT)
     return Text.assemble(words, " · ", summary_words(summary, now, results))
@@ -196,7 +198,7 @@ def summary_words(
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
     parts += [note] if (note := note_words(summary)) else []
-    parts += [f"begun as {summary.name}"] if listed_name(summary) != summary.name else []
+    parts += [renamed] if (renamed := renamed_words(summary)) else []
     parts += [summary.measures or "no run is known"]
     of_them = f", {profiled} of them profiled" if profiled else ""
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded{of_them}"]
@@ -224,14 +226,11 @@ def none_shown(nothing: str, session: Session) -> str:
     runs = f"{succeeded(last)} of {last.total} runs succeeded"
     parts = [last.measures or "no run is known", runs]
     said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
-    words = (
-        f"No campaign is open. O, then Enter, opens the last: {plain(listed_name(last))} ({said})."
-    )
+    words = f"No campaign is open. O, then Enter, opens the last: {plain(last.called)} ({said})."
     return f"{words} {start} for a new one."
 
 
 def called(summary: CampaignSummary) -> str:
-    """By its name, and its directory's where that has another."""
     return plain(summary.called)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from backends.results.comparison import Comparison
 from backends.results.comparison_files import comparison_document, comparisons_csv
 from backends.results.comparison_report import comparison_markdown
-from profiles.errors import DlperfError
-from tui.screens.named_file import SUFFIXES, format_of
+from tui.screens.named_file import format_of
 from tui.side_by_side import Against, SideBySide
 
 FORMATS = ("md", "csv", "json")
@@ -41,11 +40,7 @@ def file_of(found: SideBySide, path: Path) -> str:
 
 def written_as(path: Path) -> str:
     """Raises DlperfError: its name says no format, or one that a comparison has not."""
-    if path.suffix.lower().removeprefix(".") not in SUFFIXES:
-        raise DlperfError(
-            "the name says no format", remedy="end it with .md, or .csv or .json for programs"
-        )
-    return format_of(path, FORMATS, FORMATS[0])
+    return format_of(path, FORMATS)
 
 
 def _named(other: Against, found: SideBySide) -> Comparison:

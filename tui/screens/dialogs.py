@@ -100,6 +100,10 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
 
     def on_screen_resume(self) -> None:
         self._leave_if_finished()
+        self.refresh_bindings()
+
+    def on_screen_suspend(self) -> None:
+        self.refresh_bindings()
 
     def box(self, *, wide: bool = False, widest: bool = False, whole: bool = False) -> Vertical:
         """The frame that a dialog composes its content into; ``widest``: as wide as the terminal
@@ -116,7 +120,8 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return self._title
 
     def refresh_bindings(self) -> None:
-        """The lower frame has the keys that work now, as many as have room; help has all."""
+        """The lower frame has the keys that work now, as many as have room; help has all. None
+        where something lies over it, for that has the keys."""
         super().refresh_bindings()
         if self._box is not None and self.is_attached:
             width = self.app.size.width
@@ -125,7 +130,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
                 if self._box.has_class("whole")
                 else int(min(self._most, width * WIDEST // 100))
             )
-            foot = hints(offered(self), width - FRAME)
+            foot = hints(offered(self), width - FRAME) if self.is_active else ""
             set_frame(self._box, self._above(width - FRAME), Text(foot, MUTED))
 
     def _above(self, width: int) -> Text:

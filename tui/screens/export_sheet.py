@@ -28,6 +28,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import footer
+from backends.results.provenance import not_ended
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column
 from backends.results.summary import Group
@@ -226,9 +227,7 @@ class ExportSheet(Dialog[None]):
             self._file_line(),
         ]
         if self._last is not None:
-            lines.append(
-                named_line("      ", "Written").append(plain(self._told_path(self._last)), GOOD)
-            )
+            lines.append(named_line("      ", "Written").append(plain(str(self._last)), GOOD))
         self.query_one("#choices", Static).update(Text("\n").join(lines))
         self.query_one("#laid-out", TextLines).entitle(self._about())
 
@@ -255,11 +254,6 @@ class ExportSheet(Dialog[None]):
             return Text.assemble(line, path, "\n", " " * line.cell_len, below)
         return line.append_text(said)
 
-    def _told_path(self, path: Path) -> str:
-        """In the campaign by the campaign's name and what follows; elsewhere whole."""
-        campaign = self._viewed.path
-        return str(path.relative_to(campaign.parent) if path.is_relative_to(campaign) else path)
-
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""
         if self._gone:
@@ -267,15 +261,21 @@ class ExportSheet(Dialog[None]):
         if self._written is None and not self._at_work:
             return Text("–", MUTED)
         path = self._viewed.path / self._wanted.file_name
-        text = Text(plain(self._told_path(path)))
+        text = Text(f"{path.name} in the campaign's directory")
         if self._at_work:
             return text.append("  …", MUTED)
         if not self._exists:
-            return text.append("  a new file", MUTED)
+            return text.append("  a new file", MUTED).append(self._for_good, WARN)
         if _kept_up_to_date(self._viewed.path, self._wanted, path):
             does = "wrote it at its end" if self._viewed.finished else "keeps it up to date"
             return text.append(f"  exists; the campaign itself {does}", MUTED)
-        return text.append("  exists; asks before it writes over it", WARN)
+        return text.append(f"  exists; asks before it writes over it{self._for_good}", WARN)
+
+    @property
+    def _for_good(self) -> str:
+        """Nobody writes such a file again when more has ended."""
+        left = not_ended([case for group in self._groups for case in group.cases])
+        return f"; stays as of now, with {left}" if left else ""
 
     @work(exclusive=True, group="preview", description="lay the results out")
     async def _lay_out(self) -> None:
@@ -477,7 +477,7 @@ class ExportSheet(Dialog[None]):
                 answered("yes")
             else:
                 if self._last is not None:
-                    self.app.post_message(NoMore(f"written {self._last.name}", ended="Export"))
+                    self.app.post_message(NoMore(_written(self._last), ended="Export"))
                 self.app.push_screen(question, answered)
 
     async def _export(self, what: Export, path: Path) -> None:
@@ -488,8 +488,7 @@ class ExportSheet(Dialog[None]):
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
-            told = path.name if self.here else f"to {path}"  # the sheet has a line for all of it
-            self.app.post_message(Said(f"written {told}", ended="Export"))
+            self.app.post_message(Said(_written(path), ended="Export"))
             if self.here:
                 self._last = path
                 self.tick()
@@ -498,11 +497,15 @@ class ExportSheet(Dialog[None]):
 
 def _as_named(chosen: Export, path: Path) -> Export:
     """In the format that the file's name says; raises DlperfError where there is no such export."""
-    format = format_of(path, formats_of(chosen.layout), chosen.format)
+    format = format_of(path, formats_of(chosen.layout))
     options = chosen.options
     if format == "json":  # which has no rows to put in order
         options = replace(options, arrangement=AS_IT_IS)
     return replace(chosen, format=format, options=options)
+
+
+def _written(path: Path) -> str:
+    return f"written {path.name} in {path.parent}"
 
 
 def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:

@@ -48,22 +48,19 @@ SUFFIXES = ("md", "csv", "json", "html")
 """That say a format."""
 
 
-def format_of(path: Path, formats: Sequence[Format], chosen: Format) -> Format:
-    """What the file's name says, of the formats that there are, else the one that was ``chosen``.
+def format_of(path: Path, formats: Sequence[Format]) -> Format:
+    """What the file's name says, of the formats that there are.
 
     Raises
     ------
-    DlperfError: the name says another one.
+    DlperfError: the name says another one, or none: what was typed may have been meant for keys.
     """
     said = path.suffix.lower().removeprefix(".")
-    if said not in SUFFIXES:
-        return chosen
     if (known := next((one for one in formats if one == said), None)) is not None:
         return known
-    raise DlperfError(
-        f"this is not written as {said}, but as {' or '.join(formats)}",
-        remedy=f"end its name with .{chosen}",
-    )
+    endings = [f".{one}" for one in formats]
+    no_such = f"this is not written as {said}" if said in SUFFIXES else "the name says no format"
+    raise DlperfError(no_such, remedy=f"end it with {' or '.join(endings)}")
 
 
 def whole(text: str, written: Callable[[Path], str]) -> str:

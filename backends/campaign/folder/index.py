@@ -59,9 +59,8 @@ class CampaignSummary:
 
     @property
     def called(self) -> str:
-        """Its name, and its directory's where that has another: ``NAME in DIRECTORY``."""
-        directory = self.path.name
-        return self.name if self.name == directory else f"{self.name} in {directory}"
+        """As its directory is: what lists have and commands take."""
+        return self.path.name or self.name
 
     def saying(self, about: About) -> Self:
         """The same, of which something else is said."""

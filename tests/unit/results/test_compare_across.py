@@ -160,7 +160,7 @@ def test_compiled_against_not_inside_one_campaign(dlperf: Dlperf) -> None:
     assert found["baseline_settings"] == [{"compile": "off"}]
     assert found["candidate_settings"] == [{"compile": "on"}]
     text = dlperf("compare", COMPILE, "--across", "compile")
-    assert f"Baseline: {name}, compile=off. Candidate: {name}, compile=on." in text
+    assert f"Baseline: {COMPILE.name}, compile=off. Candidate: {COMPILE.name}, compile=on." in text
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
@@ -179,11 +179,10 @@ def test_graphs_against_none_between_two_campaigns(
     assert "--across graphs" in said
     text = dlperf("compare", COMPILE, GRAPHS, "--across", "graphs")
     assert "graphs=off→on" in text
-    ours, theirs = called(COMPILE), called(GRAPHS)
-    assert f"Baseline: {ours}. Candidate: {theirs}. Medians in images/s; " in text
+    assert f"Baseline: {COMPILE.name}. Candidate: {GRAPHS.name}. Medians in images/s; " in text
     for side, campaign in (("Baseline", COMPILE), ("Candidate", GRAPHS)):  # and so below the table
         (line,) = re.findall(rf"^{side}: (.*?) · ", text, re.MULTILINE)
-        assert line == called(campaign)
+        assert line == campaign.name
 
 
 @pytest.mark.parametrize(

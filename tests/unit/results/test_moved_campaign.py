@@ -1,31 +1,36 @@
-"""A campaign that was moved is told by its name and by its directory."""
+"""A campaign is called by its directory, wherever it was moved."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from backends.results.side_by_side import called_in
+from backends.results.side_by_side import called_each
 from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.conftest import Dlperf
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("paths", "said"),
     [
-        (None, "old"),
-        ("d/old", "old"),
-        ("d/old.tar.gz", "old"),
-        ("d/six", "old in six"),
-        ("d/ol", "old"),
+        ((None,), ["old"]),
+        (("d/old",), ["old"]),
+        (("d/old.tar.gz",), ["old"]),
+        (("d/six",), ["six"]),
+        (("d/ol", "d/six"), ["ol", "six"]),
+        (("d/six", "d/six"), ["six", "six"]),
+        (("d/six", "e/six", "d/ol"), ["d/six", "e/six", "ol"]),
     ],
 )
-def test_the_directory_is_told_where_it_has_another_name(path: str | None, said: str) -> None:
-    assert called_in("old", None if path is None else Path(path)) == said
-    assert called_in("", Path("six")) == ""
+def test_a_campaign_is_called_as_commands_take_it(
+    paths: Sequence[str | None], said: list[str]
+) -> None:
+    names = ["old"] * len(paths)
+    assert called_each(names, [None if path is None else Path(path) for path in paths]) == said
 
 
 def test_what_was_moved_is_found_and_told_by_every_command(dlperf: Dlperf, tmp_path: Path) -> None:
@@ -33,8 +38,10 @@ def test_what_was_moved_is_found_and_told_by_every_command(dlperf: Dlperf, tmp_p
         shutil.copytree(EXAMPLES / "h200-x4", tmp_path / "all" / name)
     for words in (("status", "six"), ("history", "six"), ("compare", "h200-x4", "six")):
         said = dlperf("--campaigns", tmp_path / "all", *words)
-        if words[0] == "history":  # of a copy beside its original the directory is the name
-            assert "2026-11-21-h200-x4 in six" in said
+        if words[0] == "history":
+            assert "| six |" in said
+        if words[0] == "compare":
+            assert "Baseline: h200-x4. Candidate: six." in said
         if words[0] == "status":  # as it is called, and listed
             assert said.startswith("six: ")
     assert dlperf("--campaigns", tmp_path / "all", "status", "--line", "six").startswith("six · ")

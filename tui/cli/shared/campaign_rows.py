@@ -15,7 +15,14 @@ from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import LOGS_CHANGED, PastResult
 from backends.results.render import Column
 from backends.results.run_counts import succeeded
-from tui.campaign_words import FIGURES, begun_words, figure_words, note_words, state_words
+from tui.campaign_words import (
+    FIGURES,
+    begun_words,
+    figure_words,
+    note_words,
+    renamed_words,
+    state_words,
+)
 from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -69,7 +76,7 @@ def campaign_rows(
     rows = []
     for number, campaign in enumerate(campaigns):
         row: list[str | Said] = [
-            Said(campaign.called, Tone.NAME, below=_directory(campaign)),
+            Said(campaign.called, Tone.NAME),
             Said(state_words(campaign), _campaign_tone(campaign)),
             f"{succeeded(campaign)}/{campaign.total}",
             *(() if figures is None else figure_words(figures[number])),
@@ -91,11 +98,6 @@ def campaign_rows(
         ),
         rows,
     )
-
-
-def _directory(campaign: CampaignSummary) -> str:
-    """Where that has another name: how the campaign is called ends."""
-    return campaign.called.removeprefix(campaign.name).lstrip()
 
 
 def _begun(campaign: CampaignSummary) -> str:
@@ -120,6 +122,7 @@ def _remarks(campaign: CampaignSummary) -> str:
     begun = ", ".join(begun_words(campaign))
     tags = " ".join(f"#{tag}" for tag in campaign.about.tags)
     words = ["SIMULATED" * campaign.simulated, campaign.problem, begun, paused, tags]
+    words.append(renamed_words(campaign))
     return " · ".join(filter(None, [*words, note_words(campaign)]))
 
 
