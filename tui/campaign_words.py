@@ -41,8 +41,9 @@ def begun_words(summary: CampaignSummary) -> list[str]:
 
 
 def renamed_words(summary: CampaignSummary) -> str:
-    """``begun as NAME``, which its reports have; "" where its directory is still called so."""
-    return f"begun as {summary.name}" if summary.called != summary.name else ""
+    """``begun as NAME``, which its reports have; "" where its directory is still called so, but for
+    the day."""
+    return "" if summary.name.endswith(summary.called) else f"begun as {summary.name}"
 
 
 def note_words(summary: CampaignSummary) -> str:

@@ -99,7 +99,7 @@ class Session:
         """``SIMULATED`` where the hosts are made up, and how fast their time passes now; empty
         where they are real."""
         if (speed := self.workspace.cluster.simulated_speed) is not None:
-            return f"SIMULATED, time ×{speed:g}"
+            return f"SIMULATED, time ≤×{speed:g}"
         return "SIMULATED" * self.simulated
 
     def told_log(self, run: RunView) -> str:

@@ -346,7 +346,7 @@ async def test_how_fast_time_flies_stands_beside_the_word_on_every_page(
     async with demo(tmp_path, size, speed) as (app, pilot):
         for page in "1234":
             await pilot.press(page)
-            await until(app, lambda: shows(app, f" SIMULATED, time ×{speed:g} "))
+            await until(app, lambda: shows(app, f" SIMULATED, time ≤×{speed:g} "))
 
 
 async def test_a_measured_campaign_shows_no_such_word(workspace: FakeWorkspace) -> None:
@@ -406,7 +406,7 @@ def test_a_replay_that_is_not_read_yet_is_being_opened(replay: bool) -> None:
     failed=st.integers(0, 9),
     skipped=st.integers(0, 9),
     paused=st.integers(0, 9),
-    simulated=st.sampled_from(["", "SIMULATED", "SIMULATED, time ×60"]),
+    simulated=st.sampled_from(["", "SIMULATED", "SIMULATED, time ≤×60"]),
 )
 def test_nothing_of_the_first_line_is_cut_without_an_ellipsis(
     width: int, why: str, failed: int, skipped: int, paused: int, simulated: str
@@ -448,11 +448,11 @@ def test_that_time_flies_is_said_in_words_where_that_cuts_nothing_of_the_campaig
         skipped=lost,
         failed=lost,
     )
-    line = header_text(width, "vm", (), campaign, simulated="SIMULATED, time ×20").plain
+    line = header_text(width, "vm", (), campaign, simulated="SIMULATED, time ≤×20").plain
     assert line.endswith(f" {campaign.summary} ")
     assert len(line) == width
-    assert " SIMULATED, time ×20 " in line or " SIMULATED ×20 " in line
-    assert " SIMULATED, time ×20 " in line or width < 100
+    assert " SIMULATED, time ≤×20 " in line or " SIMULATED ≤×20 " in line
+    assert " SIMULATED, time ≤×20 " in line or width < 100
 
 
 @pytest.mark.parametrize("ahead_s", [0.0, 3600.0])

@@ -265,9 +265,9 @@ async def test_an_export_that_was_left_while_it_was_written_still_tells_its_end(
             await until(pilot, lambda: writing.inside)
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, ResultsPage))
-            assert not shows(app, "written mine.md in /")
+            assert not shows(app, "written mine.md")
             writing.opened.set()
-            await until(pilot, partial(shows, app, "written mine.md in /"))
+            await until(pilot, partial(shows, app, "written mine.md"))
             assert "29.67" in target.read_text(encoding="utf-8")
             assert isinstance(app.screen, ResultsPage)
 
@@ -467,7 +467,7 @@ async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_s
         assert "-end ─" in title
         await pilot.press("escape")
         await export(app, pilot, tmp_path / "speedup.zh.md")
-        await until(pilot, partial(shows, app, "Export: written speedup.zh.md in /"))
+        await until(pilot, partial(shows, app, "Export: written speedup.zh.md"))
 
 
 async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(

@@ -221,14 +221,16 @@ def test_a_history_keeps_its_line_and_its_change_in_80_columns(
     assert max(map(cell_len, text.splitlines())) <= 80
 
 
-def test_a_campaign_that_was_moved_has_its_directory_below_it(
+def test_a_campaign_of_another_name_says_what_it_was_begun_as(
     cli: Cli, terminal: Callable[..., OnTerminal]
 ) -> None:
     cli.campaigns.symlink_to(EXAMPLES)
     listed = terminal("campaigns", "ls", NO_COLOR="1", COLUMNS="80")
     assert listed.end() == 0
     text = re.sub(r"\x1b\[[\d;]*m", "", listed.shown.decode())
-    assert re.search(r"\n2026-11-22-two-cores-auto  .*\n  in two-cores-auto *\r", text)
+    begun = re.findall(r"\n(\S+)  (?:.*\n  )*?.*begun as (\S+)", text)
+    assert ("h200-x2-resnet50-graphs-again", "2026-11-28-resnet50-graphs") in begun
+    assert not [one for one in begun if one[1].endswith(one[0])], "but for the day it is the same"
 
 
 @pytest.mark.parametrize("columns", [60, 70, 80, 90, 100, 140])

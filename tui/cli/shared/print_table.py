@@ -233,7 +233,8 @@ def _least_width(rows: Rows, width: int = 0) -> int:
 
 def _widths(rows: Rows, width: int) -> list[int]:
     """Of every column what it needs; where that is too much, those of words give, the last first:
-    down to LAST, then all down to their longest word; and then the last one breaks words."""
+    down to LAST, then all down to their longest word; and then the last one breaks words, where
+    its cells may be broken at all."""
     numbers = range(len(rows.columns))
     words = [_words(rows, number) for number in numbers]
     needs = [_needs(rows, number) for number in numbers]
@@ -248,7 +249,7 @@ def _widths(rows: Rows, width: int) -> list[int]:
         for column, need, own in zip(rows.columns, needs, words, strict=True)
     ]
     steps = [(last, max(LAST, least[last])), *((n, least[n]) for n in reversed(numbers))]
-    for number, most in (*steps, (last, LAST)):
+    for number, most in (*steps, *[(last, LAST)] * (not rows.columns[last].whole)):
         if rows.columns[number].align == "left" and over > 0:
             given = max(0, min(over, widths[number] - most))
             widths[number] -= given
