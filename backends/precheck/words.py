@@ -246,7 +246,7 @@ def figures_together(measured: Measured) -> str:
 
 
 def expected_text(measured: Measured) -> str:
-    """What is expected of those figures, which are called slow, and which name nobody; empty where
+    """What is expected of those figures, which are called slow, and which never; empty where
     none is judged."""
     there = {figure.metric for figure in measured.figures}
     metrics = [METRICS[name] for name in (*_MAIN, *_TOGETHER) if name in there]
@@ -256,8 +256,8 @@ def expected_text(measured: Measured) -> str:
         "More is better. Expected: the median of its like, or of its own earlier prechecks. Slow: "
         "below that by more than they spread and by more than "
     )
-    names_nobody = f". Told only, naming nobody: {'; '.join(told)}" if told else ""
-    return f"{rule}{', '.join(most)}{names_nobody}" if most else ""
+    unjudged = f". Told, but never called slow: {'; '.join(told)}" if told else ""
+    return f"{rule}{', '.join(most)}{unjudged}" if most else ""
 
 
 def _ranges(figures: Sequence[Figure], names: Sequence[str]) -> str:

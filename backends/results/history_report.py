@@ -49,10 +49,11 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is said before the tables and after them."""
     before = [EN.simulated] if any(case.simulated for case in history.cases) else []
     campaigns = history.campaigns if len(history.campaigns) > 1 else ()
-    run_here = [campaign for campaign in campaigns if not campaign.imported]
-    before += not_recorded([own.name for own in run_here if own.recipe(frozenset()) is None])
+    called = _called(history)
+    run_here = [both for both in zip(campaigns, called, strict=False) if not both[0].imported]
+    before += not_recorded([name for own, name in run_here if own.recipe(frozenset()) is None])
     after = [
-        f"{history.campaigns[a.campaign].name}: {a.profile} had no such parameter yet, so its "
+        f"{called[a.campaign]}: {a.profile} had no such parameter yet, so its "
         f"default is taken: {parameters_text(dict(a.parameters))}."
         for a in history.assumed
     ]
@@ -217,7 +218,7 @@ def _case_row(
         _grades(history, case),
         _change_cell(case),
         _change_range(change.change.evidence.interval()) if change else NOTHING,
-        history.campaigns[case.points[change.point].campaign].name if change else NOTHING,
+        _called(history)[case.points[change.point].campaign] if change else NOTHING,
         case.words,
         rests_on(case),
     )
@@ -354,9 +355,14 @@ def what_changed(history: History) -> list[tuple[str, ...]]:
     ]
 
 
+def _called(history: History) -> list[str]:
+    """Each campaign, as commands take it."""
+    every = history.campaigns
+    return called_each([one.name for one in every], [one.path for one in every])
+
+
 def _campaigns_table(history: History) -> Table:
     every = history.campaigns
-    called = called_each([one.name for one in every], [one.path for one in every])
     return Table(
         title="Campaigns",
         columns=(
@@ -375,7 +381,7 @@ def _campaigns_table(history: History) -> Table:
                 "; ".join(changed),
             )
             for number, (campaign, name, changed) in enumerate(
-                zip(every, called, what_changed(history), strict=True), start=1
+                zip(every, _called(history), what_changed(history), strict=True), start=1
             )
         ),
         notes=tuple(_marks_notes(history.campaigns)),
@@ -421,6 +427,7 @@ def _day(campaign: Campaign) -> str:
 
 
 def _points_table(history: History, case: CaseHistory) -> Table:
+    called = _called(history)
     changed = {change.point: change for change in case.changes}
     return Table(
         title=f"{case_name(case)}{' (SIMULATED)' if case.simulated else ''}",
@@ -438,7 +445,7 @@ def _points_table(history: History, case: CaseHistory) -> Table:
         rows=tuple(
             (
                 str(point.campaign + 1),
-                history.campaigns[point.campaign].name,
+                called[point.campaign],
                 fixed(point.case.throughput),
                 _interval(point),
                 count_cell(point.case),

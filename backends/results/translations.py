@@ -97,8 +97,9 @@ class Words:
         "n：成功的重复次数/计划的重复次数，其中 {unended} 次尚未结束",
     )
     memory_note = Both(
-        "{memory}: the most that any device had in use during any of the repeats, by its driver",
-        "{memory}：各次重复期间单个设备占用的最大值，由其驱动给出",
+        "{memory}: the most that any device was seen to have in use during any of the repeats, by "
+        "its driver, which was asked now and then: a short peak may be missing",
+        "{memory}：各次重复期间所见单个设备占用的最大值，由其驱动给出；间隔采样，可能漏掉短暂峰值",
     )
     stated_memory_note = Both(
         "{memory}: the most of any of the repeats, as its log or a report states it",

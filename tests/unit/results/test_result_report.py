@@ -212,7 +212,7 @@ def _attempt(repeat: int, attempt: int, state: str) -> RunResult:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({}, "GPU memory (MiB): the most that any device had in use during any of the repeats"),
+        ({}, "GPU memory (MiB): the most that any device was seen to have in use during"),
         (
             {"metrics": {"gpu_memory_mib": 900.0}},
             "stated GPU memory (MiB): the most of any of the repeats, as its log",
