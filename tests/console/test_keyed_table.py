@@ -564,7 +564,7 @@ async def test_no_name_that_is_whole_is_cut_where_the_table_is_wider(length: int
 
     told = {"state": "✓ finished", "name": "n" * (length - 1) + "z", "runs": "12/12"}
     told |= {"figure": "1n4g 2,052,976 tokens/s", "speedup": "3.74", "grade": "B"}
-    told |= {"device": "H200", "measures": "torch-gpt 1n1g 1n2g", "begun": "4d ago"}
+    told |= {"device": "H200", "measures": "torch-gpt 1n1g 1n2g", "begun": "104d"}
     app, whole = Listed(), False
     async with app.run_test(size=(40, 10)) as pilot:
         table = app.query_one(KeyedTable)
@@ -591,7 +591,7 @@ def test_no_cell_of_a_campaign_is_cut_while_another_column_has_blanks(
     lengths: dict[str, int], width: int
 ) -> None:
     table = KeyedTable(campaign_text.COLUMNS)
-    told = {"runs": "12/12", "grade": "B", "begun": "4d ago"}
+    told = {"runs": "12/12", "grade": "B", "begun": "104d"}
     told |= {key: "x" * length for key, length in lengths.items()}
     row = Row("a", tuple(cell(told.get(c.key, "")) for c in campaign_text.COLUMNS))
     region = PropertyMock(return_value=Region(0, 0, width, 9))
