@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from backends.results.layouts.layout import footer
 from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_figures
 from backends.results.run_result import RunResult
-from backends.results.side_by_side import logs_from
+from backends.results.side_by_side import logs_from, shown_names
 from backends.results.summary import Group, parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError, SelectionError
@@ -97,9 +98,12 @@ def run(arguments: argparse.Namespace) -> int:
     paths = [workspace.find_to_read(name) for name in arguments.campaigns_named]
     base = _base(arguments.output, paths)
     together = _runs(workspace, paths)
-    names = dict.fromkeys(run.campaign for own in together for run in own)
     layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
-    printed = arguments.output is None and layout.tables and arguments.format in (None, "md")
+    in_words = (arguments.format or layout.formats[0]) == "md"
+    if in_words:
+        together = shown_names(paths, together)
+    names = dict.fromkeys(run.campaign for own in together for run in own)
+    printed = arguments.output is None and layout.tables and in_words
     here = Path.cwd()
     # A link leads down only; and what was unpacked of a bundle goes when this ends.
     all_below = all(
@@ -149,8 +153,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         groups = summarise(runs, arguments.center)
         below = footer(groups, options, machines)
+        if on_terminal := sys.stdout.isatty():  # else the notes push the table's heading away
+            say_findings(groups, arguments.lang)
         print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
-        say_findings(groups, arguments.lang)
+        if not on_terminal:
+            say_findings(groups, arguments.lang)
     for path in paths:
         if (bundle := workspace.bundles.of(path)) is not None:
             say(_cite(workspace.checked(path), bundle))
