@@ -10,6 +10,7 @@ from profiles.format.case import Case
 SHORT = ("batch_size", "precision")
 """Parameters whose values say themselves what they are: b128, fp32."""
 
+
 @dataclass(frozen=True, slots=True)
 class CaseLabels:
     """``named``: the parameters that a case of the set is called by, in the profile's order.

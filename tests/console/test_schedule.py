@@ -435,7 +435,7 @@ def test_what_comes_next_is_what_the_engine_starts_next(
         state = fold(told)
         recorder = SimpleNamespace(state=state)
         due = DueRuns(recorder, _AsPlanned(), None, clock=lambda now=now: now)  # type: ignore[arg-type]
-        with mock.patch("backends.campaign.due_runs.loop_time", lambda: 0.0):
+        with mock.patch("backends.campaign.due_runs.loop_time", return_value=0.0):
             wanted = due.wanted(())
         if not wanted:
             break

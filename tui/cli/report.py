@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from backends.campaign.folder.artifacts import precheck_document, report_context
@@ -153,11 +154,13 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         groups = summarise(runs, arguments.center)
         below = footer(groups, options, machines)
-        if on_terminal := sys.stdout.isatty():  # else the notes push the table's heading away
-            say_findings(groups, arguments.lang)
-        print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
-        if not on_terminal:
-            say_findings(groups, arguments.lang)
+        parts = [
+            partial(print_tables, layout.tables(groups, options), ((), (below,) * bool(below))),
+            partial(say_findings, groups, arguments.lang),
+        ]
+        # Below it on a terminal, notes would push the table's heading out of sight.
+        for part in reversed(parts) if sys.stdout.isatty() else parts:
+            part()
     for path in paths:
         if (bundle := workspace.bundles.of(path)) is not None:
             say(_cite(workspace.checked(path), bundle))

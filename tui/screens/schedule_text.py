@@ -86,7 +86,9 @@ class Schedule:
             words = _names(one, sign, labels[one.run_id], alike)
             bars[one.run_id] = list(_bars(one, words, colour, slots, began, now, over=over))
         at = None if over else now - began
-        told = [Text(w, MUTED) for w in _words(viewed, selected, slots, began, later, self._is_told)]
+        told = [
+            Text(w, MUTED) for w in _words(viewed, selected, slots, began, later, self._is_told)
+        ]
 
         closed = [] if over else list(_closed(viewed, now - began, total))
 
