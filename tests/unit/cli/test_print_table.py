@@ -187,7 +187,9 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
             assert word in words, one.shown
         assert max(map(len, lines)) <= 80, one.shown
     assert re.search(rb"no room for .*begun, measures: a wider terminal or a pipe", listed.shown)
-    assert not re.search(rb"(begun|measures|device): (?!a wider)", listed.shown), "once, and of no row"
+    assert not re.search(rb"(begun|measures|device): (?!a wider)", listed.shown), (
+        "once, and of no row"
+    )
     assert b"#before-the-upgrade" in listed.shown
 
 
