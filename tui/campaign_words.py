@@ -8,6 +8,7 @@ from backends.hosts.fingerprint import short_devices
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, fixed, readable
 from backends.results.run_counts import lost_words
+from backends.results.side_by_side import begun_as
 
 if TYPE_CHECKING:
     from backends.results.past_result import PastResult
@@ -41,9 +42,8 @@ def begun_words(summary: CampaignSummary) -> list[str]:
 
 
 def renamed_words(summary: CampaignSummary) -> str:
-    """``begun as NAME``, which its reports have; "" where its directory is still called so, but for
-    the day."""
-    return "" if summary.name.endswith(summary.called) else f"begun as {summary.name}"
+    """See :func:`backends.results.side_by_side.begun_as`."""
+    return begun_as(summary.name, summary.called)
 
 
 def note_words(summary: CampaignSummary) -> str:

@@ -37,6 +37,7 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
         self._sought = asyncio.Event()
         self._under_way = False  # to the moment that was sought
         self.session.playing = self._words
+        self.session.recorded_slots = workspace.recorded_slots
 
     def _words(self) -> str:
         clock, moment = self._replay.replay_clock, self._replay.moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from backends.campaign.plan.plan import Plan
     from backends.campaign.record.run_view import RunView
     from backends.campaign.record.status_view import CampaignSnapshot
+    from backends.engines.hosts_schedule import Slot
     from backends.hosts.host_facts import HostSnapshot
     from backends.hosts.preflight_finding import Finding
     from backends.keeper.process import Begun
@@ -57,6 +58,8 @@ class Session:
         """By name, of the Matrix; empty: all."""
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
+        self.recorded_slots: Mapping[str, Slot] | None = None
+        """Of a replay: where and when its runs were, by their ids."""
         self.run_to_see = ""
         """By its id: Runs has it under the cursor when that comes to the front; "": as it was."""
         self.moved_to: Path | None = None

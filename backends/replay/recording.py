@@ -26,6 +26,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import FILE_NAME as LOCK
 from backends.campaign.record.state import RunRecord
+from backends.engines.hosts_schedule import Slot
 from backends.replay.unmerged import unmerged
 from profiles.errors import DlperfError
 from profiles.format.profile import Profile
@@ -86,6 +87,7 @@ class Recording:
     others: its other files, of which nobody knows when they came.
     turns: when runs began or ended, in order; seconds since the epoch.
     simulated: nothing in it was measured.
+    slots: where and when each run was, by its id.
     found: what preflight stopped or warned of, and it was started all the same.
     """
 
@@ -96,6 +98,7 @@ class Recording:
     others: tuple[str, ...]
     turns: tuple[float, ...]
     simulated: bool
+    slots: Mapping[str, Slot]
     found: tuple[str, ...] = ()
 
     @property
@@ -163,7 +166,10 @@ def read_recording(source: Path) -> Recording:
     host = begun.host if begun is not None else ""
     turned = tuple(sorted(turns))
     found = (*state.overridden, *(text for text, _ in state.warned))
-    return Recording(source, host, b"".join(lines), tracks, others, turned, state.simulated, found)
+    slots = {s.run.run_id: Slot(s.run.hosts, s.begin, s.end) for s in spans}
+    return Recording(
+        source, host, b"".join(lines), tracks, others, turned, state.simulated, slots, found
+    )
 
 
 def _plays(event: ev.Event) -> bool:

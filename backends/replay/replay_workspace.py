@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from backends.campaign.folder.artifacts import ENVIRONMENT
 from backends.campaign.folder.recorded_hosts import recorded_hosts, with_findings
 from backends.campaign.record.lock import Holder, Role
 from backends.cluster import Cluster
+from backends.engines.hosts_schedule import Slot
 from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import Host, Inventory
 from backends.replay.playback import Playback, told
@@ -135,6 +136,10 @@ class ReplayWorkspace(Workspace):
         )
         self._holder = Holder("a replay", host, 0, 0, "", Role.REPLAY)
         self._playback = self._begin(begin, None)
+
+    @property
+    def recorded_slots(self) -> Mapping[str, Slot]:
+        return self._recording.slots
 
     @property
     def playback(self) -> Path:

@@ -67,6 +67,7 @@ class ReportContext:
 
     Parameters
     ----------
+    campaign: by its journal, for documents. called: for readers; empty: so, too.
     environment: the content of environment.json.
     commands: of one run per case.
     version: of dlperf-tui.
@@ -81,6 +82,7 @@ class ReportContext:
     """
 
     campaign: str
+    called: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)  # JSON
     commands: tuple[ExecutedCommands, ...] = ()
     version: str = ""
@@ -103,7 +105,7 @@ def render_report(
 ) -> str:
     """The whole of report.md. ``groups`` are the summary of ``runs``."""
     w = words(lang)
-    blocks = [f"# {md_text(context.campaign)}", *_said(context)]
+    blocks = [f"# {md_text(context.called or context.campaign)}", *_said(context)]
     blocks += _banners(context, runs, groups, lang, w)
     took_part = {host for run in runs for host in run.hosts}
     blocks += [f"## {w.environment}", *environment_section(context.environment, w, took_part)]

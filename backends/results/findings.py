@@ -57,6 +57,7 @@ class Concern(StrEnum):
     WARNINGS = "warnings"
     NEGATIVE_SCALING = "negative_scaling"
     NEGATIVE_IN_DOUBT = "negative_in_doubt"
+    OTHER_HOSTS = "other_hosts"
     POWER_CAPPED = "power_capped"
     RETRIED = "retried"
 

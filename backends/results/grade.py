@@ -59,6 +59,7 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.NO_BASE: Grade.B,
     Concern.MIXED_ENVIRONMENT: Grade.C,
     Concern.OTHER_ENVIRONMENT: Grade.C,
+    Concern.OTHER_HOSTS: Grade.A,
     Concern.OTHER_RULE: Grade.B,
     Concern.SHARED_UNLIKE: Grade.B,
     Concern.UNKNOWN_ENVIRONMENT: Grade.B,
@@ -219,6 +220,9 @@ def _of_the_scaling(
         yield _usual(Concern.OTHER_RULE)
     if base.throughput is not None and shared(case) is not shared(base):
         yield _usual(Concern.SHARED_UNLIKE)
+    ours, theirs = case.measured_hosts, base.measured_hosts
+    if case.speedup is not None and ours and theirs and ours.isdisjoint(theirs):
+        yield _usual(Concern.OTHER_HOSTS)
 
 
 def shared(case: CaseResult) -> bool:

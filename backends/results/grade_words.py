@@ -552,7 +552,16 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
             f"no speedup: the base {group.base} has no successful run",
             f"无加速比：基准 {group.base} 没有成功的运行",
         )
-    return (_shared_unlike if concern is Concern.SHARED_UNLIKE else _other_environment)(case, group)
+    unlike = {Concern.SHARED_UNLIKE: _shared_unlike, Concern.OTHER_HOSTS: _other_hosts}
+    return unlike.get(concern, _other_environment)(case, group)
+
+
+def _other_hosts(_: CaseResult, group: Group) -> tuple[str, str]:
+    return (
+        f"measured on none of the hosts of the base {group.base}: "
+        "the speedup shows how these differ, too",
+        f"所用主机与基准 {group.base} 完全不同：加速比也反映主机的差异",
+    )
 
 
 def _slower(case: CaseResult, group: Group) -> tuple[str, str]:

@@ -57,6 +57,32 @@ def _called(name: str, path: Path | None) -> str:
     return path.name or name
 
 
+def begun_as(name: str, called: str) -> str:
+    """``begun as NAME``; "" where a campaign is still ``called`` by its journal's ``name``, but for
+    the day."""
+    return "" if name.endswith(called) else f"begun as {name}"
+
+
+def shown_name(name: str, path: Path) -> str:
+    """How a text calls the campaign ``name`` of this directory: ``again (begun as first)``."""
+    called = path.name or name
+    begun = begun_as(name, called) if name else ""
+    return f"{called} ({begun})" if begun else called
+
+
+def shown_names(
+    paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]]
+) -> tuple[tuple[RunResult, ...], ...]:
+    """Each campaign's runs, with the name that a text has of it; of several alike their paths."""
+    began = (next((run.campaign for run in runs), "") for runs in campaigns)
+    own = [*map(shown_name, began, paths)]
+    names = _told_apart(own, [*map(str, paths)])
+    return tuple(
+        tuple(replace(run, campaign=name) for run in runs)
+        for name, runs in zip(names, campaigns, strict=True)
+    )
+
+
 def _told_apart(names: Sequence[str], further: Sequence[str]) -> list[str]:
     """Those that several have replaced by their ``further`` ones."""
     return [b if names.count(a) > 1 else a for a, b in zip(names, further, strict=True)]

@@ -9,16 +9,14 @@ from profiles.format.case import Case
 
 SHORT = ("batch_size", "precision")
 """Parameters whose values say themselves what they are: b128, fp32."""
-OFF = frozenset({"0", "no", "none", "off", "false"})
-"""Values of what is not made use of."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseLabels:
     """``named``: the parameters that a case of the set is called by, in the profile's order.
 
-    ``shared``: the others, which are the same for all, in the words of :attr:`Case.label`: what is
-    off last, and shorter ones first, for a title has room for the beginning alone.
+    ``shared``: the others, which are the same for all, in the words and the order of
+    :attr:`Case.label`.
     """
 
     named: tuple[str, ...] = ()
@@ -82,8 +80,6 @@ def case_labels(cases: Iterable[Case]) -> CaseLabels:
         differing |= set(SHORT)
     shared = [name for name in names if name not in differing]
     one = next(iter(seen), None)
-    if one is not None:
-        shared.sort(key=lambda n: (n not in SHORT, one.text(n) in OFF, len(one.value_label(n))))
     return CaseLabels(
         tuple(name for name in names if name in differing),
         "" if one is None else " ".join(one.value_label(name) for name in shared),

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
@@ -33,6 +34,7 @@ from tui.replaying import ReplayApp
 from tui.screens.help import focused_panels, help_of, help_text
 from tui.screens.possible_changes import why_not
 from tui.screens.runs_page import RunsPage
+from tui.screens.schedule_text import Schedule
 from tui.session import Session
 from tui.widgets.keybar import KeyBar, offered
 from tui.widgets.keyed_table import KeyedTable
@@ -503,6 +505,28 @@ async def test_help_of_runs_speaks_only_of_keys_that_there_are() -> None:
         told = drawn(help_of(app.screen), 400)
         assert "Every run of the campaign" in told
         assert warning not in told
+
+
+@pytest.mark.parametrize("name", ["h200-x2-resnet50-graphs", "h200-x2-auto"])
+async def test_what_is_to_come_is_what_the_record_has(name: str) -> None:
+    """At every turn: each run where and when it came to be, and none that never was."""
+    recorded = RECORDED.with_name(name)
+    runs = read_campaign(recorded).runs
+    async with replay(HUGE, recorded=recorded) as (app, pilot, _):
+        clock_of(app).toggle()
+        for _turn in range(6):
+            await pilot.press("]")
+            await until(pilot, lambda: arrived(app))
+            viewed = app.session.viewed
+            assert viewed is not None
+            schedule = Schedule(app.session.recorded_slots)
+            slots = schedule._ahead(viewed, app.session.workspace.cluster.now(), ())
+            left = [one for one in viewed.state.runs.values() if not one.state.ended]
+            assert slots.keys() == {one.run_id for one in left}
+            for run_id, slot in slots.items():
+                was = runs[run_id]
+                assert (slot.hosts, slot.end) == (was.hosts, was.ended_at)
+                assert slot.start == pytest.approx(was.started_at, abs=1.0)
 
 
 async def test_it_ends_and_leaves_nothing() -> None:

@@ -228,6 +228,23 @@ async def test_the_gravest_flag_and_n_are_on_a_row_at_80_columns_whatever_else_i
                 assert len(told[key]) - len(first) <= 2, "as many as the repeats take"
 
 
+async def test_of_cases_alone_scatter_stays_before_what_is_held_against_others() -> None:
+    class Results(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(result_columns((), labels_of(())))
+
+    groups = summarise(runs([100.0, 101.0, 99.0], 0))
+    labels = labels_of(groups)
+    for width in range(40, 100, 4):
+        app = Results()
+        async with app.run_test(size=(width, 6)) as pilot:
+            table = app.query_one(KeyedTable)
+            table.refill(result_rows(groups, labels), result_columns(groups, labels))
+            await pilot.pause()
+            heading = screen_text(app).splitlines()[0].split()
+            assert "CV" in heading or not {"Speedup", "Effic."} & {*heading}, width
+
+
 async def test_numbers_are_whole_and_their_units_stand_where_there_is_room() -> None:
     """Of two units: no figure, and no column that says how sure it is, gives way to them."""
 

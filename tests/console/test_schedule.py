@@ -6,18 +6,27 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends.campaign.due_runs import DueRuns
 from backends.campaign.record import events as ev
+from backends.campaign.record.run_estimates import durations, expected_slots
+from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_view import RunView
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.engines.engine import Wanted
+from backends.engines.filling import Offer
+from backends.engines.hosts_schedule import schedule_on
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
+from profiles.format.host_capacity import HostCapacity
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -31,6 +40,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
+from tests.unit.campaign.test_campaign_state import succeeded
 from tui.app import DlperfApp
 from tui.screens.run_text import COLUMNS, RunRows, state_text
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
@@ -39,6 +49,7 @@ from tui.timeline_text import MOST_NAME, Bar, _lanes
 from tui.widgets.keyed_table import KeyedTable
 
 HOSTS = ("h1", "h2")
+ENDED = succeeded("")
 
 
 def planned(number: int, nodes: int) -> ev.RunPlanned:
@@ -394,6 +405,60 @@ async def test_each_campaign_is_scheduled_by_its_own_durations(workspace: FakeWo
         assert panels._timetable is first
         panels.show(replace(viewed, path=viewed.path / "another"), run, names)
         assert panels._timetable is not first
+
+
+sizes_and_times = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from([20.0, 60.0, 90.0])), min_size=1, max_size=5
+)
+
+
+@given(sizes_and_times, st.integers(1, 3), st.sampled_from([None, 1]), st.data())
+@settings(max_examples=60, deadline=None)
+def test_what_comes_next_is_what_the_engine_starts_next(
+    cases: list[tuple[int, float]], repeats: int, most: int | None, data: st.DataObject
+) -> None:
+    """Whatever runs took that have ended; case by case as they are planned here."""
+    names = ("h1", "h2", "h3")
+    runs = [
+        replace(
+            planned(1000 * case + repeat, nodes),
+            parameters={"case": case},
+            repeat=repeat,
+            expected_s=expected_s,
+        )
+        for case, (nodes, expected_s) in enumerate(cases, 1)
+        for repeat in range(1, repeats + 1)
+    ]
+    told: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", hosts=3), *runs]
+    now = 0.0
+    while True:
+        state = fold(told)
+        recorder = SimpleNamespace(state=state)
+        due = DueRuns(recorder, _AsPlanned(), None, clock=lambda now=now: now)  # type: ignore[arg-type]
+        with mock.patch("backends.campaign.due_runs.loop_time", return_value=0.0):
+            wanted = due.wanted(())
+        if not wanted:
+            break
+        offers = [Offer(HostCapacity(name, None, None)) for name in names]
+        starts = schedule_on(offers, wanted, now).starts
+        left = [one for one in state.runs.values() if not one.state.ended]
+        expected = durations(state.runs.values())
+        slots = expected_slots(left, expected, now, 3, 0, names, most=most)
+        told_next = {k: v.hosts for k, v in slots.items() if v.start <= now}
+        assert told_next == starts or (most and told_next.items() <= starts.items())
+        for run_id, hosts in starts.items():
+            begun = ev.RunAssigned(t=now, run_id=run_id, hosts=hosts, commands=(), port=1, log="l")
+            told += [begun, ev.RunLaunched(t=now, run_id=run_id)]
+            took = data.draw(st.floats(5.0, 100.0))
+            told.append(replace(ENDED, t=now + took, run_id=run_id))
+        now += 100.0
+
+
+class _AsPlanned:
+    """What an engine has to know of a run that has no wishes."""
+
+    def wanted(self, run: RunRecord, _: object, not_before: float) -> Wanted:
+        return Wanted(run.run_id, run.nodes, run.gpus_per_node, repeat=run.repeat)
 
 
 @pytest.mark.parametrize("more", [0, 1, 60])

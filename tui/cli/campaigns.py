@@ -133,7 +133,7 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         for mark in sorted(marks):
             say(f"{mark} {MARKS[mark]}")
         if any(figures):
-            say("speedup, grade and device: of the fastest case (of several units, in the first)")
+            say("speedup, grade and device: of the fastest case")
         say(f"{_many(campaigns)}, {bytes_text(sum(sizes))} in {workspace.campaigns_dir}")
     else:
         tagged = "" if arguments.tag is None else f" with the tag {arguments.tag}"

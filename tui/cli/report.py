@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from backends.campaign.folder.artifacts import precheck_document, report_context
@@ -20,7 +22,7 @@ from backends.results.layouts.layout import footer
 from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_figures
 from backends.results.run_result import RunResult
-from backends.results.side_by_side import logs_from
+from backends.results.side_by_side import logs_from, shown_names
 from backends.results.summary import Group, parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError, SelectionError
@@ -97,9 +99,12 @@ def run(arguments: argparse.Namespace) -> int:
     paths = [workspace.find_to_read(name) for name in arguments.campaigns_named]
     base = _base(arguments.output, paths)
     together = _runs(workspace, paths)
-    names = dict.fromkeys(run.campaign for own in together for run in own)
     layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
-    printed = arguments.output is None and layout.tables and arguments.format in (None, "md")
+    in_words = (arguments.format or layout.formats[0]) == "md"
+    if in_words:
+        together = shown_names(paths, together)
+    names = dict.fromkeys(run.campaign for own in together for run in own)
+    printed = arguments.output is None and layout.tables and in_words
     here = Path.cwd()
     # A link leads down only; and what was unpacked of a bundle goes when this ends.
     all_below = all(
@@ -149,8 +154,13 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         groups = summarise(runs, arguments.center)
         below = footer(groups, options, machines)
-        print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
-        say_findings(groups, arguments.lang)
+        parts = [
+            partial(print_tables, layout.tables(groups, options), ((), (below,) * bool(below))),
+            partial(say_findings, groups, arguments.lang),
+        ]
+        # Below it on a terminal, notes would push the table's heading out of sight.
+        for part in reversed(parts) if sys.stdout.isatty() else parts:
+            part()
     for path in paths:
         if (bundle := workspace.bundles.of(path)) is not None:
             say(_cite(workspace.checked(path), bundle))

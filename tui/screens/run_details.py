@@ -129,7 +129,7 @@ def details_text(
     shared = [("run", run.label)] if called not in ("", run.label) else []
     facts = (
         *shared,
-        *_wanted(run, expected),
+        *_wanted(run, expected, "recorded" if at == "then" else "expected"),
         *_facts(run, record, log or str(run.log or "")),
         *_attempts(record, state),
         *_sharing(record, state),
@@ -213,7 +213,7 @@ def _diagnosed(
         text.append(f"  · {counted(len(found.files), 'file')} of what they said: {where}\n", MUTED)
 
 
-def _wanted(run: RunView, expected: str) -> Iterator[tuple[str, str]]:
+def _wanted(run: RunView, expected: str, is_told: str) -> Iterator[tuple[str, str]]:
     """Of one that waits: what it takes, by which values, and when its turn comes."""
     if not run.state.waits:
         return
@@ -223,7 +223,7 @@ def _wanted(run: RunView, expected: str) -> Iterator[tuple[str, str]]:
     if run.case.parameters:
         yield "parameters", parameters_text(dict(run.case.parameters))
     if expected:
-        yield "expected", f"{expected}, after the campaign began"
+        yield is_told, f"{expected}, after the campaign began"
 
 
 def _facts(run: RunView, record: RunRecord, log: str) -> list[tuple[str, str]]:

@@ -439,7 +439,8 @@ class RunPanels(Vertical):
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
         if self._hosts_of != viewed.identity:
-            self._hosts_of, self._hosts, self._timetable = viewed.identity, {}, Schedule()
+            self._hosts_of, self._hosts = viewed.identity, {}
+            self._timetable = Schedule(self._session.recorded_slots)
             self.read_hosts(viewed)
 
     @work(exclusive=True, group="hosts", description="read what the campaign ran on")

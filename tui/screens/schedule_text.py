@@ -34,9 +34,14 @@ _UNUSABLE = "░"
 
 
 class Schedule:
-    """Of one campaign; what is to come is played anew when something of it has changed."""
+    """Of one campaign; what is to come is played anew when something of it has changed.
 
-    def __init__(self) -> None:
+    ``recorded``: where and when its runs were, in a replay, where nothing is expected.
+    """
+
+    def __init__(self, recorded: Mapping[str, Slot] | None = None) -> None:
+        self._recorded = recorded
+        self._is_told = "expected" if recorded is None else "recorded"
         self._estimates = Estimates()
         self._of: object = None
         self._slots: dict[str, Slot] = {}
@@ -81,7 +86,9 @@ class Schedule:
             words = _names(one, sign, labels[one.run_id], alike)
             bars[one.run_id] = list(_bars(one, words, colour, slots, began, now, over=over))
         at = None if over else now - began
-        told = [Text(w, MUTED) for w in _words(viewed, selected, slots, began, later)]
+        told = [
+            Text(w, MUTED) for w in _words(viewed, selected, slots, began, later, self._is_told)
+        ]
 
         closed = [] if over else list(_closed(viewed, now - began, total))
 
@@ -98,7 +105,7 @@ class Schedule:
         left = rows - self.own_lines
         shown = [states[one.run_id] for one in sorted(records, key=_order) if bars[one.run_id]]
         legend = _legend(bars, labels, columns, total, width, left - (left > 1), whole)
-        signs = [_signs(lines, shown, width)] if left > len(legend) else []
+        signs = [_signs(lines, shown, width, self._is_told)] if left > len(legend) else []
         lines = drawn_bars() if legend else lines
         mark = "▼ then" if viewed.replayed else "▼ now"
         return Text("\n", end="").join(
@@ -117,6 +124,8 @@ class Schedule:
     def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
         state = viewed.state
         left = [one for one in state.runs.values() if not one.state.ended and not one.paused]
+        if (known := self._recorded) is not None:
+            return {one.run_id: known[one.run_id] for one in left if one.run_id in known}
         marks = tuple((one.run_id, one.state, one.started_at, one.collecting) for one in left)
         silent = frozenset(one.run_id for one in viewed.runs if one.silent_s is not None)
         unusable = frozenset(viewed.unusable)
@@ -126,10 +135,9 @@ class Schedule:
             expected = self._estimates.of(state.runs.values())
             self._of = of
             self._later = max(0, len(left) - MOST_PLAYED)
-            left.sort(key=lambda one: not one.state.active)  # whose hosts are not free
             every = state.runs.values()
             self._slots = expected_slots(
-                left[:MOST_PLAYED],
+                left,
                 expected,
                 now,
                 state.hosts,
@@ -138,6 +146,7 @@ class Schedule:
                 every,
                 silent,
                 unusable,
+                MOST_PLAYED,
             )
         return self._slots
 
@@ -209,10 +218,10 @@ def _legend(
     return [Text()] * (len(lines) < rows) + [join(line, "  ") for line in lines]
 
 
-def _signs(lines: Sequence[Text], states: Sequence[Text], width: int) -> Text:
+def _signs(lines: Sequence[Text], states: Sequence[Text], width: int, to_come: str) -> Text:
     """What they mean, of those that are there, as far as there is room for it."""
     seen = "".join(line.plain[MOST_NAME:] for line in lines)
-    signs = ((_TO_COME, "expected"), (_UNUSABLE, "cannot be used"), (NOW, "now"))
+    signs = ((_TO_COME, to_come), (_UNUSABLE, "cannot be used"), (NOW, "now"))
     told = [(f"{sign} {words}", MUTED) for sign, words in signs if sign in seen]
     told += dict.fromkeys((state.plain, str(state.style)) for state in states)
     while told and sum(len(words) + 2 for words, _ in told) - 2 > width:
@@ -281,9 +290,10 @@ def _words(
     slots: Mapping[str, Slot],
     began: float,
     later: int,
+    is_told: str,
 ) -> Iterator[str]:
     """Of the run under the cursor, and of those that have no place. ``later``: so many because
-    there are more than are played."""
+    there are more than are played. ``is_told``: how what is to come is known."""
     slot = slots.get(selected.run_id) if selected is not None else None
     silent = [run for run in viewed.runs if run.silent_s is not None]
     if selected is not None and slot is None:
@@ -299,8 +309,8 @@ def _words(
             yield f"{plain(selected.label)} has been{on} for {lasting}; {_end_of('it', [selected])}"
         else:
             active = selected.state.active  # else all of it is expected
-            words = f"{plain(selected.label)} is{'' if active else ' expected'}"
-            yield f"{words}{_expected_words(slot, began, active=active)}"
+            words = f"{plain(selected.label)} is{'' if active else f' {is_told}'}"
+            yield f"{words}{_expected_words(slot, began, f'{is_told} ' * active)}"
     waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]
     paused = sum(run.paused for run in waiting)
     parts = [f"{counted(paused, 'run')} paused"] if paused else []
@@ -332,12 +342,12 @@ def _on(slot: Slot) -> str:
     return f" on {plain(where)}" if where else ""
 
 
-def _expected_words(slot: Slot, began: float, *, active: bool = False) -> str:
+def _expected_words(slot: Slot, began: float, is_told: str = "") -> str:
     begin = format_duration(max(0.0, slot.start - began))
     if slot.end == inf:
         return f"{_on(slot)} from {begin}"
     until = format_duration(slot.end - began)
-    return f"{_on(slot)} from {begin}, {'expected ' * active}until {until}"
+    return f"{_on(slot)} from {begin}, {is_told}until {until}"
 
 
 def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[RunView]) -> str:

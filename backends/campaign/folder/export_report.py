@@ -18,7 +18,7 @@ from backends.results.layouts.layout import Format
 from backends.results.publish import LAYOUTS, publish
 from backends.results.result_files import write_atomically
 from backends.results.run_result import RunResult
-from backends.results.side_by_side import logs_from
+from backends.results.side_by_side import logs_from, shown_names
 from backends.results.summary import summarise
 from backends.results.translations import LANGUAGES, Lang
 from profiles.errors import DlperfError
@@ -102,6 +102,8 @@ def exported(state: CampaignState, campaign: Path, what: Export, where: Path) ->
 
         return html_of(state, campaign, lang=what.options.lang)
     runs = run_results(state)
+    if what.format == "md":
+        (runs,) = shown_names([campaign], [runs])
     if what.format != "json":  # whose document names the campaign
         runs = logs_from(runs, campaign, where)
     if what.layout is None or what.format == "html":

@@ -14,6 +14,7 @@ from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
 from backends.engines.hosts_schedule import Slot, ends_at, timeline
+from backends.engines.waiting_line import in_turn
 from profiles.format.host_capacity import HostCapacity
 
 CaseKey = tuple[object, ...]
@@ -260,17 +261,21 @@ def expected_slots(
     runs: Iterable[RunRecord] = (),
     endless: Collection[str] = (),
     unusable: Collection[str] = (),
+    most: int | None = None,
 ) -> dict[str, Slot]:
     """By run id: when and where the runs that are ``left`` will be, in seconds since the epoch;
     those at work are where they are. Whose turn nobody can tell is left out.
 
     ``names``: of hosts, for those of so many ``hosts`` that no run has been on; others are numbers.
     ``runs``, ``unusable``: see :meth:`Remaining.seconds`. ``endless``: ids of runs at work whose
-    end nothing tells; what waits for their hosts is left out, too.
+    end nothing tells; what waits for their hosts is left out, too. ``most``: so many of them alone,
+    those at work and those whose turn is first.
     """
     if not left:
         return {}
     ends, wanted = _ahead(left, expected, now, pack)
+    if most is not None:
+        wanted = [want for _, want in in_turn(wanted, pack or 1)][: max(0, most - len(ends))]
     ends |= dict.fromkeys(ends.keys() & endless, math.inf)
     rests = _rests(runs, now)
     offers = _offers(left, ends, hosts, pack, expected.slowness, rests, names, unusable)
@@ -349,8 +354,8 @@ def _offers(
     recorded, unless it is shared."""
     at_work = [(run, ends[run.run_id]) for run in left if run.run_id in ends]
     known = (*left, *(run for run, _ in rests))
-    uses: dict[str, list[Use]] = {name: [] for run in known for name in run.hosts}
-    uses |= {name: [] for name in (*slowness, *names, *unusable) if name not in uses}
+    taken = chain.from_iterable(run.hosts for run in known)
+    uses: dict[str, list[Use]] = {n: [] for n in (*names, *taken, *slowness, *unusable)}
     for run, end in (*at_work, *rests):
         for name in run.hosts:
             own = run.devices.get(name) if _packs(run, pack) else None

@@ -7,9 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.results.campaign_report import ReportContext, render_report
+from backends.results.findings import Grade
 from backends.results.grade_words import named_lines
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
+from tests.unit.hosts.test_machines import EXAMPLES
+from tui.cli import report
+from tui.cli.program import main
 from tui.cli.shared.say_findings import say_findings
 
 TAGS = ("1n1g", "1n2g", "1n4g", "1n8g")
@@ -77,3 +81,29 @@ def test_what_is_said_is_in_the_language_of_the_report(capsys: pytest.CaptureFix
     assert "只有一次重复" in said
     assert "note: " not in said
     assert "grade" not in said
+
+
+@pytest.mark.parametrize("repeats", [[1, 2, 3, 3], [5, 1, 7, 6]])
+def test_what_costs_a_grade_has_its_letter(
+    capsys: pytest.CaptureFixture[str], repeats: list[int]
+) -> None:
+    (group,) = groups = measured(repeats)
+    say_findings(groups)
+    notes = capsys.readouterr().err.splitlines()
+    for case in group.cases:
+        for found, line in named_lines(case, group):
+            before = (note.partition(line)[0] for note in notes if line in note)
+            (told,) = {words for words in before if case.case in words}
+            assert told.endswith((f", {found.ceiling}: ", f", grade {found.ceiling}: ")) == (
+                found.ceiling is not Grade.A
+            )
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_a_terminal_has_the_table_last(monkeypatch: pytest.MonkeyPatch, on_terminal: bool) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("sys.stdout.isatty", lambda: on_terminal)
+    monkeypatch.setattr(report, "print_tables", lambda *_: told.append("table"))
+    monkeypatch.setattr(report, "say_findings", lambda *_: told.append("notes"))
+    assert main(["report", str(EXAMPLES / "h200-x4")]) == 0
+    assert told == (["notes", "table"] if on_terminal else ["table", "notes"])

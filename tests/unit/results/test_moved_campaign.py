@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.artifacts import rewrite_results
+from backends.campaign.folder.reader import read_campaign
 from backends.results.side_by_side import called_each
 from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.conftest import Dlperf
@@ -45,6 +48,30 @@ def test_what_was_moved_is_found_and_told_by_every_command(dlperf: Dlperf, tmp_p
         if words[0] == "status":  # as it is called, and listed
             assert said.startswith("six: ")
     assert dlperf("--campaigns", tmp_path / "all", "status", "--line", "six").startswith("six · ")
+
+
+@pytest.mark.parametrize("example", ["h200-x4", "h200-x4-resnet50-graphs"])
+@pytest.mark.parametrize("called", ["", "again"])
+@pytest.mark.parametrize("words", [("--format", "md"), ("--format", "html")])
+def test_texts_call_a_campaign_by_its_directory_and_what_it_began_as_where_that_is_another(
+    dlperf: Dlperf, tmp_path: Path, example: str, called: str, words: tuple[str, ...]
+) -> None:
+    copy = shutil.copytree(EXAMPLES / example, tmp_path / (called or example))
+    began = read_campaign(copy).campaign
+    text = dlperf("report", copy, *words)
+    name = f"again (begun as {began})" if called else example
+    assert name in text
+    assert not re.findall(rf"{example}\b", text.replace(name, "")), "nor by another"
+    rewrite_results(read_campaign(copy), copy)
+    assert (copy / "report.md").read_text().startswith(f"# {name}\n")
+    assert json.loads((copy / "results.json").read_text())["campaign"] == began
+    assert json.loads(dlperf("report", copy, "--format", "json"))["campaign"] == began
+
+
+def test_texts_of_several_never_call_two_alike(dlperf: Dlperf, tmp_path: Path) -> None:
+    copies = [shutil.copytree(EXAMPLES / "h200-x4", tmp_path / n / "six") for n in "ab"]
+    text = dlperf("report", *copies, "--format", "md")
+    assert all(str(copy) in text for copy in copies)
 
 
 @pytest.mark.parametrize("example", ["h200-x4", "h200-x2-gpt-1.3b", "two-cores-auto"])

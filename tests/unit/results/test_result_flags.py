@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.results.campaign_junit import campaign_junit
 from backends.results.campaign_report import ReportContext, render_report
-from backends.results.findings import Concern, Grade
+from backends.results.findings import Concern, Finding, Grade
 from backends.results.grade_words import finding_lines, grade_reasons
+from backends.results.run_result import RunResult
+from backends.results.scaling_loss_words import explained_lines
 from backends.results.summary import summarise
 from tests.unit.results.test_grade import STEADY
 from tui.screens.result_text import case_text, flags
@@ -86,3 +90,27 @@ def test_attempts_at_one_repeat_that_failed_alike_are_told_once(
     [group] = summarise([*lost, *runs])
     (line,) = finding_lines(group.cases[0], group)
     assert line.endswith(f"tried again: repeat 4{said} (OOM)")
+
+
+@given(st.sets(st.sampled_from("abc"), min_size=1), st.sets(st.sampled_from("abc"), min_size=1))
+def test_a_case_on_none_of_its_bases_hosts_says_so_and_keeps_its_grade(
+    ours: set[str], theirs: set[str]
+) -> None:
+    runs = [
+        RunResult(
+            *(f"r{tag}{host}", "p", "F", "M", tag, 1, devices),
+            parameters={},
+            repeat=repeat,
+            throughput=100.0 * devices,
+            hosts=(host,),
+        )
+        for tag, devices, hosts in (("1n1g", 1, theirs), ("1n2g", 2, ours))
+        for repeat, host in enumerate(sorted(hosts), 1)
+    ]
+    (group,) = summarise(runs)
+    base, case = group.cases
+    flagged = Concern.OTHER_HOSTS in case.concerns
+    assert Concern.OTHER_HOSTS not in base.concerns
+    assert flagged == ours.isdisjoint(theirs)
+    assert flagged == any("on other hosts than the base" in line for line in explained_lines(group))
+    assert not flagged or Finding(Concern.OTHER_HOSTS, Grade.A) in case.findings

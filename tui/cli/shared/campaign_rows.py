@@ -43,14 +43,14 @@ _CAMPAIGN = (
     Column("campaign", "left"),
     Column("state", "left"),
     Column("runs"),
-    Column("begun", "left", rank=2, whole=True, below=True),
-    Column("measures", "left", rank=4, below=True),
+    Column("begun", "left", rank=2, whole=True),
+    Column("measures", "left", rank=4),
 )
 _FIGURES = (
     Column(FIGURES[0], "left", rank=1, whole=True, below=True),
     Column(FIGURES[1], rank=1, below=True),
     Column(FIGURES[2], "left", rank=1, below=True),
-    Column(FIGURES[3], "left", rank=5, below=True),
+    Column(FIGURES[3], "left", rank=5),
 )
 _RUN = (
     Column("run", "left"),

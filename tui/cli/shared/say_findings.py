@@ -18,13 +18,15 @@ from tui.cli.shared.output import say_folded
 
 def say_findings(groups: Sequence[Group], lang: Lang = "en") -> None:
     """The grade of each case, and everything that is to be known of it, once of all cases of which
-    it is so, the gravest first. The grade stands before what it comes from alone."""
+    it is so, the gravest first. The grade stands before what it comes from; the best
+    that the others allow stands before these."""
     for whose, what in told_once(_told(groups, lang), lang):
         say_folded(pick(lang, "note: ", "注：") + f"{whose}{what}")
 
 
 def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Rank, str, Name]]:
     called = _names(groups)
+    comma = pick(lang, ", ", "，")
     colon, good = pick(lang, ": ", "："), pick(lang, "nothing to distrust", "未发现可疑之处")
     for group in groups:
         for case in group.cases:
@@ -32,8 +34,9 @@ def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Rank, str, Name
             words = f", grade {case.grade}", f"，评级 {case.grade}"
             grade = pick(lang, *words) if case.grade else ""
             for found, line in named_lines(case, group, lang):
-                decides = found.ceiling is case.grade and found.ceiling is not Grade.A
-                yield found.rank, f"{grade * decides}{colon}{line}", name
+                allows = "" if found.ceiling is Grade.A else f"{comma}{found.ceiling}"
+                decides = allows and found.ceiling is case.grade
+                yield found.rank, f"{grade if decides else allows}{colon}{line}", name
             if case.grade is Grade.A:
                 yield LEAST, f"{grade}{colon}{good}", name
 
