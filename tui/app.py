@@ -311,6 +311,7 @@ class DlperfApp(App[str]):
             return
         self.watch_campaign()
         self.action_page("runs")
+        self.session.run_to_see = ""  # what goes on is, and not what was looked at before
 
     async def _leave_other(self, path: Path) -> None:
         """To a keeper, and look at what it does. Raises DlperfError."""

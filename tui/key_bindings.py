@@ -379,6 +379,8 @@ PANELS: Mapping[str, Panel] = {
         "Hosts: folded; log, schedule and details have them by rank, 0 first.\n"
         "Progress, ETA: by the clock and what its case took or its profile says.\n"
         "past ≈2m: it takes longer than was expected.\n"
+        "throughput: faint, the last reading of a run at work; bold, the figure of one that "
+        "succeeded.\n"
         "State:\n"
         "queued: an engine was asked for its hosts; before that planned.\n"
         "warming up: starting is over, but no reading counts yet; then running.\n"
@@ -524,7 +526,14 @@ PANELS: Mapping[str, Panel] = {
                 "there, v leads to the next; again: all",
                 footer=8,
             ),
-            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
+            Key(
+                "slash",
+                "filter",
+                "Filter",
+                "show only rows with these words; in details or schedule find words",
+                said="/",
+                footer=7,
+            ),
             Key("enter", "open", "Read log", "read the run's log", footer=5, palette=False),
             Key(
                 "escape",

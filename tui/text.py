@@ -26,6 +26,7 @@ from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
 _LEAD = re.compile(r"\s*(?:[^\w\s]\s+)?(?:(?:stop|warn) )?")
 """What stands before the words of a line: spaces, a symbol, how grave it is."""
 
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ATTEMPT = re.compile(r"\battempt (?=\d+$)")
 
 
@@ -236,7 +237,18 @@ def fitting(parts: Sequence[str], width: int, separator: str = "  ") -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """At most ``width`` columns, with an ellipsis where something is left out."""
+    """At most ``width`` columns, with an ellipsis where something is left out; of a number all or
+    nothing is there."""
+    kept = _beginning(text, width)
+    if kept == text:
+        return text
+    end = len(kept) - 1
+    parts = (one.start() for one in _NUMBER.finditer(text) if one.start() < end < one.end())
+    return f"{text[: next(parts, end)]}…" if kept else ""
+
+
+def _beginning(text: str, width: int) -> str:
+    """As :func:`shorten`, but of a name, in which any character may tell it from others."""
     if cell_len(text) <= width:
         return text
     kept = ""
@@ -278,8 +290,8 @@ def without_middle(text: Text, width: int) -> Text:
 def _without_middle(text: Text, begin: int, end: int, room: int, behind: int) -> Text:
     """From ``begin`` to ``end`` at most ``room`` columns, so many of them ``behind`` the mark."""
     part = text.plain[begin:end]
-    first = len(shorten(part, room - behind)) - 1
-    last = len(shorten(part[::-1], behind + 1)) - 1
+    first = len(_beginning(part, room - behind)) - 1
+    last = len(_beginning(part[::-1], behind + 1)) - 1
     return _joined(text[: begin + first].append("…"), text[end - last :], text)
 
 
@@ -298,7 +310,7 @@ def whole_words(text: Text, width: int) -> Text:
     """What ends behind a word where there is no room for all of it."""
     if text.cell_len <= width:
         return text
-    kept = shorten(text.plain, width).removesuffix("…")
+    kept = _beginning(text.plain, width).removesuffix("…")
     if text.plain[len(kept)] != " ":  # in the middle of a word
         kept = kept.rpartition(" ")[0] or kept
     return text[: len(kept.rstrip(" :;,("))].append("…")
@@ -355,8 +367,8 @@ def both_ends(words: str, width: int) -> str:
     """At most ``width`` columns of a path or a name: without its middle, if need be."""
     if cell_len(words) <= width:
         return words
-    end = shorten(words[::-1], width // 2)[-2::-1]  # its mark stands last, and goes
-    return shorten(words, width - cell_len(end)) + end
+    end = _beginning(words[::-1], width // 2)[-2::-1]  # its mark stands last, and goes
+    return _beginning(words, width - cell_len(end)) + end
 
 
 def with_ends(words: str, width: int) -> str:
@@ -377,7 +389,8 @@ def with_ends(words: str, width: int) -> str:
 
 
 def _end_of(words: str, width: int) -> str:
-    return "…" * (cell_len(words) > width) + shorten(words[::-1], width)[::-1].removeprefix("…")
+    end = _beginning(words[::-1], width)[::-1]
+    return "…" * (cell_len(words) > width) + end.removeprefix("…")
 
 
 def told_apart(names: Collection[str], width: int, others: Iterable[str] = ()) -> Mapping[str, str]:
@@ -390,7 +403,7 @@ def told_apart(names: Collection[str], width: int, others: Iterable[str] = ()) -
         number = 1
         while told[name] in taken:
             number += 1
-            told[name] = f"{shorten(once, width - 1 - len(str(number)))}~{number}"
+            told[name] = f"{_beginning(once, width - 1 - len(str(number)))}~{number}"
         taken.add(told[name])
     return told
 
@@ -402,7 +415,7 @@ def _told_apart(names: Collection[str], width: int) -> dict[str, str]:
         alike.setdefault(said, []).append(name)
     for group in alike.values():
         same = len(os.path.commonprefix(group))
-        begin = shorten(group[0][:same], max(1, width // 4)).removesuffix("…") + "…"
+        begin = _beginning(group[0][:same], max(1, width // 4)).removesuffix("…") + "…"
         if len(group) > 1 and same and width >= _LEAST_OF_A_WORD:
             rests = _told_apart({name[same:] for name in group}, width - cell_len(begin))
             told.update({name: begin + rests[name[same:]] for name in group})

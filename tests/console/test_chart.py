@@ -34,6 +34,7 @@ from tui.theme import ACCENT, MUTED
 from tui.widgets import chart as chart_module
 from tui.widgets.chart import (
     AXIS_ROWS,
+    LAST,
     Chart,
     Line,
     Plot,
@@ -612,6 +613,18 @@ def test_names_are_cut_only_where_the_legend_has_no_room_for_all_of_them(
         assert all(plain(name) in " ".join(said) for name in names)
     elif len(names) == 1:
         assert cell_len(said[0].rstrip()) >= width - 2, "what is cut takes all there is"
+
+
+@given(st.integers(1, 5), st.integers(30, 160))
+def test_a_legend_says_last_only_where_names_are_whole_beside_it(curves: int, width: int) -> None:
+    lines = [Line(f"case b{n} fp32", ((0, 1), (1, 2)), MUTED, note="1,234") for n in range(curves)]
+    told = [replace(line, note=f"{LAST}1,234") for line in lines]
+    short, long = (
+        " ".join(one.plain for one in legend(Plot(tuple(each)), width, 8)) for each in (lines, told)
+    )
+    assert long.replace(LAST, "").split() == short.split()
+    assert long.count(LAST) in (0, curves)
+    assert LAST in long or curves > 1
 
 
 def test_names_are_cut_in_their_middle_before_one_is_left_out() -> None:

@@ -51,7 +51,7 @@ from tests.unit.campaign.test_run_window import read_in
 from tui.app import DlperfApp
 from tui.cli.shared.campaign_rows import run_rows
 from tui.cli.shared.print_table import Said
-from tui.screens.run_details import _host_words, _steps, details_text
+from tui.screens.run_details import NOT_THROTTLED, _host_words, _steps, details_text
 from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows
 from tui.text import Hanging, named_rows
 from tui.widgets.details import Details
@@ -103,13 +103,16 @@ async def test_details_have_commands_devices_and_what_they_do_now_and_are_copied
         assert app.clipboard == text
 
 
-def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("memory", [14200, 15000])
+def test_devices_telemetry_steadiness_and_attempts_before_are_told(
+    tmp_path: Path, memory: int
+) -> None:
     first, second = "r-0001-a1", "r-0001-a2"
     retry = replace(planned(second), attempt=2, retry_of=first)
     telemetry = Telemetry(
         gpus=tuple(
             GpuUse(
-                "h1", gpu, 60.0, 98.0, 99.0, 290.0, 17400.0, 1500.0, 71.0, 14200.0,
+                "h1", gpu, 60.0, 98.0, 99.0, 290.0, 17400.0, 1500.0, 1530.0, 71.0, 14200.0,
                 throttled_s={"power cap": 12.0} if gpu else {},
             )
             for gpu in (0, 1)
@@ -125,6 +128,7 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
         replace(
             succeeded(second),
             telemetry=telemetry,
+            gpu_memory_mib=memory,
             steady=(Disturbance(Shape.STEP, -0.2, 0.1, 30, step=300.0),),
         ),
     ]
@@ -143,7 +147,9 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
         assert part in text
     assert "GPU2" not in text, "which is not the run's"
     rows = [line for line in text.splitlines() if line.startswith("h1:")]
-    assert [row.split()[-1] for row in rows] == ["no", "12s"]
+    assert [row.rpartition("  ")[2] for row in rows] == [NOT_THROTTLED, "power cap 12s"]
+    assert ("14,200 MiB, the most seen in samples of the driver" in text) is (memory == 14200)
+    assert f"{memory:,} MiB" in text
     unknown = details_text(view, state).plain
     assert "h1  devices 0-1" in unknown
 

@@ -31,10 +31,12 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeWorkspace
+from tui.cli.shared.campaign_rows import run_rows
 from tui.screens.run_panels import units_of
-from tui.screens.run_text import RunRows, no_log, run_columns
+from tui.screens.run_text import COLUMNS, RunRows, latest_figures, no_log, run_columns
 from tui.screens.runs_page import RunsPage
-from tui.text import Hanging, cell, without_middle
+from tui.text import Hanging, cell, shorten, without_middle
+from tui.theme import MUTED
 from tui.widgets.keyed_table import KeyedTable
 
 
@@ -254,3 +256,53 @@ def test_words_of_any_cells_are_laid_out_in_any_width_and_none_is_lost(
     out.print(Hanging(Text(words), deeper), soft_wrap=False)
     shown = "".join(out.file.getvalue().split())  # type: ignore[attr-defined]
     assert [*shown] == [*"".join(words.split())] or width <= deeper + 2
+
+
+@given(st.lists(st.integers(0, 99_999) | st.sampled_from(["for", "GPU", "9.5", "1,204"])))
+def test_no_part_of_a_number_is_left_of_words_that_are_cut(words: list[str | int]) -> None:
+    text = " ".join(map(str, words))
+    whole = set(re.findall(r"[\d.,]+", text))
+    for width in range(1, len(text) + 2):
+        shown = shorten(text, width)
+        assert cell_len(shown) <= width
+        assert (shown == text) is (cell_len(text) <= width)
+        assert text.startswith(shown.removesuffix("…"))
+        assert set(re.findall(r"[\d.,]+", shown)) <= whole
+
+
+@pytest.mark.parametrize("width", range(80, 130, 3))
+async def test_a_reason_that_is_cut_keeps_no_part_of_a_figure(
+    workspace: FakeWorkspace, width: int
+) -> None:
+    reason = "stalled at 123456789 of 987654321, no reading for 1234567 s after 7654321 others"
+    async with console(workspace, (width, 24)) as (app, pilot):
+        controller = begin(app, workspace)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
+        viewed = of_several_profiles(controller.snapshot(), reason)
+        app.screen.query_one("#runs", KeyedTable).refill(RunRows()(viewed), run_columns(viewed))
+        await pilot.pause()
+        line = next(one for one in screen_text(app).splitlines() if "stalled at" in one)
+        shown = re.findall(r"\d+", line.partition("stalled at")[2])
+        assert set(shown) <= set(re.findall(r"\d+", reason))
+
+
+async def test_the_figure_of_a_run_is_faint_until_it_is_measured_and_is_said_to_be_the_last(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, _):
+        controller = begin(app, workspace)
+        rate = next(n for n, one in enumerate(COLUMNS) if one.key == "rate")
+        seen = set()
+        for _ in range(12):
+            workspace.clock.tick(15)
+            viewed = controller.snapshot()
+            latest = latest_figures(viewed)
+            for run, row in zip(viewed.runs, RunRows()(viewed), strict=True):
+                if (figure := row.cells[rate]).plain[:1].isdigit():
+                    seen.add(run.state.active)
+                    assert (str(figure.style) == MUTED) is (run.throughput is None)
+                    assert not run.state.active or latest[run.run_id] == f"last {figure.plain}"
+                    (told,) = run_rows([run]).rows
+                    assert str(told[4]).startswith("last reading ") is run.state.active
+        assert seen == {True, False}

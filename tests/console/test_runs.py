@@ -1743,3 +1743,45 @@ async def test_the_foot_has_what_is_used_most(workspace: FakeWorkspace) -> None:
             chosen = {one.action for one in page.query_one(KeyBar).chosen()}
             assert chosen >= {"view", *actions}, key
             assert chosen.isdisjoint({"window", "next_log"}) or "zoom" in chosen
+
+
+async def test_slash_finds_words_in_details_that_are_read_and_filters_no_list(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        page.panels.view = "details"
+        page.tick()
+        await pilot.pause()
+        page.panels.details.focus()
+        await until(pilot, lambda: page.panels.details.has_focus)
+        assert page.labels_now["filter"] == "Find"
+        await pilot.press("/")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await pilot.press(*"hosts", "enter")
+        await until(pilot, lambda: shows(app, "hosts · 1 of "))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is page)
+        assert page.panels.details.display
+        assert page.panels.details.has_focus
+        assert not page.main_panel().filter_text
+
+
+async def test_the_cursor_goes_with_what_is_at_work_again_when_a_campaign_goes_on(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g", "1n8g"), repeats=1)
+        page = await open_runs(app, pilot)
+        while not controller.snapshot().finished:
+            await pass_time(workspace, app, pilot, 5)
+        await pilot.press("down", "up")
+        tick(app)
+        controller.retry(controller.snapshot().runs[0].run_id)
+        for _ in range(3):
+            await pass_time(workspace, app, pilot, 5)
+        assert any(run.state.active for run in controller.snapshot().runs)
+        assert page.selected is not None
+        assert page.selected.state.active

@@ -237,7 +237,9 @@ def _facts(run: RunView, record: RunRecord, log: str) -> list[tuple[str, str]]:
         facts.append(("readings", str(run.readings)))
     facts += _steps(record)
     if record.gpu_memory_mib is not None:
-        facts.append((memory_name(stated=record.imported), f"{record.gpu_memory_mib:,} MiB"))
+        seen = record.telemetry is not None and record.telemetry.memory_mib == record.gpu_memory_mib
+        by = ", the most seen in samples of the driver" * seen
+        facts.append((memory_name(stated=record.imported), f"{record.gpu_memory_mib:,} MiB{by}"))
     facts += measurements(record.metrics)
     if run.elapsed_s is not None:
         facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
@@ -327,6 +329,7 @@ def _host_words(facts: HostFacts) -> str:
     return ", ".join(filter(None, (driver, cuda, facts.os, facts.kernel, cpus)))
 
 
+NOT_THROTTLED = "not throttled"
 _GPU_COLUMNS = ("", "util", "power", "clock", "memory", "max", "throttled")
 
 
@@ -390,4 +393,7 @@ def _throttled(seconds: Mapping[str, float] | None) -> str:
     if seconds is None:
         return "–"
     lasting = sorted(seconds.items(), key=lambda one: -one[1])
-    return ", ".join(f"{plain(reason)} {format_duration(s)}" for reason, s in lasting if s) or "no"
+    return (
+        ", ".join(f"{plain(reason)} {format_duration(s)}" for reason, s in lasting if s)
+        or NOT_THROTTLED
+    )

@@ -36,6 +36,7 @@ from tui.text import (
     throughput_heading,
 )
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
+from tui.widgets.chart import LAST
 from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 
 COLUMNS = (
@@ -269,9 +270,9 @@ def _row_words(run: RunView) -> str:
 
 
 def latest_figures(viewed: CampaignSnapshot) -> dict[str, str]:
-    """By the ids of runs at work: the same figures for a legend as in the list."""
+    """By the ids of runs at work, for a legend: the same figures as in the list, "last 16,671"."""
     now = ((run.run_id, run.throughput_now) for run in viewed.runs if run.state.active)
-    return {run_id: number(rate) for run_id, rate in now if rate is not None}
+    return {run_id: f"{LAST}{number(rate)}" for run_id, rate in now if rate is not None}
 
 
 def _length(silent_s: float | None) -> str:
@@ -319,10 +320,8 @@ def _said(state: RunState, words: str) -> str:
 
 
 def _rate_style(run: RunView) -> str:
-    """Of a run that is silent nobody knows whether it still does that."""
-    if run.silent_s is not None:
-        return MUTED
-    return f"bold {TEXT}" if run.throughput is not None else ""
+    """The last reading of a run at work is faint: only what was measured counts."""
+    return MUTED if run.throughput is None else f"bold {TEXT}"
 
 
 # Cells of many runs, twice a second: most say what they said before, and are the same object.

@@ -14,6 +14,7 @@ from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Said
 from tui.screens.campaign_text import none_shown
+from tui.screens.dialogs import Reading
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS
 from tui.screens.possible_changes import (
     CHANGES,
@@ -28,6 +29,7 @@ from tui.screens.run_panels import RunPanels, has_window
 from tui.screens.run_text import RunRows, rows_signature, run_columns, summary, troubled_runs
 from tui.session import Session
 from tui.text import plain
+from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keybar import HIGH
 from tui.widgets.keyed_table import KeyedTable
@@ -78,7 +80,7 @@ class RunsPage(RunChanges):
         self._rows = RunRows()
         self._troubled: Collection[str] = ()
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
-        self._of, self._here = "", False  # at work on that
+        self._of, self._here = "", False  # that goes on here
         self._order = PLANNED
         self._zoomed_here = False  # from the list
 
@@ -164,7 +166,7 @@ class RunsPage(RunChanges):
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
         campaign = viewed.called if viewed else ""  # a replay goes back in another directory
-        here = viewed is not None and not viewed.read_only
+        here = viewed is not None and not (viewed.read_only or viewed.finished)
         if campaign != self._of or here > self._here:
             self._held = False
         self._of, self._here = campaign, here
@@ -260,6 +262,8 @@ class RunsPage(RunChanges):
     @property
     def labels_now(self) -> Mapping[str, str]:
         labels = {**dict(self._able.labels), "follow": self._follows}
+        if isinstance(self.focused, Details):
+            labels["filter"] = "Find"
         if self.panels.log_panel.has_focus and self.panels.log_panel.searched:
             return {**labels, "back": "Clear"}
         return {**labels, **super().labels_now} if self._in_list else labels
@@ -393,7 +397,12 @@ class RunsPage(RunChanges):
         self._show_selected()
 
     def action_filter(self) -> None:
-        """Of the list, which has to be in sight for that."""
+        """Of the list, which has to be in sight for that; in what is read words are found."""
+        if isinstance(self.focused, Details):
+            reading = Reading(*self.focused.said)
+            self.app.push_screen(reading)
+            reading.call_after_refresh(reading.action_find)
+            return
         if self.panels.alone:
             self.panels.alone = ""
             self._show_selected()

@@ -39,6 +39,8 @@ _X, _Y = itemgetter(0), itemgetter(1)
 BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 """The bit of each dot in its character: left and right, from below."""
 LEAST_LABEL = 8
+LAST = "last "
+"""Before a figure of a legend that goes on; left out where names have no room beside it."""
 CURSOR, BAR, EDGE = "◉", "│", "┊"
 
 
@@ -287,6 +289,8 @@ def legend(plot: Plot, width: int, height: int) -> list[Text]:
     most = max(2, height // 4)
     named = [line for line in plot.lines if line.label]
     whole = min(width, max((cell_len(plain(line.label)) for line in named), default=0))
+    if len(_legend_lines(plot, named, width, whole)) > most:
+        named = [replace(line, note=line.note.removeprefix(LAST)) for line in named]
     least = max(LEAST_LABEL, min(whole, width // 2 - 6))
     rooms = range(least, max(least, whole) + 1)
     fit = bisect_right(rooms, most, key=lambda room: len(_legend_lines(plot, named, width, room)))

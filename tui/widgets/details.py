@@ -34,6 +34,7 @@ class Details(VerticalScroll, can_focus=True):
     def __init__(self, title: str, *, id: str = "details", keys: str = "Tab") -> None:
         super().__init__(id=id, classes="panel")
         self._title = title
+        self._shown = Hanging(Text())
         self.text = ""
         """What it shows."""
         self.keys = keys
@@ -44,6 +45,11 @@ class Details(VerticalScroll, can_focus=True):
 
     def on_mount(self) -> None:
         self._frame()
+
+    @property
+    def said(self) -> tuple[str, Hanging]:
+        """Its title, and what it shows as it is laid out."""
+        return self._title, self._shown
 
     def _frame(self) -> None:
         hint = out_of_sight(self, self.keys)
@@ -78,7 +84,8 @@ class Details(VerticalScroll, can_focus=True):
             self.scroll_home(animate=False)
             self._title = title
         self.text = text.plain
-        self.query_one(ShownText).show(Hanging(text))
+        self._shown = Hanging(text)
+        self.query_one(ShownText).show(self._shown)
         self._frame()
         self.call_after_refresh(self._frame)  # how long it is is known then
 

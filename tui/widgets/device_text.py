@@ -16,13 +16,19 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN, link_colour
 TOPOLOGY, LINKS = "Topology", "Links"
 """How the matrix of links begins, where that is below the GPUs: with affinities, and without."""
 
-NOBODY = "–"
+NOBODY, UNASKED = "–", "not asked since"
 
 
-def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = None) -> list[Text]:
+def gpu_lines(
+    facts: HostFacts,
+    own: Mapping[str, str],
+    *,
+    width: int | None = None,
+    nobody: str = NOBODY,
+) -> list[Text]:
     """A line per GPU below their head; ``width``: as many columns, and less of who uses them: a run
     of ours only as such where not every name has room. What is wrong with one is whole, though that
-    be wider."""
+    be wider. ``nobody``: what stands where no user was seen."""
     short = width is not None
     mixed = len({gpu.name for gpu in facts.gpus}) > 1
     head = Text("GPUs ", "bold", no_wrap=True, end="")
@@ -34,11 +40,11 @@ def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = N
     titles += (" temp", " power W", "  MHz", "in use by")
     head.append(apart.join(titles), f"not bold {MUTED}")
     figures = [_figures(gpu, apart, short=short) for gpu in facts.gpus]
-    used = [_users(gpu, facts, own, short=short) for gpu in facts.gpus]
+    used = [_users(gpu, facts, own, short=short, nobody=nobody) for gpu in facts.gpus]
     if width is not None and any(
         line.cell_len + users.cell_len > width for line, users in zip(figures, used, strict=True)
     ):
-        used = [_users(gpu, facts, None, short=short) for gpu in facts.gpus]
+        used = [_users(gpu, facts, None, short=short, nobody=nobody) for gpu in facts.gpus]
     lines = [head]
     for gpu, line, remarks in zip(facts.gpus, figures, used, strict=True):
         if mixed:
@@ -49,7 +55,8 @@ def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = N
             continue
         behind = Text("  ").append_text(troubles) if troubles else Text()
         if width is not None:
-            remarks.truncate(max(1, width - line.cell_len - behind.cell_len), overflow="ellipsis")
+            room = max(len(nobody), width - line.cell_len - behind.cell_len)
+            remarks.truncate(room, overflow="ellipsis")
         lines.append(line.append_text(remarks).append_text(behind))
     if width is not None:
         head.truncate(width)
@@ -99,12 +106,14 @@ def _utilisation(gpu: Gpu, width: int) -> Text:
     return join([words, " ", bar(None if value is None else value / 100, width, GOOD)])
 
 
-def _users(gpu: Gpu, facts: HostFacts, own: Mapping[str, str] | None, *, short: bool) -> Text:
+def _users(
+    gpu: Gpu, facts: HostFacts, own: Mapping[str, str] | None, *, short: bool, nobody: str
+) -> Text:
     """``own``: see :func:`_user`."""
     text = Text(no_wrap=True, end="")
     users = [p for p in facts.gpu_processes if p.gpu_index == gpu.index]
     if not users:
-        return text.append(NOBODY if facts.of_a_moment else "not asked since", MUTED)
+        return text.append(nobody, MUTED)
     if short:
         return join([_user(p, own) for p in _first_of_each(users)], " ")
     for number, process in enumerate(users):

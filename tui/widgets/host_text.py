@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from profiles.counted import counted
 from tui.text import age, gib, host_state, join, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.device_text import (
+    NOBODY,
+    UNASKED,
     affinity_text,
     flowed,
     gpu_lines,
@@ -66,7 +69,7 @@ def host_text(
         return text.append_text(_told_by_queue(host, host.facts, width))
     # What changes comes first: a small terminal has no room for more.
     if host.facts.gpus:
-        text.append_text(_devices(host.facts, width, own)).append("\n")
+        text.append_text(_devices(host, host.facts, width, own)).append("\n")
     else:
         if host.gpus_unknown:
             text.append_text(_wrapped(f"GPUs unknown: {host.gpus_unknown}", width, BAD))
@@ -215,16 +218,18 @@ def _capacity(facts: HostFacts, width: int) -> Text:
     return flowed(parts, width)
 
 
-def _devices(facts: HostFacts, width: int, own: Mapping[str, str]) -> Text:
+def _devices(host: HostSnapshot, facts: HostFacts, width: int, own: Mapping[str, str]) -> Text:
     """GPUs, and how they are linked: beside each other where there is room, else below."""
     topology = facts.topology
-    table = gpu_lines(facts, own)
+    asked = facts.of_a_moment and not host.outdated  # a watch tells the load, and no users
+    lines = partial(gpu_lines, facts, own, nobody=NOBODY if asked else UNASKED)
+    table = lines()
     links = link_lines(topology, short=True) if topology is not None else []
     room = width - BETWEEN - max((line.cell_len for line in links), default=0)
-    beside = bool(links) and _width(gpu_lines(facts, own, width=room)) <= room
+    beside = bool(links) and _width(lines(width=room)) <= room
     room = room if beside else width
     short = _width(table) > room
-    gpus = gpu_lines(facts, own, width=room) if short else table
+    gpus = lines(width=room) if short else table
     text = _beside(gpus, links) if beside else _stacked(gpus)
     users = users_text(facts, own, width) if short else Text(end="")
     if users or beside:

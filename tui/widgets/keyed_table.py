@@ -16,12 +16,14 @@ from textual.dom import DOMNode
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import DataTable
+from textual.widgets._data_table import RowRenderables
 from textual.widgets.data_table import CellKey, RowKey
 
 from tui.key_bindings import bindings
 from tui.text import (
     first_part,
     gravest_parts,
+    shorten,
     whole_parts,
     whole_words,
     without_middle,
@@ -478,6 +480,15 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             self._painted[place] = known = (text, looks, lines)
         return known[2]
 
+    def _compute_row_renderables(self, row_index: int) -> RowRenderables:
+        """A cell that goes on over others ends as a sentence does that is cut."""
+        found = super()._compute_row_renderables(row_index)
+        over = self._spread_of(row_index) if row_index >= 0 else range(0)
+        text = found.cells[over[0]] if over else None
+        if isinstance(text, Text) and text.cell_len > (room := self._room_of(over)):
+            found.cells[over[0]] = text[: len(shorten(text.plain, room)) - 1].append("…")
+        return found
+
     def _spread_of(self, row_index: int) -> range:
         """The shown columns over which one cell of the row goes on; empty where none does."""
         row = self._drawn[self._keys[row_index]][0] if row_index < len(self._keys) else None
@@ -496,13 +507,16 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             room += self._shown[end][1] + 2 * self.cell_padding
         return range(first, end + 1)
 
+    def _room_of(self, over: range) -> int:
+        return sum(self._shown[n][1] for n in over) + 2 * self.cell_padding * (len(over) - 1)
+
     @property
     def current_cut(self) -> bool:
         """The cell of the row under the cursor that goes on over others has no room for its end."""
         if (key := self.current_key) is None:
             return False
         row, over = self._drawn[key][0], self._spread_of(self.cursor_row)
-        room = sum(self._shown[n][1] for n in over) + 2 * self.cell_padding * (len(over) - 1)
+        room = self._room_of(over)
         return bool(over) and row.spread is not None and row.cells[row.spread].cell_len > room
 
     @property

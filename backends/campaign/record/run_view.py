@@ -154,7 +154,7 @@ def view_of(
     trouble = _state_text(run, now, waiting, watched=watched) or silent
     if run.state.active and not watched and not trouble:
         ago = f"last seen {format_duration(now - _last_seen(run))} ago"
-        seen = "its demo was left" if simulated else ago
+        seen = _left(run, elapsed) if simulated else ago
         at_work = doing = NOT_COLLECTED if run.collecting else f"{run.state} when {seen}"
         brief = NOT_COLLECTED.removeprefix("ended, ") if run.collecting else seen
     else:
@@ -237,6 +237,12 @@ def _silent(run: RunRecord, quiet_s: float, given_up_in_s: float | None) -> str:
     if given_up_in_s is None:
         return said
     return f"{said}; ended as stalled in {format_duration(given_up_in_s)} unless one comes"
+
+
+def _left(run: RunRecord, elapsed: float | None) -> str:
+    """``its demo was left, last reading at 51s``, where its elapsed time ends."""
+    read = elapsed is not None and run.last_reading_at is not None
+    return f"its demo was left{f', last reading at {format_duration(elapsed or 0.0)}' * read}"
 
 
 def _last_seen(run: RunRecord) -> float:

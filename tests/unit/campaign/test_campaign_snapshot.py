@@ -77,8 +77,9 @@ def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, r
     kept = view(shown(state, at + later, read_only=True, kept_by=keeper), A)
     assert "last seen" not in kept.state_text
     simulated = view(shown(replace(state, simulated=True), at + later, read_only=True), A)
-    assert simulated.state_text == "running when its demo was left"
-    assert simulated.brief == "its demo was left"
+    assert simulated.brief == f"its demo was left{', last reading at 49s' * reads}"
+    assert simulated.state_text == f"running when {simulated.brief}"
+    assert simulated.elapsed_s == at - 1.0
 
 
 @pytest.mark.parametrize(

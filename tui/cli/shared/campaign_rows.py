@@ -156,9 +156,9 @@ def _rank(view: RunView) -> int:
 
 
 def _run(view: RunView) -> list[str | Said]:
-    value = view.throughput
+    value, how = view.throughput, ""
     if value is None and not view.state.ended:
-        value = view.throughput_now
+        value, how = view.throughput_now, "last reading "
     tone = Tone.WARN if view.paused else _RUN_TONES.get(view.state, Tone.QUIET)
     state = "skipped" if view.skipped else view.state_text
     return [
@@ -166,7 +166,7 @@ def _run(view: RunView) -> list[str | Said]:
         view.profile,
         view.label,
         Said(state, tone, below=state.partition(": ")[2]),
-        NOTHING if value is None else f"{fixed(value)} {view.unit}",
+        NOTHING if value is None else f"{how}{fixed(value)} {view.unit}",
         ranked_nodeset(view.hosts) or NOTHING,
         _run_reason(view, tone),
     ]
