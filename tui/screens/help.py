@@ -215,7 +215,7 @@ def all_notes(
 
 
 def notes_text(
-    notes: Sequence[tuple[float | None, str, str]], begun: float | None, simulated: bool
+    notes: Sequence[tuple[float | None, str, str]], begun: float | None, simulated: bool = False
 ) -> Text | Group:
     """What the engine said of a campaign and what happened there, newest first, with the time since
     its begin where that is known."""
