@@ -352,7 +352,9 @@ class DlperfApp(App[str]):
 
         def told() -> AllNotes:
             notes, begun = self.session.read_notes()
-            return AllNotes(notes, begun, own, tuple(self._said_last))
+            viewed = self.session.viewed
+            simulated = viewed is not None and viewed.simulated
+            return AllNotes(notes, begun, own, tuple(self._said_last), simulated)
 
         self.push_screen(Notes(told))
 

@@ -43,6 +43,8 @@ NOTHING_AFTER_S = 0.1
 CHANGES_PLAN = "changes the plan: "
 """What an action of Matrix says elsewhere, but those that leave it as it is."""
 LEAVE_PLAN = ("start", "dry_run", "about", "filter")
+AGAIN = "; again: "
+"""In what a key does, before what it does the next time."""
 LATER = 3e3
 """What a rank is divided by of what changes a plan that is not in front."""
 WIDEST, MOST, AROUND, KEY = 112, 96, 8, 8
@@ -219,13 +221,22 @@ class ActionsProvider(Provider):
     def _line(self, key: Key, label: str, about: str, style: str = "") -> Text:
         """An action and what it does, with its key at the right."""
         room = min(WIDEST, self.app.size.width * MOST // 100) - AROUND
-        words = Text.assemble((label, style), "  ", (about, MUTED))
+        words = Text.assemble((label, style), (f"  {beyond(key, label, about)}".rstrip(), MUTED))
         lines = words.wrap(_NO_CONSOLE, room - KEY)
         for line in lines:
             line.rstrip()
         lines[0].align("left", room - cell_len(key_name(key)))
         lines[0].append(key_name(key), style or ACCENT)
         return Text("\n").join(lines)
+
+
+def beyond(key: Key, label: str, about: str) -> str:
+    """Of ``about`` what ``label`` does not say; of a key that now takes back what it did, that."""
+    name = label.rpartition(": ")[2]
+    if name not in (key.named, key.label) and (back := about.partition(AGAIN)[2]):
+        return "" if back in name.casefold() else back
+    same = about.removeprefix(CHANGES_PLAN).casefold() == name.casefold()
+    return about[: -len(name)].rstrip(": ") if same else about
 
 
 def _named(key: Key, label: str) -> str:

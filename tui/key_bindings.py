@@ -492,7 +492,8 @@ PANELS: Mapping[str, Panel] = {
                 "s",
                 "schedule",
                 "Schedule",
-                "hosts over time: which run was, is or is expected where, and when",
+                "hosts over time: which run was, is or is expected where, and when; "
+                "again: chart, telemetry and log",
                 footer=8,
             ),
             Key(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 NAME = "dlperf-tui"
 _PATHS = frozenset({"--inventory", "--campaigns", "--profile-dir"})
+_SPEED = re.compile(r" --speed[= ]\S+")
 COMMAND = "  "
 """Before one that stands in a line of its own."""
 
@@ -39,8 +41,9 @@ def named(campaign: Path) -> str:
 
 
 def demo_of(campaign: Path) -> str:
-    """The demo that has it among its campaigns."""
-    return f"{called_as()} demo{option_of(campaign.parent)}"
+    """The demo that has it among its campaigns, as fast as this one."""
+    speed = _SPEED.search(shlex.join(sys.argv[1:]))
+    return f"{called_as()} demo{option_of(campaign.parent)}{speed.group() if speed else ''}"
 
 
 def option_of(campaigns: Path) -> str:

@@ -30,7 +30,7 @@ RESULTS = Panel(
     "✗: before flags, a repeat failed; ▲: none did.\n"
     f"95% of speedup has a column from {WIDE} columns on; without room a column in which there is "
     "nothing drops out, as CV of one repeat, then speedup and efficiency of one case alone, then "
-    "GPUs, then CV, then n. The panel "
+    "GPUs or Devices, then CV, then n. The panel "
     "of the case has all of them.\n\n"
     "Of a case:\n"
     "rule, which readings of a run make its figure, and how: elapsed, all samples over all the "

@@ -28,6 +28,7 @@ _LEAD = re.compile(r"\s*(?:[^\w\s]\s+)?(?:(?:stop|warn) )?")
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ATTEMPT = re.compile(r"\battempt (?=\d+$)")
+_LEFT_OUT = re.compile("-?\0(?:-\0)*-")
 
 
 @dataclass(eq=True)
@@ -260,8 +261,16 @@ def _beginning(text: str, width: int) -> str:
 
 
 def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
-    """:func:`without_middle` of each, by its plain words, but no two different ones alike."""
-    cut = {text.plain: without_middle(text, width) for text in texts}
+    """:func:`without_middle` of each, by its plain words, but no two different ones alike; what all
+    of them share goes first."""
+    short = _without_shared({text.plain for text in texts}, width)
+    cut = {
+        text.plain: without_middle(
+            cell(said, str(text.style)) if said != text.plain else text, width
+        )
+        for text in texts
+        for said in [short[text.plain]]
+    }
     known = Counter(said.plain for said in cut.values())
     alike = [words for words, said in cut.items() if known[said.plain] > 1]
     styles = {text.plain: str(text.style) for text in texts}
@@ -269,6 +278,23 @@ def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
     apart = told_apart(alike, width, others)
     cut.update({words: cell(said, styles[words]) for words, said in apart.items()})
     return cut
+
+
+def _without_shared(names: Collection[str], width: int) -> Mapping[str, str]:
+    """Without words that all have in the same place, as a date, the first of them first, until all
+    have room; of each its last word stays."""
+    words = {name: name.split("-") for name in names}
+    places = list(zip(*(parts[:-1] for parts in words.values()), strict=False))
+    shared = [n for n, place in enumerate(places) if len(names) > 1 and len({*place}) == 1]
+    said = {name: name for name in names}
+    for last in shared:
+        if max(map(cell_len, said.values())) <= width:
+            break
+        out = {n for n in shared if n <= last}
+        for name, parts in words.items():
+            kept = "-".join("\0" if n in out else part for n, part in enumerate(parts))
+            said[name] = _LEFT_OUT.sub("…", kept)
+    return said
 
 
 def without_middle(text: Text, width: int) -> Text:

@@ -108,7 +108,8 @@ def render_report(
     blocks = [f"# {md_text(context.called or context.campaign)}", *_said(context)]
     blocks += _banners(context, runs, groups, lang, w)
     took_part = {host for run in runs for host in run.hosts}
-    blocks += [f"## {w.environment}", *environment_section(context.environment, w, took_part)]
+    about = environment_section(context.environment, w, took_part, simulated=simulated(groups))
+    blocks += [f"## {w.environment}", *about]
     blocks += [context.precheck] if context.precheck else []
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
     blocks += [w.gpu_time.format(used=used)] if (used := gpu_time_used(runs, lang)) else []

@@ -11,18 +11,22 @@ from backends.results.translations import Words
 Json = Mapping[str, Any]  # what json.load gives; every look into it is guarded
 
 
-def environment_section(environment: Json, w: Words, took_part: Collection[str] = ()) -> list[str]:
+def environment_section(
+    environment: Json, w: Words, took_part: Collection[str] = (), *, simulated: bool = False
+) -> list[str]:
     """Markdown blocks: one bullet per kind of host, the versions, one matrix per topology.
 
     ``environment`` is read leniently. Under ``hosts`` it has one object per host with the fields of
     :class:`backends.hosts.host_facts.HostFacts`, flat or under ``facts``; all else are versions and
     revisions: texts, or objects of texts. ``took_part``: who had a run; no other host is told of,
-    where that is known.
+    where that is known. ``simulated``: it was recorded by the clock of a demo.
     """
     hosts = [_flat(host) for host in _objects(environment.get("hosts"))]
     hosts = [host for host in hosts if host.get("name") in took_part] or hosts
     blocks = []
-    lines = [f"- {line}" for line in (*_host_lines(hosts, w), *_version_lines(environment))]
+    lines = [
+        f"- {line}" for line in (*_host_lines(hosts, w), *_version_lines(environment, simulated))
+    ]
     if lines:
         blocks.append("\n".join(lines))
     for matrix, names in _alike((topology_text(host), host) for host in hosts):
@@ -102,7 +106,7 @@ def _gpu_text(gpu: Json) -> str:
     return f"{name} ({memory} MiB)" if memory else name
 
 
-def _version_lines(environment: Json) -> list[str]:
+def _version_lines(environment: Json, simulated: bool) -> list[str]:
     lines = []
     for key, value in environment.items():
         if key == "hosts":
@@ -110,7 +114,8 @@ def _version_lines(environment: Json) -> list[str]:
         text = _value_text(value)
         if text:
             name = "dlperf-tui" if key == "dlperf_tui" else key.replace("_", " ")
-            lines.append(f"{md_text(name)}: {md_text(text)}")
+            clock = " in simulated time" * (simulated and key == "recorded_at")
+            lines.append(f"{md_text(name)}: {md_text(text)}{clock}")
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from unittest.mock import PropertyMock, patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -73,6 +74,13 @@ def test_a_note_about_a_log_says_what_is_wrong_with_it_before_its_path_is_cut(
         line = tabs.render().plain
     assert words in line
     assert cell_len(line.rstrip()) <= 80
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_notes_of_a_demo_say_that_their_time_is_simulated(*, simulated: bool) -> None:
+    shown = Console(width=100, record=True, file=StringIO())
+    shown.print(all_notes(*AllNotes(((0.0, "warn", "missing"),), 0.0, "", (), simulated)))
+    assert ("in simulated time" in shown.export_text()) is simulated
 
 
 async def test_the_notes_are_as_wide_as_the_terminal_and_cut_no_path(

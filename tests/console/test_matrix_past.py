@@ -50,7 +50,7 @@ from tui.matrix_past import brief
 from tui.matrix_request import Able, Asked
 from tui.past_reading import AGAIN_S
 from tui.screens.dialogs import Choice, Reading
-from tui.screens.matrix_page import MatrixPage
+from tui.screens.matrix_page import MatrixPage, ProfileTable
 from tui.screens.matrix_text import profile_legend
 from tui.widgets.grid import MatrixGrid
 
@@ -682,3 +682,15 @@ def test_a_command_breaks_between_its_words_alone(command: str, width: int) -> N
     whole, _, _ = shown.partition("…")
     assert command.startswith(whole.rstrip())
     assert shown == command or "…" in shown
+
+
+async def test_what_all_takes_is_said_to_be_of_the_profiles_that_are_marked(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        [marked] = (part.profile.name for part in page._asked.taking_part)
+        assert f"{marked}: in all" not in screen_text(app)
+        table = page.query_one(ProfileTable)
+        table.select(next(key for key in table.shown_keys if key != marked))
+        await until(pilot, partial(shows, app, f"{marked}: in all about "))

@@ -18,7 +18,7 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeWorkspace
-from tui.command_palette import Palette
+from tui.command_palette import CHANGES_PLAN, Palette, beyond
 from tui.key_bindings import PANELS, key_name
 
 
@@ -134,3 +134,16 @@ async def test_what_changes_a_plan_elsewhere_comes_after_all_else_and_says_so(
             for one, is_so in zip(told, changes, strict=True)
             if is_so
         )
+
+
+@pytest.mark.parametrize("page", ["runs", "results", "matrix", "hosts"])
+def test_what_is_said_of_an_action_is_more_than_its_name(page: str) -> None:
+    for key in PANELS[page].keys:
+        name = key.named or key.label
+        for label in (name, f"Runs: {name}"):
+            for before in ("", CHANGES_PLAN):
+                said = beyond(key, label, before + key.help).removeprefix(CHANGES_PLAN)
+                assert said.casefold() != name.casefold()
+    (key,) = (one for one in PANELS["runs"].keys if one.action == "schedule")
+    assert "hosts over time" in beyond(key, "Schedule", key.help)
+    assert beyond(key, "Close schedule", key.help) == "chart, telemetry and log"

@@ -69,8 +69,6 @@ class CampaignList(Dialog[str]):
 
     PANEL = "campaigns"
     READS_RESULTS = True
-    KEEPS_MARKS = True
-    """For the next list of this sitting, until they have been compared."""
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
     AHEAD |= {"tag", "note", "unmark", "remove"}
@@ -86,7 +84,7 @@ class CampaignList(Dialog[str]):
         self._session = session
         self._now, self._progress = session.now, session.progress
         self._summaries = summaries
-        self._marked = session.marked if self.KEEPS_MARKS else {}
+        self._marked = session.marked  # for the next list of this sitting, until they were compared
         self._compared = False
         self._order = BY_AGE
         self._past = PastReading(session)
@@ -455,12 +453,11 @@ class CampaignList(Dialog[str]):
             self.finish(f"{verb}:{key}")
 
 
-class Unfinished(CampaignList):
+class Unfinished(CampaignList, inherit_bindings=False):
     """On start: what to do with campaigns that were left before their end."""
 
     PANEL = "unfinished"
     READS_RESULTS = False  # while the console begins
-    KEEPS_MARKS = False
     BINDINGS = bindings("unfinished")
     WORDS = (
         "Nobody goes on with these. Resuming re-attaches to runs that are still going, collects "

@@ -173,12 +173,14 @@ def _key_line(key: Key, width: int, style: str) -> tuple[Text, Text]:
 class AllNotes(NamedTuple):
     """``notes``: of the campaign and what happened there, the oldest first; None: none is open.
     ``begun``: when it did. ``own``: what its operator noted. ``said``: by the console, the oldest
-    first, and how grave it is; "": of a key that did nothing."""
+    first, and how grave it is; "": of a key that did nothing. ``simulated``: ``begun`` is by the
+    clock of a demo, which runs ahead."""
 
     notes: tuple[tuple[float | None, str, str], ...] | None
     begun: float | None
     own: str
     said: tuple[tuple[float, str, str], ...]
+    simulated: bool = False
 
 
 def all_notes(
@@ -186,6 +188,7 @@ def all_notes(
     begun: float | None,
     own: str,
     said: Sequence[tuple[float, str, str]],
+    simulated: bool = False,
 ) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
     ``said`` last and when, newest first, before the word that there are no notes."""
@@ -205,13 +208,15 @@ def all_notes(
     if notes is None:
         parts.append(Text("No campaign is open: there is none to have notes.", MUTED))
     elif notes or not own:
-        parts.append(notes_text(notes, begun))
+        parts.append(notes_text(notes, begun, simulated))
     if heard:
         parts += [Text(), *heard]
     return Group(*parts)
 
 
-def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Group:
+def notes_text(
+    notes: Sequence[tuple[float | None, str, str]], begun: float | None, simulated: bool = False
+) -> Text | Group:
     """What the engine said of a campaign and what happened there, newest first, with the time since
     its begin where that is known."""
     if not notes:
@@ -221,7 +226,8 @@ def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | No
         since = f"+{format_duration(at - begun)}" if at is not None and begun is not None else ""
         style = _LEVELS.get(level, BAD if level in GRAVE else WARN)
         lines.append((Text(f"{since:>8}", MUTED), Text(level, style), Text(plain(words))))
-    since = f", by the time since {clock_time(begun)}" if begun is not None else ""
+    clock = " in simulated time" * simulated
+    since = f", by the time since {clock_time(begun)}{clock}" if begun is not None else ""
     return Group(Text(f"the campaign, the last first{since}", f"bold {MUTED}"), Rows(lines))
 
 

@@ -64,7 +64,7 @@ def cell_text(
     if named and (also := _others(part, asked)):
         text.append(f"also marked: {also}\n", WARN)
     if asked.plan is not None and asked.plan.cases:
-        text.append(f"in all {price_text(asked.plan)}")
+        text.append(f"{_whose(part, asked)}in all {price_text(asked.plan)}")
         if away := not_counted(asked.states_for(asked.plan)):
             text.append(f"; {away}{asked.as_of(asked.plan)}", WARN)
         text.append("\n")
@@ -84,6 +84,12 @@ def cell_text(
         text.append(f"settings: {given}", MUTED)
     text.rstrip()
     return text
+
+
+def _whose(part: Marks, asked: Asked) -> str:
+    """Of which profiles the plan is, where the one in front takes no part in it."""
+    names = [plain(one.profile.name) for one in asked.taking_part]
+    return "" if part.profile.name in names else f"{', '.join(names)}: "
 
 
 def unexplained_words(asked: Asked) -> str:

@@ -110,7 +110,7 @@ def detached_words(left: CampaignSnapshot) -> str:
     """What is printed when only the runs go on."""
     if left.simulated:
         again = plain(demo_of(left.path))
-        return f"{plain(left.called)} is not finished. Go on with it in:\n{COMMAND}{again}"
+        return f"{plain(left.called)} is not finished. r resumes it in:\n{COMMAND}{again}"
     return (
         f"{counted(left.active, 'run')} of {plain(left.called)} still at work on the hosts.\n"
         f"Come back with:\n{COMMAND}{plain(called_again())}\n"

@@ -421,5 +421,8 @@ def test_the_report_says_what_was_found_and_what_is_unknown() -> None:
     snapshot = HostSnapshot("n1", "10.0.0.1", HostState.READY, facts=facts)
     document = environment_document([snapshot], version="1", recorded_at=0.0)
     [block] = environment_section(document, words("en"))[:1]
+    assert "1970-01-01T00:00:00+00:00" in block.replace("\\", "")
+    assert "simulated" not in block
+    assert "in simulated time" in environment_section(document, words("en"), simulated=True)[0]
     assert "power limit 700 W, application clocks unknown, persistence unknown, ECC on" in block
     assert "python3: torch 2.3, /opt/models: revision unknown" in block.replace("\\", "")
