@@ -47,7 +47,7 @@ MEANINGS: Mapping[Concern, str] = {
     Concern.WARNINGS: "of its log, or that its hosts differ",
     Concern.NEGATIVE_SCALING: "slower than a case with fewer devices",
     Concern.NEGATIVE_IN_DOUBT: "negative scaling, but repeats do not tell it from noise",
-    Concern.OTHER_HOSTS: "none of its base's among them; it costs no grade by itself",
+    Concern.OTHER_HOSTS: "on none of its base's hosts; it costs no grade by itself",
     Concern.POWER_CAPPED: "a GPU was held at its power cap, or at clocks that were set",
     Concern.RETRIED: "attempts failed before; they have no figure and cost no grade",
 }

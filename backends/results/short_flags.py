@@ -38,7 +38,7 @@ SHORT = {
     Concern.NO_BASE: "no base",
     Concern.MIXED_ENVIRONMENT: "several environments",
     Concern.OTHER_ENVIRONMENT: "other environment",
-    Concern.OTHER_HOSTS: "other hosts than base",
+    Concern.OTHER_HOSTS: "elsewhere",
     Concern.OTHER_RULE: "other rule than base",
     Concern.SHARED_UNLIKE: "shared unlike base",
     Concern.LOG_CHANGED: "log changed",

@@ -627,7 +627,7 @@ def test_no_speedup_and_no_first_flag_of_a_result_is_cut(
     row = Row("a", tuple(cell(told.get(c.key, "")) for c in columns))
     region = PropertyMock(return_value=Region(0, 0, width, 9))
     with patch.object(KeyedTable, "scrollable_content_region", region):
-        table._rows = (row,)
+        table._rows = (row, replace(row, key="b"))
         layout = {column.key: given for column, given in table._layout()}
     assert layout["speedup"] >= len(speedup)
     assert layout["flags"] >= len(f"▲ {flag}+{more}" if more else f"▲ {flag}")

@@ -215,7 +215,7 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
             "outlier: ",
             "too near to matter",
             "nothing drops out",
-            "then gpus, then cv, then n",
+            "then gpus or devices, then cv, then n",
         ),
     ],
 )

@@ -113,7 +113,7 @@ def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column,
             _COLUMNS[3], width=max((cell_len(plain(g.unit)) for g in groups), default=4)
         ),
     }
-    if all(len(group.cases) < 2 for group in groups):  # nothing is held against another case
+    if groups and all(len(group.cases) < 2 for group in groups):  # nothing is held against another
         named |= {c.key: replace(c, gives_way=1) for c in _COLUMNS if c.key in _COMPARED}
     return tuple(named.get(column.key, column) for column in _COLUMNS)
 

@@ -162,7 +162,7 @@ def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the
     assert [[row[0], *row[3:]] for row in rows] == [
         ["a", "succeeded", "123.46 images/s", "node[1-3]", "log missing"],  # none was written
         ["b", "failed", "–", "node1", "out of memory"],
-        ["c", "running when last seen … ago", "88.50 images/s", "node2", ""],
+        ["c", "running when last seen … ago", "last reading 88.50 images/s", "node2", ""],
         ["d", "planned", "–", "–", ""],
     ]
 
@@ -321,7 +321,7 @@ def test_a_watch_puts_columns_below_and_breaks_no_word(
     campaign(name, planned("r1", 1), assigned("r1"), ev.RunLaunched(t=BEGUN + 2, run_id="r1"))
     watching = terminal("status", "--watch", COLUMNS="80", LINES="24")
     wait_until(lambda: watching.shows(b"unfinished"), what="no word of it is broken")
-    wait_until(lambda: watching.shows(b"begun: "), what="what has no room stands below")
+    wait_until(lambda: watching.shows(b"no room for"), what="what has no room is named below")
     assert watching.shows(name.encode())
     os.kill(watching.process.pid, signal.SIGINT)
     assert watching.end() == 3
