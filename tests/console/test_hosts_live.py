@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -466,3 +467,14 @@ def test_the_load_that_is_said_to_be_of_now_is_that_of_the_last_sample(gpus: boo
     said = host_text(with_live(host, live), now=START, metered=True).plain
     assert "load as of now" in " ".join(said.split())
     assert "load 2.7" in said
+
+
+def test_a_recorded_host_stays_one_whatever_its_telemetry_tells() -> None:
+    told = known_host("node1", "node1.example", replace(facts(), load1=nan))
+    live = LiveTelemetry()
+    live.feed(f"host, {START:.0f}, 48, 2.7, 0, 0, 0\n".encode())
+    assert told.recorded
+    shown = with_live(told, live)
+    assert shown.recorded
+    said = host_text(shown, now=START, metered=True).plain
+    assert not re.search(r"\bago\b|\bnow\b", said), said

@@ -76,7 +76,8 @@ def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int, height
 
 
 def with_live(host: HostSnapshot, live: LiveTelemetry) -> HostSnapshot:
-    """Its GPUs do what was seen last, and its load is that; what no sample told is as it was."""
+    """Its GPUs do what was seen last, and its load is that; what no sample told is as it was. A
+    recorded host stays one: none of its facts is of now."""
     from backends.hosts.live_telemetry import Figure  # noqa: PLC0415 - as above
 
     def last(figure: Figure, gpu: int, before: int | None) -> int | None:
@@ -97,7 +98,7 @@ def with_live(host: HostSnapshot, live: LiveTelemetry) -> HostSnapshot:
         )
         for gpu in host.facts.gpus
     ]
-    load = live.last(Figure.LOAD)
+    load = None if host.recorded else live.last(Figure.LOAD)
     load = host.facts.load1 if load is None else load
     return replace(host, facts=replace(host.facts, gpus=tuple(gpus), load1=load))
 
