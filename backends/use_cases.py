@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from backends.simulated.simulated_cluster import SimulatedCluster
     from backends.transports.transport import Prompter
     from profiles.format.catalog import Catalog
-    from profiles.format.profile import Profile
 
 
 def default_campaigns_dir() -> Path:
@@ -322,10 +321,7 @@ class Workspace:
     def _log_checks(self) -> LogChecks:
         from backends.campaign.folder.raw_logs import LogChecks  # noqa: PLC0415 (late)
 
-        def today(name: str) -> Profile | None:
-            return self.catalog.get(name) if name in self.catalog.names else None
-
-        return LogChecks(today, self._logs_written)
+        return LogChecks(self.catalog.find, self._logs_written)
 
     def log_doubts(
         self, path: Path, *, whole: bool = False, go_on: Callable[[], bool] = lambda: True

@@ -46,6 +46,8 @@ class Catalog(Protocol):
 
     def get(self, name_or_path: str) -> Profile: ...
 
+    def find(self, name: str) -> Profile | None: ...
+
 
 class DryRun(Protocol):
     """A run as it would be done: one exact command per host, rank 0 first."""

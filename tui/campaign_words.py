@@ -8,7 +8,6 @@ from backends.hosts.fingerprint import short_devices
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, fixed, readable
 from backends.results.run_counts import lost_words
-from backends.results.side_by_side import begun_as
 
 if TYPE_CHECKING:
     from backends.results.past_result import PastResult
@@ -39,11 +38,6 @@ def begun_words(summary: CampaignSummary) -> list[str]:
     past = summary.hosts_forced
     forced = f"forced past {fold_nodeset(past)}" if past else "forced"
     return [*[forced] * summary.forced, *left_out]
-
-
-def renamed_words(summary: CampaignSummary) -> str:
-    """See :func:`backends.results.side_by_side.begun_as`."""
-    return begun_as(summary.name, summary.called)
 
 
 def note_words(summary: CampaignSummary) -> str:

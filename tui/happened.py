@@ -3,7 +3,7 @@ runs that were added, and each end of the campaign."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState
@@ -24,9 +24,13 @@ def happened(state: CampaignState) -> list[Note]:
 
 def _all(state: CampaignState) -> Iterator[Note]:
     several = len({run.profile for run in state.runs.values()}) > 1
+    names = {
+        run.run_id: f"{run.profile} {run.label}" if several else run.label
+        for run in state.runs.values()
+    }
     tried_again = {run.retry_of for run in state.runs.values()}
     for run in state.runs.values():
-        name = f"{run.profile} {run.label}" if several else run.label
+        name = names[run.run_id]
         if run.started_at is not None:
             yield run.started_at, STARTED, name
         if run.state.ended and run.ended_at is not None:
@@ -38,16 +42,15 @@ def _all(state: CampaignState) -> Iterator[Note]:
             ended = at
         went_on = WENT_ON, f"{format_duration(at - ended)} after its end"
         yield at, *((ENDED, how) if how else went_on)
-    yield from _added(state, several=several)
+    yield from _added(state, names)
 
 
-def _added(state: CampaignState, *, several: bool) -> Iterator[Note]:
+def _added(state: CampaignState, names: Mapping[str, str]) -> Iterator[Note]:
     """Runs that were planned later than the first ones, those of one moment together."""
     planned: dict[float, list[str]] = {}
     for run in () if state.imported else state.runs.values():
         if run.attempt == 1:
-            name = f"{run.profile} {run.label}" if several else run.label
-            planned.setdefault(run.planned_at, []).append(name)
+            planned.setdefault(run.planned_at, []).append(names[run.run_id])
     for at in sorted(planned)[1:]:
         yield at, ADDED, f"{counted(len(planned[at]), 'run')}: {first_of(planned[at])}"
 

@@ -264,13 +264,11 @@ def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
     """:func:`without_middle` of each, by its plain words, but no two different ones alike; what all
     of them share goes first."""
     short = _without_shared({text.plain for text in texts}, width)
-    cut = {
-        text.plain: without_middle(
-            cell(said, str(text.style)) if said != text.plain else text, width
-        )
-        for text in texts
-        for said in [short[text.plain]]
-    }
+    cut = {}
+    for text in texts:
+        said = short[text.plain]
+        shown = text if said == text.plain else cell(said, str(text.style))
+        cut[text.plain] = without_middle(shown, width)
     known = Counter(said.plain for said in cut.values())
     alike = [words for words, said in cut.items() if known[said.plain] > 1]
     styles = {text.plain: str(text.style) for text in texts}

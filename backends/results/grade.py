@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from backends.hosts.fingerprint import several, tells_devices_alone
 from backends.results.case_result import CaseResult
@@ -209,9 +210,8 @@ def _of_the_scaling(
 ) -> Iterator[Finding]:
     if not case.scales:
         return
-    if (faster := slower_than(case, cases)) is not None:
-        carried = surely_slower(case, faster)
-        yield _usual(Concern.NEGATIVE_SCALING if carried else Concern.NEGATIVE_IN_DOUBT)
+    if (slower := slower_than(case, cases)) is not None:
+        yield _usual(Concern.NEGATIVE_SCALING if slower.surely else Concern.NEGATIVE_IN_DOUBT)
     if case.efficiency is not None and case.efficiency > SUPERLINEAR:
         yield _usual(Concern.SUPERLINEAR)
     if base.throughput is None:
@@ -264,26 +264,29 @@ def not_looked_at(run: RunResult) -> bool:
     return bool(run.readings) and run.steady is None and run.unit != BANDWIDTH
 
 
-def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> CaseResult | None:
-    """The fastest case with fewer GPUs that beats this one, of those that surely do where any does;
-    None where scaling is not negative."""
+class Slower(NamedTuple):
+    """Than another case. ``surely``: the repeats tell it from noise, as all of the 95% interval of
+    their ratio is below 1."""
+
+    than: CaseResult
+    surely: bool
+
+
+def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> Slower | None:
+    """Than the fastest case with fewer GPUs that beats this one, of those that surely do where any
+    does; None where scaling is not negative."""
     if case.throughput is None:
         return None
     beating = [
-        other
+        Slower(other, _surely_slower(case, other))
         for other in cases
         if other.gpus < case.gpus
         and other.throughput is not None
         and other.throughput > case.throughput
     ]
-    return max(
-        beating,
-        key=lambda other: (surely_slower(case, other), other.throughput or 0.0),
-        default=None,
-    )
+    return max(beating, key=lambda one: (one.surely, one.than.throughput or 0.0), default=None)
 
 
-def surely_slower(case: CaseResult, than: CaseResult) -> bool:
-    """The repeats tell it from noise: all of the 95% interval of their ratio is below 1."""
+def _surely_slower(case: CaseResult, than: CaseResult) -> bool:
     found = ratio_interval(than.throughputs, case.throughputs)
     return found is not None and found.high < 1

@@ -22,7 +22,6 @@ from backends.results.grade import (
     over_other_devices,
     shared,
     slower_than,
-    surely_slower,
     unrecorded,
     unsteady_by,
 )
@@ -566,12 +565,13 @@ def _other_hosts(_: CaseResult, group: Group) -> tuple[str, str]:
 
 def _slower(case: CaseResult, group: Group) -> tuple[str, str]:
     """Than fewer devices, and whether the repeats tell it from noise."""
-    faster = slower_than(case, group.cases)
-    if faster is None:
+    slower = slower_than(case, group.cases)
+    if slower is None:
         return "", ""
+    faster = slower.than
     called = devices_text([group]), devices_text([group], "zh")
     name, value, mine = faster.case, _figure(faster.throughput), _figure(case.throughput)
-    doubt, doubt_zh = ("", "") if surely_slower(case, faster) else _not_told_apart(case, faster)
+    doubt, doubt_zh = ("", "") if slower.surely else _not_told_apart(case, faster)
     return (
         f"slower than fewer {called[0]}: {mine} is less than the {value} of {name}{doubt}",
         f"{mine} 低于{called[1]}更少的 {name} 的 {value}{doubt_zh}",

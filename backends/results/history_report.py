@@ -126,6 +126,7 @@ def _every_column(history: History, shared: Sequence[tuple[str, Scalar]]) -> Tab
     """``shared``: parameters that no row has."""
     units = dict.fromkeys(case.unit for case in history.cases)
     of_all = f" in {next(iter(units))}" if len(units) == 1 else ""
+    called = _called(history)
     counts = f"{history.threshold * 100:g}%"
     return Table(
         title="",
@@ -145,7 +146,7 @@ def _every_column(history: History, shared: Sequence[tuple[str, Scalar]]) -> Tab
             Column("rests on", "left", below=True),
         ),
         rows=tuple(
-            _case_row(history, case, shared, "" if of_all else f" {case.unit}")
+            _case_row(history, called, case, shared, "" if of_all else f" {case.unit}")
             for case in history.cases
         ),
         caption=f"Last: the median{of_all}; a change counts beyond {counts}.",
@@ -203,7 +204,11 @@ def _grade_note(history: History) -> str:
 
 
 def _case_row(
-    history: History, case: CaseHistory, shared: Sequence[tuple[str, Scalar]], unit: str
+    history: History,
+    called: Sequence[str],
+    case: CaseHistory,
+    shared: Sequence[tuple[str, Scalar]],
+    unit: str,
 ) -> tuple[str, ...]:
     last = case.measured[-1].case if case.measured else None
     change = case.last_change or next(reversed(case.changes), None)
@@ -218,7 +223,7 @@ def _case_row(
         _grades(history, case),
         _change_cell(case),
         _change_range(change.change.evidence.interval()) if change else NOTHING,
-        _called(history)[case.points[change.point].campaign] if change else NOTHING,
+        called[case.points[change.point].campaign] if change else NOTHING,
         case.words,
         rests_on(case),
     )

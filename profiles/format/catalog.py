@@ -121,6 +121,11 @@ class Catalog:
         """
         return self.source(name_or_path).profile
 
+    def find(self, name: str) -> Profile | None:
+        """The profile of that name, where there is one."""
+        source = self._profiles.get(name)
+        return source.profile if source is not None else None
+
     def source(self, name_or_path: str) -> Source:
         """The profile with its file; raises like :meth:`get`."""
         if "/" in name_or_path or name_or_path.endswith(".toml"):

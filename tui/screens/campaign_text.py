@@ -14,6 +14,7 @@ from backends.hosts.fingerprint import short_devices
 from backends.results.numbers import bytes_text, readable
 from backends.results.past_result import LOGS_CHANGED, Past, PastResult, fastest, logs_changed
 from backends.results.run_counts import lost_words, succeeded
+from backends.results.side_by_side import begun_as
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
@@ -23,7 +24,6 @@ from tui.campaign_words import (
     figure_words,
     grade_mark,
     note_words,
-    renamed_words,
     state_words,
 )
 from tui.kept_words import again_words
@@ -198,7 +198,7 @@ def summary_words(
         parts += [device] if best.devices else []
         parts += [LOGS_CHANGED] * logs_changed(every)
     parts += [note] if (note := note_words(summary)) else []
-    parts += [renamed] if (renamed := renamed_words(summary)) else []
+    parts += [begun] if (begun := begun_as(summary.name, summary.called)) else []
     parts += [summary.measures or "no run is known"]
     of_them = f", {profiled} of them profiled" if profiled else ""
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded{of_them}"]

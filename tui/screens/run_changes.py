@@ -156,7 +156,8 @@ class RunChanges(Page):
         """As the Matrix says it, by the hosts that have answered."""
         catalog, hosts = self.session.workspace.catalog, self.session.hosts
         gpus = [host.facts.gpus for host in hosts if host.facts is not None]
-        return profile in catalog.names and device_word([catalog.get(profile)], gpus) == "GPU"
+        known = catalog.find(profile)
+        return known is not None and device_word([known], gpus) == "GPU"
 
     def _change(
         self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: object = None

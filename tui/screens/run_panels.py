@@ -57,6 +57,7 @@ from tui.widgets.throughput_plot import (
 )
 
 if TYPE_CHECKING:
+    from backends.campaign.folder.raw_logs import Profiles
     from profiles.format.profile import Profile
 
 BRIEF = 10
@@ -107,6 +108,7 @@ class RunPanels(Vertical):
         self._host = 0
         self._read_of: object = None  # what the log's readings are of
         self._readings: LogReadings | None = None
+        self._profiles: tuple[object, Profiles] | None = None  # of which campaign, as it began
         self._asks_why: tuple[str, float | None, str] | None = None  # of whom, told when, as said
         self._drawn: object = None  # what the chart is of, and of which second of its run
         self._drawn_s = 0.0
@@ -189,13 +191,11 @@ class RunPanels(Vertical):
         """That the campaign began with, else the one of today. Blocking."""
         from backends.campaign.folder.raw_logs import Profiles  # noqa: PLC0415 (in a thread)
 
-        catalog = self._session.workspace.catalog
-        profiles = Profiles(
-            viewed.path,
-            viewed.state.frozen,
-            lambda name: catalog.get(name) if name in catalog.names else None,
-        )
-        return profiles.of(run.profile)[0]
+        of = viewed.identity, viewed.state.frozen
+        if self._profiles is None or self._profiles[0] != of:
+            today = self._session.workspace.catalog.find
+            self._profiles = of, Profiles(viewed.path, viewed.state.frozen, today)
+        return self._profiles[1].of(run.profile)[0]
 
     def first_host(self) -> None:
         """Of another run, the log of its rank 0 is shown first."""
@@ -498,8 +498,8 @@ class RunPanels(Vertical):
         """By its environment, which is told when it has ended; until then by its profile."""
         if record.fingerprint:
             return not has_gpus(record.fingerprint)
-        catalog = self._session.workspace.catalog
-        return record.profile in catalog.names and catalog.get(record.profile).on_cpus
+        profile = self._session.workspace.catalog.find(record.profile)
+        return profile is not None and profile.on_cpus
 
     def _facts_of(self, viewed: CampaignSnapshot) -> Mapping[str, HostFacts]:
         """Of its hosts: as they are, where it is at work here, else as they were when it began."""

@@ -54,6 +54,7 @@ MAX_LINES = 5_000
 OLD_ONE_STAYS_S = 0.25
 GUTTER = 1
 """Columns before a line, with the mark of its reading."""
+_MARKED = {COUNTS: Style(color=ACCENT), IS_LEFT_OUT: Style(color=MUTED), "": Style.null()}
 NOTHING_FOUND = "nothing found: "
 NO_ERROR = "no line looks like an error"
 
@@ -582,8 +583,7 @@ class LogPanel(ScrollView, can_focus=True):
         row = self._rows[number] if number < len(self._rows) else Row(-1, "")
         mark = self._mark(row)
         base = self._base or self.rich_style
-        colour = Style(color=ACCENT if mark == COUNTS else MUTED)
-        gutter = Strip([Segment(mark or " ", base + colour)], GUTTER)
+        gutter = Strip([Segment(mark or " ", base + _MARKED[mark])], GUTTER)
         return Strip.join([gutter, self._row(row, y)])
 
     def _row(self, row: Row, y: int) -> Strip:

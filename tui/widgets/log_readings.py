@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from math import inf
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -15,6 +16,7 @@ from textual.strip import Strip
 from profiles.errors import DlperfError
 from profiles.format.case import Case
 from profiles.format.line_reading import LineReading
+from profiles.format.measure_section import Rule
 from profiles.format.profile import Profile
 from profiles.format.regex.backtracking import LINE_LIMIT
 from profiles.format.rule_for_case import rule_for
@@ -31,6 +33,40 @@ MOST_BYTES = 1 << 20
 
 STEP = 16
 """Columns that are left to a step where what is behind it is cut."""
+
+
+class _Figure(NamedTuple):
+    """Behind which characters of a line its step ends, 0 without one, and its figure; and whether
+    that is what the log sums up."""
+
+    step: int
+    value: int
+    sums_up: bool
+
+
+class _Lines:
+    """What the lines of a log tell by its run's rule."""
+
+    def __init__(self, rule: Rule, *, summed_up: bool) -> None:
+        self._ranks = RankFilter(rule.ranks, rule.rank_prefix or MPI_PREFIX)
+        summary = LineReading(reading=rule.summary) if rule.summary and summed_up else None
+        nowhere = FigureSink(MetricValues("last"))
+        self._searches = [
+            (Search(one, self._ranks, nowhere), one is summary)
+            for one in (summary, rule)
+            if one is not None
+        ]
+        self.figure = lru_cache(maxsize=512)(self._figure)
+
+    def _figure(self, text: str) -> _Figure | None:
+        """The last of a line; None: it has no reading."""
+        text = text[:LINE_LIMIT]
+        for search, sums_up in self._searches:
+            for start, end in self._ranks.cut(text)[0]:
+                if places := search.places(text[start:end]):
+                    step, value = places[-1].step[1], places[-1].value[1]
+                    return _Figure(start + step if step > 0 else 0, start + value, sums_up)
+        return None
 
 
 class LogReadings:
@@ -53,12 +89,10 @@ class LogReadings:
     ) -> None:
         self._profile_of, self._case, self._window = profile_of, case, window
         self._summed_up = summed_up
+        self._lines: _Lines | None = None
         self._bytes: tuple[float, float] | None = None  # where the lines begin that count, and end
-        self._searches: tuple[Search, ...] = ()  # for the summary, if that counts, and readings
-        self._ranks = RankFilter("all", MPI_PREFIX)
         self.unknown = ""
         """Why no line says whether it counts, once it was looked."""
-        self.places = lru_cache(maxsize=512)(self._places)
 
     def look(self, path: Path) -> None:
         """Where in the log those that count are; it may take a while.
@@ -76,12 +110,7 @@ class LogReadings:
         except DlperfError:
             self.unknown = f"what counts is unknown: {self._case.profile} has no rule for the case"
             return
-        self._ranks = RankFilter(rule.ranks, rule.rank_prefix or MPI_PREFIX)
-        summary = LineReading(reading=rule.summary) if rule.summary and self._summed_up else None
-        nowhere = FigureSink(MetricValues("last"))
-        each = (one for one in (summary, rule) if one is not None)
-        self._searches = tuple(Search(one, self._ranks, nowhere) for one in each)
-        self.places.cache_clear()
+        self._lines = _Lines(rule, summed_up=self._summed_up)
         if self._summed_up:
             self._bytes = (inf, inf)
         elif self._window is not None:
@@ -110,28 +139,20 @@ class LogReadings:
     def mark(self, start: int, text: str) -> str:
         """Of the line that begins at the byte ``start``; "" where it has no reading, or whether it
         counts is not known."""
-        if self._bytes is None or self.places(text) is None:
+        if self._bytes is None or self._lines is None:
+            return ""
+        if (figure := self._lines.figure(text)) is None:
             return ""
         begin, end = self._bytes
-        sums_up = self._summed_up and _ends_in(self._searches[0], self._ranks, text)
-        return COUNTS if begin <= start < end or sums_up else IS_LEFT_OUT
+        return COUNTS if begin <= start < end or figure.sums_up else IS_LEFT_OUT
 
-    def _places(self, text: str) -> tuple[int, int] | None:
+    def places(self, text: str) -> tuple[int, int] | None:
         """In which columns the step of a line and its figure end; 0: it has no step; None: it has
         no reading."""
-        each = self._searches
-        found = (_ends_in(search, self._ranks, text[:LINE_LIMIT]) for search in each)
-        ends = next(filter(None, found), None)
-        return (cell_len(text[: ends[0]]), cell_len(text[: ends[1]])) if ends else None
-
-
-def _ends_in(search: Search, ranks: RankFilter, text: str) -> tuple[int, int] | None:
-    """Behind which characters the last step and figure end."""
-    for start, end in ranks.cut(text)[0]:
-        if places := search.places(text[start:end]):
-            step, value = places[-1].step[1], places[-1].value[1]
-            return start + step if step > 0 else 0, start + value
-    return None
+        figure = self._lines.figure(text) if self._lines is not None else None
+        if figure is None:
+            return None
+        return cell_len(text[: figure.step]), cell_len(text[: figure.value])
 
 
 def figure_in_sight(strip: Strip, ends: tuple[int, int] | None, width: int, base: Style) -> Strip:

@@ -15,12 +15,12 @@ from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import LOGS_CHANGED, PastResult
 from backends.results.render import Column
 from backends.results.run_counts import succeeded
+from backends.results.side_by_side import begun_as
 from tui.campaign_words import (
     FIGURES,
     begun_words,
     figure_words,
     note_words,
-    renamed_words,
     state_words,
 )
 from tui.cli.shared.print_table import Rows, Said, Tone
@@ -122,8 +122,8 @@ def _remarks(campaign: CampaignSummary) -> str:
     begun = ", ".join(begun_words(campaign))
     tags = " ".join(f"#{tag}" for tag in campaign.about.tags)
     words = ["SIMULATED" * campaign.simulated, campaign.problem, begun, paused, tags]
-    words.append(renamed_words(campaign))
-    return " · ".join(filter(None, [*words, note_words(campaign)]))
+    words += [begun_as(campaign.name, campaign.called), note_words(campaign)]
+    return " · ".join(filter(None, words))
 
 
 def run_rows(views: Sequence[RunView]) -> Rows:
