@@ -67,6 +67,14 @@ def publish(
     SelectionError: an unknown layout or format, a combination that does not exist, an option that
         it does not have, or nothing of what the layout lays out: the same in every format.
     """
+    results = Results(campaign, runs, summarise(runs, center), path, precheck, machines, notes)
+    return published(results, layout, format, options)
+
+
+def published(
+    results: Results, layout: str, format: Format | None, options: LayoutOptions = DEFAULT
+) -> str:
+    """The same of what is summarised."""
     if layout not in LAYOUTS:
         raise SelectionError(f"no layout {layout!r}", remedy=f"choose from {', '.join(LAYOUTS)}")
     if format is not None and format not in FORMATS:
@@ -76,10 +84,9 @@ def publish(
     if written_as not in chosen.formats:
         raise SelectionError(f"{layout} is no {format}", remedy="leave --format out")
     _refuse_options(layout, written_as, options)
-    results = Results(campaign, runs, summarise(runs, center), path, precheck, machines, notes)
     if not chosen.fits(results.groups):
         what, remedy = chosen.lacks if results.groups else NO_RUNS
-        raise SelectionError(what, where=campaign, remedy=remedy)
+        raise SelectionError(what, where=results.campaign, remedy=remedy)
     _refuse_column(chosen, results, options)
     if not chosen.translates(written_as):
         options = replace(options, lang="en")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from html import unescape
+from itertools import pairwise, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,8 +28,9 @@ from backends.campaign.folder.export_report import Export, formats_of
 from backends.campaign.plan.selection import Selection
 from backends.hosts.machines import Machines
 from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.layout import Layout
 from backends.results.publish import LAYOUTS
-from backends.results.render import Column, Link, Table
+from backends.results.render import Column, Table
 from backends.results.translations import LANGUAGES
 from tests.console.conftest import (
     DEADLINE_S,
@@ -205,7 +209,7 @@ async def test_what_is_shown_is_made_beside_the_event_loop_and_copied_whole(
         made_in.append(threading.current_thread())
         return file_text(text)
 
-    monkeypatch.setattr(export_sheet, "exported", lambda *_: long)
+    monkeypatch.setattr(export_sheet, "laid_out", lambda *_: long)
     monkeypatch.setattr(export_sheet, "file_text", watched)
     async with opened(workspace, LARGE) as (app, pilot, sheet):
         await choose(sheet, pilot, "report", "md")
@@ -294,7 +298,7 @@ async def test_two_exports_at_a_time_both_tell_their_end(
 async def test_keys_faster_than_the_layouts_are_made_leave_one_at_work_and_show_the_last(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with gate(monkeypatch, "exported") as laying_out:
+    with gate(monkeypatch, "laid_out") as laying_out:
         async with console(workspace, LARGE) as (app, pilot):
             begin(app, workspace)
             await open_results(workspace, app, pilot)
@@ -330,7 +334,7 @@ async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is typed, and however long a layout takes: names are no commands either."""
-    random, known = Random(20261126), export_sheet.exported
+    random, known = Random(20261126), export_sheet.laid_out
     ways = HASTE + [
         [
             *random.choices("vVfLpsSy", k=random.randint(1, 6)),
@@ -347,7 +351,7 @@ async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
         time.sleep(takes_s)
         return known(*arguments)
 
-    monkeypatch.setattr(export_sheet, "exported", slowly)
+    monkeypatch.setattr(export_sheet, "laid_out", slowly)
     async with console(workspace, SMALL) as (app, pilot):
         controller = begin(app, workspace)
         controller.path.mkdir()
@@ -389,7 +393,7 @@ async def test_a_file_can_be_named_before_its_table_is_laid_out(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keys: str
 ) -> None:
     chosen = keys.removesuffix("enter")
-    with gate(monkeypatch, "exported") as laying_out:
+    with gate(monkeypatch, "laid_out") as laying_out:
         async with console(workspace, SMALL) as (app, pilot):
             begin(app, workspace)
             monkeypatch.chdir(tmp_path)
@@ -410,7 +414,7 @@ async def test_a_key_that_waits_for_a_layout_that_does_not_come_locks_nobody_in(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setattr(typed_ahead, "PATIENCE_S", 0.2)
-    with gate(monkeypatch, "exported"):
+    with gate(monkeypatch, "laid_out"):
         async with console(workspace, SMALL) as (app, pilot):
             begin(app, workspace)
             page = await open_results(workspace, app, pilot)
@@ -579,7 +583,7 @@ async def test_the_name_of_an_export_goes_by_what_is_in_it(
                     own = None if layout == "report" else layout
                     what = Export(own, format, LayoutOptions(lang=lang))
                     if format != "html":
-                        text = export_sheet.exported(
+                        text = export_sheet.laid_out(
                             sheet._viewed.state, controller.path, what, controller.path
                         )
                         assert said.setdefault(what.file_name, text) == text
@@ -718,19 +722,30 @@ async def test_a_file_that_somebody_else_removes_is_no_longer_said_to_be_there(
         await until(pilot, lambda: "exists;asksbefore" in said())
 
 
-def test_of_linked_logs_those_that_are_there_are_counted(tmp_path: Path) -> None:
-    links = tuple(Link(str(n), f"logs/{n}.log") for n in range(10))
-    table = Table("", (Column("a"),), (("1",),), links=links)
-    (tmp_path / "logs").mkdir()
-    for link in links:
-        (tmp_path / link.path).touch()
-    assert "logs: 10, linked in the file" in texts(table, tmp_path)
-    (tmp_path / links[3].path).unlink()
-    assert "logs: 9 of 10 are there, linked in the file" in texts(table, tmp_path)
-
-
-def texts(table: Table, campaign: Path) -> list[str]:
-    return [line.plain for line in tables_text([table], campaign=campaign)]
+@pytest.mark.parametrize(
+    "layout", [one for one in LAYOUTS.values() if one.tables], ids=lambda one: one.name
+)
+@pytest.mark.parametrize("renamed", [True, False])
+async def test_the_preview_has_every_word_of_what_is_written(
+    workspace: FakeWorkspace, tmp_path: Path, layout: Layout, renamed: bool
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace, repeats=2)
+        page = await open_results(workspace, app, pilot)
+        assert page.viewed is not None
+        path = tmp_path / "baseline" if renamed else page.viewed.path
+        sheet = ExportSheet(replace(page.viewed, path=path), page._groups)
+        for lang, format in product(LANGUAGES, layout.formats):
+            what = Export(layout.name, format, LayoutOptions(lang=lang))
+            if (told := sheet._told(what, aligned=False)).text is None:
+                return  # there is nothing of what it lays out
+            assert [line.plain for line in told.shown] == told.text.split("\n")
+            if format == "md":
+                aligned = "".join(line.plain for line in sheet._told(what, aligned=True).shown)
+                shown = "".join(aligned.split())
+                for part in re.split(r"\||\n", unescape(told.text.replace("\\", ""))):
+                    bare = re.sub(r"^(#+|:?-{3,}:?|-)", "", re.sub(r"[\s*`]", "", part))
+                    assert bare in shown or "](" in bare
 
 
 async def test_what_was_written_stays_in_sight_and_the_sheet_is_there_for_the_next(

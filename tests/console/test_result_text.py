@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -118,6 +119,17 @@ def test_page_1_is_named_where_it_has_the_hosts_of_the_case() -> None:
         text = case_text(group.cases[0], group, watched=watched).plain
         assert "something else may use the hosts" in text
         assert ("page 1" in text) is ("node1" in watched)
+
+
+@pytest.mark.parametrize("figures", [[100.0] * 3, [100.0, 104.0, 98.0], [100.0, 150.0, 50.0]])
+def test_where_the_campaigns_own_runs_were_beside_no_others_are_suspected(
+    figures: list[float],
+) -> None:
+    beside = (replace(r, hosts=("v100-a",), beside=("h200-a",)) for r in runs(figures, 0))
+    (group,) = summarise(beside)
+    text = case_text(group.cases[0], group, watched=["v100-a"]).plain
+    assert "→ keep to one name of each machine: o on page 2 chooses hosts" in text
+    assert "something else" not in text
 
 
 LOST_WORDS = ("failed", "not begun", "cancelled", "skipped")

@@ -14,7 +14,6 @@ from textual import work
 from textual.app import ComposeResult
 from textual.widgets import Static
 
-from backends.campaign.folder.compare_campaigns import recorded_each
 from backends.campaign.folder.export_report import (
     REPORT,
     Export,
@@ -22,14 +21,14 @@ from backends.campaign.folder.export_report import (
     export,
     exported,
     formats_of,
+    laid_out,
 )
-from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import footer
 from backends.results.provenance import not_ended
-from backends.results.publish import LAYOUTS
+from backends.results.publish import LAYOUTS, published
 from backends.results.render import Column
 from backends.results.summary import Group
 from backends.results.translations import LANGUAGES, Lang
@@ -319,22 +318,24 @@ class ExportSheet(Dialog[None]):
         return replace(self._told(what, aligned), exists=exists, gone=gone)
 
     def _told(self, what: Export, aligned: bool) -> LaidOut:
+        state, path = self._viewed.state, self._viewed.path
+        layout = LAYOUTS[what.layout] if what.layout is not None else None
         try:
-            text = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
+            if layout is None or what.format == "html" or (lays := layout.tables) is None:
+                text = exported(state, path, what, path)
+                return LaidOut(text, file_text(text))
+            results = laid_out(state, path, what, path)
+            text = published(results, layout.name, what.format, what.options)
         except DlperfError as error:
             return LaidOut(None, [*map(folded, problem(error).split())])
-        layout = LAYOUTS[what.layout] if what.layout is not None else None
-        if layout is None or (lays := layout.tables) is None:
-            return LaidOut(text, file_text(text))
-        columns = lays(self._groups, replace(what.options, arrangement=AS_IT_IS))[0].columns
+        groups = results.groups
+        columns = lays(groups, replace(what.options, arrangement=AS_IT_IS))[0].columns
         if not aligned:
-            if what.format == "csv" and (names := layout.csv_columns(self._groups, what.options)):
+            if what.format == "csv" and (names := layout.csv_columns(groups, what.options)):
                 columns = tuple(map(Column, names))
             return LaidOut(text, file_text(text), columns)
-        own = [(self._viewed.path, run_results(self._viewed.state))]
-        below = footer(self._groups, what.options, recorded_each(own))
-        tables = lays(self._groups, what.options)
-        return LaidOut(text, tables_text(tables, below, self._viewed.path), columns)
+        below = footer(groups, what.options, results.machines)
+        return LaidOut(text, tables_text(lays(groups, what.options), below), columns)
 
     # Keys --------------------------------------------------------------------------------------
 

@@ -24,12 +24,10 @@ WIDEST = 60
 """Columns of an aligned cell: one that is wider is cut, as all others would stand far apart."""
 
 
-def tables_text(
-    tables: Sequence[Table], below: str = "", campaign: Path | None = None
-) -> list[Text]:
+def tables_text(tables: Sequence[Table], below: str = "") -> list[Text]:
     """Aligned cells, as wide as they are; titles, captions, notes and a line ``below`` all of them,
-    which go on in the next line. ``campaign``: where their logs are looked for."""
-    lines = [line for table in tables for line in _table_lines(table, campaign)]
+    which go on in the next line."""
+    lines = [line for table in tables for line in _table_lines(table)]
     lines += [folded(Text(clean_text(below), MUTED))] if below else []
     return _shown(lines[:MOST_LINES], len(lines))
 
@@ -46,7 +44,7 @@ def _shown(lines: Sequence[Text], of: int) -> list[Text]:
     return [*lines, *[Text(f"… {left:,} more lines are in the file", MUTED)] * (left > 0)]
 
 
-def _table_lines(table: Table, campaign: Path | None) -> Iterator[Text]:
+def _table_lines(table: Table) -> Iterator[Text]:
     cells = [
         [shorten(clean_text(cell), WIDEST) for cell in row] for row in (table.headings, *table.rows)
     ]
@@ -64,11 +62,7 @@ def _table_lines(table: Table, campaign: Path | None) -> Iterator[Text]:
     for note in table.notes:
         yield folded(Text(clean_text(note), MUTED))
     if table.links:
-        count = many = len(table.links)
-        if campaign is not None:
-            count = sum(is_there(campaign / one.path) for one in table.links)
-        of_them = "" if count == many else f" of {many} are there"
-        yield Text(f"logs: {count}{of_them}, linked in the file", MUTED)
+        yield Text(f"logs: {len(table.links)}, linked in the file", MUTED)
     yield Text()
 
 

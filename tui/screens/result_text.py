@@ -82,6 +82,7 @@ _WIDE = frozenset({Concern.FEW_REPEATS, Concern.WIDE_INTERVAL})
 _UNQUIET = frozenset(
     {Concern.CV_AMBER, Concern.CV_RED, Concern.UNSTEADY, Concern.DRIFT, Concern.DISTURBED}
 )
+_BY_OTHERS = _UNQUIET | {Concern.SHARED_MACHINE}
 _OF_ATTEMPTS = frozenset({Concern.FAILED_RUNS, Concern.RETRIED})
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
@@ -98,12 +99,15 @@ def group_label(group: Group, groups: Sequence[Group], labels: CaseLabels) -> st
     return f"{group.profile} {label}" if several else label
 
 
-def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column, ...]:
-    """What stands over the rows: devices that are CPU slots, or of which no run has told yet what
-    they are, are not called GPUs."""
+def result_columns(
+    groups: Sequence[Group], labels: CaseLabels, devices: str = "Devices"
+) -> tuple[Column, ...]:
+    """What stands over the rows: devices that are CPU slots are not called GPUs. ``devices``: what
+    they are called until a run has told."""
     runs = (run for group in groups for case in group.cases for run in case.runs)
     told = any(run.fingerprint or run.imported for run in runs)
-    devices = "GPUs" if told and not on_cpus(groups) else "Devices"
+    if told:
+        devices = "Devices" if on_cpus(groups) else "GPUs"
     named = {
         "gpus": replace(_COLUMNS[1], label=devices, width=len(devices)),
         "throughput": replace(
@@ -300,9 +304,11 @@ def _better(case: CaseResult, group: Group, *, here: bool, watched: Collection[s
     if several:  # it scatters by where its repeats ran
         sets = [concern for concern in sets if concern not in _WIDE]
     keep = [_by_key(one_model(group))] if several or over_other_devices(case) else []
-    if Concern.SHARED_MACHINE in sets:
-        keep.append(_by_key(f"keep to one name of each machine{HOSTS_OPTION}"))
     scatters = any(found.concern is Concern.CV_RED for found in case.findings)
+    sets += [Concern.CV_RED] * scatters  # they would be narrow but for that
+    if Concern.SHARED_MACHINE in case.concerns and not _BY_OTHERS.isdisjoint(sets):
+        keep.append(_by_key(f"keep to one name of each machine{HOSTS_OPTION}"))
+        sets = [concern for concern in sets if concern not in _UNQUIET]  # it was our own
     narrow = "narrow it slowly, since they scatter so far" if scatters else "would narrow it"
     shown = ": page 1 shows it" * (case.measured_hosts <= {*watched})
     if case.spread is not None and case.spread.student is None:
@@ -311,7 +317,6 @@ def _better(case: CaseResult, group: Group, *, here: bool, watched: Collection[s
         f"more repeats {narrow}" + ": + on page 3 adds one of each case" * here: _WIDE,
         f"something else may use the hosts{shown}; repeat when they are quiet": _UNQUIET,
     }
-    sets += [Concern.CV_RED] * scatters  # which they would not but for that
     return [*keep, *(words for words, of in ways.items() if not of.isdisjoint(sets))]
 
 

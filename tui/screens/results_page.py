@@ -138,7 +138,8 @@ class ResultsPage(Page):
         panel = self.main_panel()
         rows = result_rows(self._groups, self._labels, self._order)
         panel.table.forget()  # what is shown hangs on these rows and the width alone
-        panel.table.refill(rows, result_columns(self._groups, self._labels))
+        columns = result_columns(self._groups, self._labels, self._devices)
+        panel.table.refill(rows, columns)
         panel.retitle(self._title(viewed), self._footer(viewed))
         panel.say_when_empty(
             "No case matches; Esc takes the filter away"
@@ -165,6 +166,17 @@ class ResultsPage(Page):
             self._cases = {c.as_case.key: (group, c) for group in self._groups for c in group.cases}
             self._beyond = {}
             self._project(self._groups)
+
+    @property
+    def _devices(self) -> str:
+        """What a run will tell them to be, by its profile and by what the hosts have."""
+        profiles = (self.session.workspace.catalog.find(group.profile) for group in self._groups)
+        runs = (r for g in self._groups for c in g.cases for r in (*c.runs, *c.unended_runs))
+        theirs = {host for run in runs for host in run.hosts}
+        hosts = [h for h in self.session.hosts if h.facts and (h.name in theirs or not theirs)]
+        gpus = bool(hosts) and all(host.facts and host.facts.gpus for host in hosts)
+        on_cpus = any(profile is not None and profile.on_cpus for profile in profiles)
+        return "GPUs" if gpus and not on_cpus else "Devices"
 
     @work(exclusive=True, group="projection", description="project the scaling further out")
     async def _project(self, groups: tuple[Group, ...]) -> None:

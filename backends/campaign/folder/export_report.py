@@ -14,8 +14,8 @@ from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.results.campaign_report import render_report
 from backends.results.layouts.common import DEFAULT, LayoutOptions
-from backends.results.layouts.layout import Format
-from backends.results.publish import LAYOUTS, publish
+from backends.results.layouts.layout import Format, Results
+from backends.results.publish import LAYOUTS, published
 from backends.results.result_files import write_atomically
 from backends.results.run_result import RunResult
 from backends.results.side_by_side import logs_from, shown_names
@@ -89,9 +89,23 @@ def linked(
     )
 
 
+def laid_out(state: CampaignState, campaign: Path, what: Export, where: Path) -> Results:
+    """What an export has of the campaign that lies in ``campaign``, with the paths of logs as they
+    are found from the directory ``where``; blocking."""
+    runs = run_results(state)
+    if what.format == "md":
+        (runs,) = shown_names([campaign], [runs])
+    if what.format != "json":  # whose document names the campaign
+        runs = logs_from(runs, campaign, where)
+    if what.layout is not None:
+        runs = linked(runs, where, what.layout, what.format)
+    machines = recorded_each([(campaign, runs)])
+    precheck, notes = precheck_document(campaign), state.notes_of_results
+    return Results(state.campaign, runs, summarise(runs), campaign, precheck, machines, notes)
+
+
 def exported(state: CampaignState, campaign: Path, what: Export, where: Path) -> str:
-    """The text of an export of the campaign that lies in ``campaign``, with the paths of logs as
-    they are found from the directory ``where``; blocking.
+    """The text of an export, of what :func:`laid_out` has; blocking.
 
     Raises
     ------
@@ -101,25 +115,11 @@ def exported(state: CampaignState, campaign: Path, what: Export, where: Path) ->
         from backends.campaign.folder.whole_report import html_of  # noqa: PLC0415 (seldom needed)
 
         return html_of(state, campaign, lang=what.options.lang)
-    runs = run_results(state)
-    if what.format == "md":
-        (runs,) = shown_names([campaign], [runs])
-    if what.format != "json":  # whose document names the campaign
-        runs = logs_from(runs, campaign, where)
+    results = laid_out(state, campaign, what, where)
     if what.layout is None or what.format == "html":
         context = report_context(state, campaign)
-        return render_report(context, runs, summarise(runs), what.options.lang)
-    return publish(
-        state.campaign,
-        linked(runs, where, what.layout, what.format),
-        path=campaign,
-        layout=what.layout,
-        format=what.format,
-        options=what.options,
-        precheck=precheck_document(campaign),
-        machines=recorded_each([(campaign, runs)]),
-        notes=state.notes_of_results,
-    )
+        return render_report(context, results.runs, results.groups, what.options.lang)
+    return published(results, what.layout, what.format, what.options)
 
 
 def export(state: CampaignState, campaign: Path, target: Path, what: Export) -> None:
