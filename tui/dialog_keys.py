@@ -198,7 +198,13 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=10,
             ),
             Key("S", "reverse", "Reverse", "the other way round", footer=14),
-            Key("t", "tag", "Tag", "give it tags, or take them away", footer=11),
+            Key(
+                "t",
+                "tag",
+                "Tag",
+                "give it tags, or take them away; of several that are marked give each one more",
+                footer=11,
+            ),
             Key("n", "note", "Note", "say something of it, which its report has", footer=12),
             Key(
                 "d",

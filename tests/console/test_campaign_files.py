@@ -448,6 +448,27 @@ async def test_tags_and_note_are_written_as_the_commands_write_them(on_disk: OnD
         await until(pilot, lambda: read_about(path) == About((), "new driver [x](y)"))
 
 
+async def test_where_several_are_marked_each_is_given_one_more_tag(on_disk: OnDisk) -> None:
+    paths = [campaign(on_disk, name, *DONE) for name in ("a", "b", "c")]
+    write_about(paths[0], About(("first",), ""))
+    async with console(on_disk, HUGE) as (app, pilot):
+        await open_list(app, pilot, 3)
+        listed = app.screen
+        assert isinstance(listed, CampaignList)
+        for path in paths[:2]:
+            listed._marked[path] = None
+        listed._fill()
+        listed._panel.table.select(str(paths[2]))
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        assert shows(app, "2 that are marked")
+        app.screen.query_one(Input).value = "baseline"
+        await pilot.press("enter")
+        await until(pilot, lambda: read_about(paths[1]).tags == ("baseline",))
+        await until(pilot, lambda: read_about(paths[0]).tags == ("first", "baseline"))
+        assert not read_about(paths[2]).tags
+
+
 async def test_what_was_said_is_seen_at_once_and_not_when_all_campaigns_were_read_again(
     on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.events import Key
 from textual.pilot import Pilot
@@ -57,7 +60,7 @@ from tui.screens.export_sheet import ExportSheet
 from tui.screens.export_text import LONGEST, MOST_LINES, WIDEST, file_text, tables_text
 from tui.screens.results_page import ResultsPage
 from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
-from tui.widgets.text_lines import TextLines
+from tui.widgets.text_lines import _CELL, TextLines, _without_cut_cells
 
 
 @asynccontextmanager
@@ -457,6 +460,32 @@ async def test_notes_are_folded_at_the_preview_and_rows_are_as_wide_as_they_are(
             assert " ".join(" ".join(shown).split()).count(" ".join(note.split())) == 3
 
 
+@given(
+    st.lists(st.lists(st.sampled_from("1 12 1,234.5 1.9 x–y"), min_size=1), min_size=1, max_size=9),
+    st.integers(20, 60),
+)
+@example([["1.931 … 1.948 w", "26,595.91"] * 4], 30)
+def test_of_a_cell_that_fits_all_is_shown_or_nothing_and_a_step_shows_it(
+    cells: list[list[str]], width: int
+) -> None:
+    row = Text("  ".join("".join(cell).strip() or "–" for cell in cells))
+    step = width // 2 + 2
+    most = width - step
+    seen = dict.fromkeys(_CELL.finditer(row.plain), 0)
+    for at in range(0, max(1, row.cell_len - width + step), step):
+        first = min(at, max(0, row.cell_len - width))
+        last = first + width
+        text = _without_cut_cells(row, first, last, most).plain
+        assert len(text) == len(row.plain)
+        inside = first + (first > 0), last - (len(row.plain) > last)
+        for cell in seen:
+            shown = text[max(cell.start(), inside[0]) : min(cell.end(), inside[1])]
+            if len(cell[0]) <= most:
+                assert not shown.strip() or shown == cell[0]
+            seen[cell] += shown == cell[0]
+    assert all(seen[cell] for cell in seen if len(cell[0]) <= most)
+
+
 async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_same(
     workspace: FakeWorkspace, tmp_path: Path
 ) -> None:
@@ -471,7 +500,8 @@ async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_s
         assert "-end ─" in title
         await pilot.press("escape")
         await export(app, pilot, tmp_path / "speedup.zh.md")
-        await until(pilot, partial(shows, app, "Export: written speedup.zh.md"))
+        await until(pilot, lambda: shows(app, "Written") and shows(app, "speedup.zh.md"))
+        assert not app._notifications
 
 
 async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(
@@ -845,20 +875,6 @@ async def test_below_the_table_stands_what_the_file_says_of_its_hosts(
         shown = " ".join(" ".join(line.plain for line in told.shown).split())
         assert "(1 machine)" in told.text
         assert "(1 machine)" in shown
-
-
-async def test_that_it_was_written_is_not_said_while_it_is_asked_whether_to_write_over_it(
-    workspace: FakeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DlperfApp, "NOTIFICATION_TIMEOUT", 600)
-    async with console(workspace, LARGE) as (app, pilot):
-        begin(app, workspace)
-        await open_results(workspace, app, pilot)
-        await export(app, pilot, tmp_path / "first.md", "pivot")
-        await until(pilot, partial(shows, app, "Export: written"))
-        await export(app, pilot, tmp_path / "first.md", "pivot")
-        await until(pilot, partial(shows, app, "exists already"))
-        await until(pilot, lambda: not app._notifications)
 
 
 async def test_the_order_of_a_csv_is_told_by_the_name_that_the_file_has(

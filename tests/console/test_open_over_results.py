@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from backends.campaign.folder.export_report import Export, exported
 from backends.results.layouts.common import LayoutOptions
-from tests.console.conftest import LARGE, begin, console, screen_text, shows, until
+from tests.console.conftest import LARGE, begin, console, screen_text, until
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_results import choose, open_export, open_results
 from tui.app import DlperfApp
@@ -74,7 +74,7 @@ async def test_whatever_ends_while_the_sheet_is_open_it_and_its_file_and_results
         app.screen.query_one(Input).value = str(target)
         workspace.clock.tick(3000)  # while the name is typed
         await pilot.press("enter")
-        await until(pilot, lambda: shows(app, "Export: written"))
+        await until(pilot, lambda: sheet._last == target)
         await followed(pilot, sheet)
         now = controller.snapshot()
         assert target.read_text("utf-8") == exported(now.state, now.path, wanted, target.parent)

@@ -60,7 +60,7 @@ async def test_repeats_are_in_order_and_the_whole_note_of_one_stands_below(
             assert ("replaced by a later attempt" in below) is (runs[key].attempt == 1)
             await pilot.press("j")
         await pilot.press("y")
-        await until(pilot, lambda: "handed to the terminal for its clipboard" in screen_text(app))
+        await until(pilot, lambda: "its repeats: handed to the terminal" in screen_text(app))
         copied = [line for line in app.clipboard.splitlines() if line.startswith("| ")][2:]
         assert [why in line for line in copied] == [attempt == 1 for _, attempt in order]
         assert [line.split()[1] for line in copied] == [str(repeat) for repeat, _ in order]

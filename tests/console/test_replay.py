@@ -68,6 +68,21 @@ async def replay(
         await workspace.close()
 
 
+@pytest.mark.parametrize("name", ["h200-x2-gpt-1.3b", "two-cores-auto"])
+async def test_results_call_the_devices_from_the_first_moment_on_what_they_are(name: str) -> None:
+    async with replay(recorded=RECORDED.parent / name) as (app, pilot, watch):
+        await pilot.press("4")
+        await until(pilot, lambda: app.current_mode == "results")
+        headings = set()
+        for moment in (0.3, 3600.0):
+            watch.now = moment
+            tick(app)
+            table = app.screen.query_one(KeyedTable)
+            await until(pilot, lambda table=table: len(table.ordered_columns) > 1)
+            headings.add(table.ordered_columns[1].label.plain)
+        assert headings == {"Devices" if name == "two-cores-auto" else "GPUs"}
+
+
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
 async def test_its_list_has_the_keys_from_the_first_moment_on(size: tuple[int, int]) -> None:
     async with replay(size) as (app, pilot, _):

@@ -30,6 +30,7 @@ from tui.screens.result_text import (
 )
 from tui.text import cell, first_part, gravest_parts, whole_parts, whole_words
 from tui.theme import WARN
+from tui.widgets.distribution import ends_line
 from tui.widgets.keyed_table import KeyedTable
 
 SCROLLBAR = "▁▂▃▄▅▆▇█"
@@ -80,7 +81,7 @@ def test_a_row_its_panel_and_the_reports_table_have_the_same_flags(
     row = flags(case).plain
     assert len(row.partition(" ")[2].split(", ")) * (row != "–") == len(told)
     assert {found.concern for found, _ in found_lines(case, group)} == {*told}
-    assert flags_below(case, [group]) == row * bool(told)
+    assert flags_below(case, [group], 999) == row * bool(told)
 
 
 @given(SPEEDS, st.integers(0, 3), st.booleans())
@@ -130,6 +131,24 @@ def test_where_the_campaigns_own_runs_were_beside_no_others_are_suspected(
     text = case_text(group.cases[0], group, watched=["v100-a"]).plain
     assert "→ keep to one name of each machine: o on page 2 chooses hosts" in text
     assert "something else" not in text
+
+
+def test_median_speedup_and_repeats_stand_before_what_is_odd() -> None:
+    larger = runs([200.0, 210.0, 120.0], 0)
+    two = [replace(r, case_tag="1n2g", gpus_per_node=2, run_id=f"two-{r.run_id}") for r in larger]
+    (group,) = summarise([*runs([100.0, 150.0, 50.0], 0), *two])
+    _, said, grade, *_ = case_text(group.cases[1], group).plain.splitlines()
+    assert said == "median 200.0 samples/s · speedup 2.00 · n 3"
+    assert grade.startswith("grade ")
+
+
+@given(st.integers(0, 200), st.text("0123456789.,%+-", min_size=1), st.text("01,%", min_size=1))
+def test_the_figures_at_the_ends_of_a_line_are_apart_at_any_width(
+    width: int, low: str, high: str
+) -> None:
+    line = ends_line(low, high, width)
+    assert line.split() == [low, high]
+    assert len(line) == max(width, len(low) + len(high) + 1)
 
 
 LOST_WORDS = ("failed", "not begun", "cancelled", "skipped")

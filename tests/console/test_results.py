@@ -244,7 +244,7 @@ async def test_the_report_goes_by_default_into_the_campaign(workspace: FakeWorks
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         assert app.screen.query_one(Input).value == str(controller.path / "report.md")
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "Export: written"))
+        await until(pilot, lambda: sheet._last is not None)
         report = (controller.path / "report.md").read_text(encoding="utf-8")
         assert "29.67" in report
 
@@ -694,6 +694,23 @@ async def test_words_of_the_title_which_all_cases_share_match_every_one(
             assert len(table.shown_keys) == table.row_total > 1
 
 
+async def test_repeats_are_drawn_at_no_width_but_that_of_their_panel(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widths = []
+
+    def drawn(case: Any, group: Any, width: int, *more: Any) -> Any:
+        widths.append(width)
+        return repeats_text(case, group, width, *more)
+
+    monkeypatch.setattr(results_page, "repeats_text", drawn)
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot)
+        assert min(widths) > 0
+        await until(pilot, lambda: widths[-1] == page.query_one("#repeats").content_size.width - 1)
+
+
 async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width(
     workspace: FakeWorkspace,
 ) -> None:
@@ -705,12 +722,12 @@ async def test_all_flags_of_the_case_under_the_cursor_can_be_read_at_every_width
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
             table = page.main_panel().table
-            assert any(flags_below(case, page._groups) for _, case in page._cases.values())
+            assert any(flags_below(case, page._groups, 999) for _, case in page._cases.values())
             for key in table.shown_keys:
                 table.select(key)
                 await pilot.pause()
                 _, case = page._cases[key]
-                told = flags_below(case, page._groups)
+                told = flags_below(case, page._groups, 999)
                 assert not told or shows(app, told), (width, told, screen_text(app))
 
 

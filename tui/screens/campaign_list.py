@@ -366,7 +366,9 @@ class CampaignList(Dialog[str]):
             self.call_after_refresh(self._panel.table.show_cursor_row)
 
     def action_tag(self) -> None:
-        if (chosen := self._chosen()) is not None:
+        if len(self._marked) > 1:
+            self._tag_marked()
+        elif (chosen := self._chosen()) is not None:
             tags = " ".join(chosen.about.tags)
             words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
             words += " What is typed takes their place, behind End it is one more." * bool(tags)
@@ -375,6 +377,18 @@ class CampaignList(Dialog[str]):
                 "Tags", words, value=tags, check=tags_of, placeholder="e.g. baseline v100"
             )
             self._ask(prompt, lambda text: self._describe(chosen.path, tags=tags_of(text)))
+
+    def _tag_marked(self) -> None:
+        marked = [one for one in self._summaries or () if one.path in self._marked]
+        words = f"One more tag for each of the {len(marked)} that are marked, or several, with "
+        words += "spaces between:"
+
+        def tag(text: str) -> None:
+            for one in marked:
+                tags = dict.fromkeys((*one.about.tags, *tags_of(text)))
+                self._describe(one.path, tags=tuple(tags))
+
+        self._ask(Prompt("Tags", words, check=tags_of, placeholder="e.g. baseline v100"), tag)
 
     def action_note(self) -> None:
         if (chosen := self._chosen()) is not None:

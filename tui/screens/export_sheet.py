@@ -35,7 +35,7 @@ from backends.results.translations import LANGUAGES, Lang
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
-from tui.messages import NoMore, Problem, Said
+from tui.messages import Problem, Said
 from tui.screens.dialogs import FRAME, Dialog, Prompt
 from tui.screens.export_text import (
     chosen_line,
@@ -477,8 +477,6 @@ class ExportSheet(Dialog[None]):
             if question is None or _kept_up_to_date(self._viewed.path, what, path):
                 answered("yes")
             else:
-                if self._last is not None:
-                    self.app.post_message(NoMore(_written(self._last), ended="Export"))
                 self.app.push_screen(question, answered)
 
     async def _export(self, what: Export, path: Path) -> None:
@@ -489,11 +487,13 @@ class ExportSheet(Dialog[None]):
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
-            self.app.post_message(Said(_written(path), ended="Export"))
             if self.here:
                 self._last = path
                 self.tick()
                 self._renew()
+            else:
+                told = f"written {path.name} in {path.parent}"
+                self.app.post_message(Said(told, ended="Export"))
 
 
 def _as_named(chosen: Export, path: Path) -> Export:
@@ -503,10 +503,6 @@ def _as_named(chosen: Export, path: Path) -> Export:
     if format == "json":  # which has no rows to put in order
         options = replace(options, arrangement=AS_IT_IS)
     return replace(chosen, format=format, options=options)
-
-
-def _written(path: Path) -> str:
-    return f"written {path.name} in {path.parent}"
 
 
 def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:

@@ -27,11 +27,12 @@ from profiles.gpu_models import short_model
 from profiles.throughput.steady import Disturbance
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
+from tui.messages import Said
 from tui.screens.dialogs import FRAME, WIDEST, Dialog, Pages
 from tui.screens.front_screen import REFRESH_S
 from tui.text import cell, clock_time, number, plain, run_state
 from tui.theme import BAD, MUTED, WARN
-from tui.widgets.distribution import distribution_line, legend, limits
+from tui.widgets.distribution import distribution_line, ends_line, legend, limits
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 NOTE = "Note"
@@ -194,7 +195,7 @@ def distribution_text(case: CaseResult, width: int, others: Sequence[CaseResult]
         return Text(f"one repeat: {one}; nothing to compare it with", MUTED, end="")
     text = distribution_line(case, across, width)
     low, high = (f"{number(end)}" for end in across)
-    text.append(f"\n{low}{high:>{max(1, width - len(low))}}\n", MUTED)
+    text.append(f"\n{ends_line(low, high, width)}\n", MUTED)
     return text.append(legend([case, *others]), MUTED)
 
 
@@ -254,7 +255,7 @@ def _all_cases(group: Group, width: int, whose: str) -> Text:
         across = (median * (1 + low), median * (1 + high))
         text.append_text(distribution_line(case, across, room)).append("\n")
     first, last = signed_percent(low, 2), signed_percent(high, 2)
-    text.append(f"{'':<{tag}}{first}{last:>{max(1, room - len(first))}}", MUTED)
+    text.append(f"{'':<{tag}}{ends_line(first, last, room)}", MUTED)
     return text
 
 
@@ -310,8 +311,8 @@ class Repeats(Dialog[str]):
         self.refresh_bindings()
 
     def action_copy(self) -> None:
-        text = copied_repeats(self._case, self._told)
-        self.app.notify(hand_over(self.app, text), markup=False)
+        said = hand_over(self.app, copied_repeats(self._case, self._told))
+        self.app.post_message(Said(f"{self._case.as_case.label}, its repeats: {said}"))
 
     def on_resize(self) -> None:
         super().on_resize()

@@ -46,7 +46,16 @@ from backends.results.workload_figures import configuration, measurements
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.results_keys import WIDE
 from tui.row_order import RowOrder
-from tui.text import cell, join, named_rows, number, plain, shared_of_all, throughput_heading
+from tui.text import (
+    cell,
+    join,
+    named_rows,
+    number,
+    plain,
+    shared_of_all,
+    throughput_heading,
+    whole_parts,
+)
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
@@ -82,7 +91,6 @@ _WIDE = frozenset({Concern.FEW_REPEATS, Concern.WIDE_INTERVAL})
 _UNQUIET = frozenset(
     {Concern.CV_AMBER, Concern.CV_RED, Concern.UNSTEADY, Concern.DRIFT, Concern.DISTURBED}
 )
-_BY_OTHERS = _UNQUIET | {Concern.SHARED_MACHINE}
 _OF_ATTEMPTS = frozenset({Concern.FAILED_RUNS, Concern.RETRIED})
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
@@ -237,10 +245,11 @@ def _told_once(groups: Sequence[Group]) -> frozenset[Concern]:
     return frozenset({Concern.SIMULATED} if all_simulated(groups) else ())
 
 
-def flags_below(case: CaseResult, groups: Sequence[Group]) -> str:
-    """All flags of a case, for a line where their column has no room; empty where there is none."""
-    told = flags(case, _told_once(groups)).plain
-    return told if told not in NO_FLAGS else ""
+def flags_below(case: CaseResult, groups: Sequence[Group], width: int) -> str:
+    """The flags of a case, for a line of so many columns where theirs has no room; empty where
+    there is none."""
+    told = flags(case, _told_once(groups))
+    return "" if told.plain in NO_FLAGS else whole_parts(told, width).plain
 
 
 def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
@@ -306,7 +315,7 @@ def _better(case: CaseResult, group: Group, *, here: bool, watched: Collection[s
     keep = [_by_key(one_model(group))] if several or over_other_devices(case) else []
     scatters = any(found.concern is Concern.CV_RED for found in case.findings)
     sets += [Concern.CV_RED] * scatters  # they would be narrow but for that
-    if Concern.SHARED_MACHINE in case.concerns and not _BY_OTHERS.isdisjoint(sets):
+    if Concern.SHARED_MACHINE in case.concerns:
         keep.append(_by_key(f"keep to one name of each machine{HOSTS_OPTION}"))
         sets = [concern for concern in sets if concern not in _UNQUIET]  # it was our own
     narrow = "narrow it slowly, since they scatter so far" if scatters else "would narrow it"
@@ -359,10 +368,10 @@ def case_text(
             text.append("→ ", ACCENT).append(f"{words}\n")
         text.append("\n").append_text(_distrust(case, group, here=retriable))
     else:
+        text.append_text(_in_a_line(case, group, spread))
         text.append_text(_distrust(case, group, here=retriable, watched=watched)).append("\n")
         rows = [
             *([("measured", bandwidth_words(group))] if is_collective(group) else []),
-            ("median", f"{number(spread.median)} {case.unit}"),
             ("mean", number(spread.mean)),
             *_range_row(spread),
             *_interval_rows(spread),
@@ -386,6 +395,18 @@ def case_text(
         text.append_text(named_rows(said, "\nthe workload, by its log"))
     text.rstrip()
     return text
+
+
+def _in_a_line(case: CaseResult, group: Group, spread: Spread) -> Text:
+    """What matters most, which no flag pushes out of sight."""
+    told = [("median", f"{number(spread.median)} {plain(case.unit)}")]
+    if group.scales and case.case != group.base:
+        told += [("speedup", _speedup(case, group))]
+    told += [("n", count_cell(case))]
+    text = Text(" · ").join(
+        Text.assemble((f"{name} ", MUTED), (value, "bold")) for name, value in told
+    )
+    return text.append("\n")
 
 
 def _distrust(case: CaseResult, group: Group, *, here: bool, watched: Collection[str] = ()) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on, work
 from textual.containers import Horizontal
@@ -118,6 +119,7 @@ class ResultsPage(Page):
         self._summarised: object = None
         self._view = "curve"  # or the case, where there is room for one
         self._alone = ""  # the view that has all of the page
+        self._arranged = (False, False)  # whether repeats have a panel, and one below the curve
         self._repeats_shown: tuple[CaseResult, Group, int, Mapping[str, Text], str] | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -188,7 +190,8 @@ class ResultsPage(Page):
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
         width = chart.content_size.width
         listed = self.has_class("-wide") and not self._alone  # with its flags
-        marks, called = flags_below(case, self._groups), self._labels.label(case.as_case)
+        called = self._labels.label(case.as_case)
+        marks = flags_below(case, self._groups, width - cell_len(f"{called}: "))
         marks = "" if listed or not marks else f"{called}: {marks}"
         marks = marks or called * bool(self._alone)
         if is_collective(group):
@@ -317,14 +320,17 @@ class ResultsPage(Page):
             self.call_after_refresh(self._show_selected)  # each knows its width then
         beside = stacked or self.size.width >= THREE
         repeats.display = self._alone == "repeats" if self._alone else beside
+        if (arranged := (repeats.display, stacked)) != self._arranged:
+            self._arranged = arranged
+            self.call_after_refresh(self._show_selected)  # it knows its width then
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             called = self._labels.label(case.as_case)
             watched = [host.name for host in self.session.hosts]
             text = case_text(case, group, rule, retriable=self._retriable, watched=watched)
             details.show(f"Case · {called}", text)
-        if repeats.display:
-            width = repeats.content_size.width - 1  # beside the scrollbar
+        width = repeats.content_size.width - 1  # beside the scrollbar
+        if repeats.display and width > 0:
             several = len(self._groups) > 1
             whose = group_label(group, self._groups, self._labels) if several else ""
             shown = case, group, width, self._states_now(case), whose

@@ -50,6 +50,11 @@ def limits(cases: Iterable[CaseResult]) -> tuple[float, float] | None:
     return low - room, high + room
 
 
+def ends_line(low: str, high: str, width: int) -> str:
+    """What stands below the ends of a line of ``width`` columns, apart at any."""
+    return f"{low}{' ' * max(1, width - len(low) - len(high))}{high}"
+
+
 def distribution_line(case: CaseResult, across: tuple[float, float], width: int) -> Text:
     """The repeats of a case in ``width`` columns that reach ``across`` these values."""
     line: list[tuple[str, str]] = [(" ", "")] * width

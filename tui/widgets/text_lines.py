@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.cells import cell_len
@@ -15,10 +16,27 @@ from tui.text import fitting
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
 
+_CELL = re.compile(r"(?:[^\s,|]| (?=[^\s|])|,(?=\d{3}))+")
+"""Of a table, aligned or as it is written."""
+
 
 def folded(line: Text) -> Text:
     """The line, which is to be folded between its words at the width that there is."""
     line.no_wrap = False
+    return line
+
+
+def _without_cut_cells(line: Text, first: int, last: int, most: int) -> Text:
+    """Blanks in the place of a cell, of ``most`` columns or less, of which the edges at the columns
+    ``first`` and ``last`` would leave a part: half a figure is another one."""
+    width = line.cell_len
+    edges = [*([first] if first else []), *([last - 1] if width > last else [])]
+    for cell in _CELL.finditer(line.plain) if edges else ():
+        begin, end = (cell_len(line.plain[:at]) for at in cell.span())
+        if end - begin <= most and any(begin <= edge < end for edge in edges):
+            blank = " " * (end - begin)
+            line = Text.assemble(line[: cell.start()], blank, line[cell.start() + len(cell[0]) :])
+            return _without_cut_cells(line, first, last, most)
     return line
 
 
@@ -82,6 +100,8 @@ class TextLines(ScrollView, can_focus=True):
         base, (across, down) = self.rich_style, self.scroll_offset
         number = y + down
         line = self._lines[number] if number < len(self._lines) else Text()
+        most = self._width - self.size.width // 2  # beyond that no step sideways shows it whole
+        line = _without_cut_cells(line, across, across + self._width, most)
         strip = Strip(line.render(self.app.console), line.cell_len)
         return cropped(strip.apply_style(base), across, self._width, base)
 

@@ -71,7 +71,7 @@ def campaign_rows(
 ) -> Rows:
     """One line per campaign; ``sizes``: bytes of each, as a column; ``figures``: of the fastest
     case of each, as columns; ``noted``: those of which logs were changed."""
-    size = () if sizes is None else (Column("size", rank=3, below=True),)
+    size = () if sizes is None else (Column("size", rank=6),)
     measured = () if figures is None else _FIGURES
     rows = []
     for number, campaign in enumerate(campaigns):
