@@ -574,6 +574,7 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
         read = SimpleNamespace(index=index, stop=lambda: None, look_at_logs=nothing, known=True)
         app.screen._past = cast("PastReading", read)
         app.screen._show_results()
+        await until(pilot, lambda: "speedup" in table.shown_columns)
         await pilot.press("j", "j")
         cursor = table.current_key
         as_before = screen_text(app).splitlines()[:4]
