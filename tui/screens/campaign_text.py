@@ -46,7 +46,7 @@ COLUMNS = (
     Column("runs", "Runs", 7, right=True),
     Column("tags", "Tags", 8, most=24, if_any=True, gives_way=1),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
-    Column("speedup", "Speedup", 7, most=9, right=True, if_any=True),
+    Column("speedup", "Speedup", 7, most=9, right=True, if_any=True, gives_way=2),
     Column("grade", "Gr", 2, if_any=True),
     Column("device", "Device", 16, from_width=130, most=32, if_any=True),
     Column("measures", "Measures", 18, from_width=150, most=72),

@@ -186,7 +186,9 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
         for word in needed:
             assert word in words, one.shown
         assert max(map(len, lines)) <= 80, one.shown
-    assert re.search(rb"no room for size, .*begun, measures: a wider terminal or a pipe", listed.shown)
+    assert re.search(
+        rb"no room for size, .*begun, measures: a wider terminal or a pipe", listed.shown
+    )
     of_a_row = re.search(rb"\n  .*(begun|measures|device): ", listed.shown)
     assert not of_a_row, "once, and of no row"
     assert b"#before-the-upgrade" in listed.shown
