@@ -16,7 +16,7 @@ from tui.text import fitting
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
 
-_CELL = re.compile(r"(?:[^\s,|]| (?=[^\s|])|,(?=\d{3}))+")
+_CELL = re.compile(r"[^\s,|](?:[^\s,|]| (?=[^\s,|])|,(?=\d{3}))*")
 """Of a table, aligned or as it is written."""
 
 
@@ -31,12 +31,10 @@ def _without_cut_cells(line: Text, first: int, last: int, most: int) -> Text:
     ``first`` and ``last`` would leave a part: half a figure is another one."""
     width = line.cell_len
     edges = [*([first] if first else []), *([last - 1] if width > last else [])]
-    for cell in _CELL.finditer(line.plain) if edges else ():
+    for cell in reversed([*_CELL.finditer(line.plain)] if edges else []):
         begin, end = (cell_len(line.plain[:at]) for at in cell.span())
         if end - begin <= most and any(begin <= edge < end for edge in edges):
-            blank = " " * (end - begin)
-            line = Text.assemble(line[: cell.start()], blank, line[cell.start() + len(cell[0]) :])
-            return _without_cut_cells(line, first, last, most)
+            line = Text.assemble(line[: cell.start()], " " * (end - begin), line[cell.end() :])
     return line
 
 
