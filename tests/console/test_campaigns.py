@@ -204,7 +204,7 @@ async def test_what_was_left_is_let_be_by_the_keys_that_close_any_question(
     async with console(workspace) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await pilot.press(key)
-        await until(pilot, partial(shows, app, "no campaign"))
+        await until(pilot, partial(shows, app, "no campaign, 1 unfinished: O"))
         assert not workspace.resumed
         assert not isinstance(app.screen, Unfinished)
 

@@ -203,6 +203,7 @@ async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspac
     question = quit_question(one, {}, simulated=True)
     assert "1 run waits for a later demo" in question._answers[0].label
     assert question.text.plain.endswith("goes on with it.")
+    assert f"1 run still to end, {one.eta_text}" in question.text.plain
 
 
 @pytest.mark.parametrize("active", [0, 1, 2])

@@ -22,7 +22,7 @@ from tui.session import Session
 from tui.text import GRAVE
 from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.header import Header, Tabs
+from tui.widgets.header import SEARCHING, Header, Tabs
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable
 
@@ -184,7 +184,7 @@ class Page(FrontScreen[None]):
             viewed,
             simulated=session.simulated_word,
             leaving=session.leaving,
-            looking=session.looking,
+            without=SEARCHING if session.looking else session.without,
         )
         tabs = self.query_one(Tabs)
         notes = session.standing_notes(viewed)
