@@ -117,10 +117,10 @@ def grade_counts(cases: Iterable[CaseResult]) -> str:
     return ", ".join(f"{graded.count(grade)} × {grade}" for grade in Grade if grade in graded)
 
 
-def rules_text(rules: Iterable[tuple[str, str]]) -> str:
-    """``mean of last 55 readings``; ``samples over the elapsed time of all readings``; ``the figure
+def rules_text(rules: Iterable[tuple[str, str]], unit: str) -> str:
+    """``mean of last 55 readings``; ``tokens over the elapsed time of all readings``; ``the figure
     that the log sums up``."""
-    over = {"elapsed": "samples over the elapsed time"}
+    over = {"elapsed": f"{unit.removesuffix('/s')} over the elapsed time"}
     return ", ".join(
         "the figure that the log sums up"
         if statistic == "summary"
@@ -540,7 +540,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
     if concern is Concern.SUPERLINEAR:
         return _more_than_linear(case, group)
     if concern is Concern.OTHER_RULE:
-        ours, theirs = rules_text(case.rules), rules_text(group.base_case.rules)
+        ours, theirs = (rules_text(one.rules, case.unit) for one in (case, group.base_case))
         return (
             f"measured by another rule than the base {group.base} ({ours}; there {theirs}): "
             "the speedup divides unlike figures",

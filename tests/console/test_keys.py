@@ -36,7 +36,7 @@ from tui.key_types import Key
 from tui.refused_keys import around, enabled, idle, never, without_it
 from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
-from tui.screens.help import HEADING, all_notes, help_text, notes_text
+from tui.screens.help import HEADING, WORDS, all_notes, help_text, notes_text
 from tui.text import run_state
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.chart import CURSOR
@@ -323,6 +323,15 @@ def test_help_shows_every_key_of_its_panels() -> None:
             assert f"{key_name(key)} " in text
             assert key.help in text
             assert not key.footer or key.label.casefold() in text.casefold(), "for who looks for it"
+
+
+@pytest.mark.parametrize("panel", ["runs", "log", "detail", "matrix", "results"])
+def test_help_has_what_only_moves_after_all_that_acts(panel: str) -> None:
+    lines = drawn(help_text((panel, "table", "app")), 400).partition(WORDS)[0].splitlines()
+    keys = [line for line in lines if line.startswith("  ")]
+    moving = [line.split()[0] in ("↓", "↑", "←", "→", "Home", "End", "PgUp", "PgDn") for line in keys]
+    assert any(moving)
+    assert moving == sorted(moving)
 
 
 def test_every_key_has_a_label_and_help_without_a_full_stop() -> None:

@@ -35,6 +35,8 @@ DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 HEADING = re.compile(r"^.+:$", re.MULTILINE)
 TERM = re.compile(r"(?<=\n)[^:\n]+(?=: )")
+_MOVES = "Cursor"
+"""The heading of the keys that move it, after all that act."""
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
 
 
@@ -119,8 +121,8 @@ def _parts(
     idle: Mapping[tuple[str, str], str],
     answers: Sequence[Key] = (),
 ) -> tuple[Parts, Parts]:
-    """The keys, and what is said of the panels. Keys that do nothing now come last, by why; the
-    ``answers`` to what is asked first."""
+    """The keys, and what is said of the panels. The ``answers`` to what is asked come first; what
+    only moves about comes after what acts, and keys that do nothing now last, by why."""
     found = [(name, PANELS[name]) for name in panels]
     titled = [("", "Answers", list(answers))]
     titled += [(name, one.own_title, list(one.own)) for name, one in found]
@@ -128,6 +130,7 @@ def _parts(
         (name, one.title, [key for key in one.keys if key not in one.own]) for name, one in found
     ]
     shown: list[tuple[str, str, list[Key]]] = []
+    moves: list[Key] = []
     later: dict[str, list[Key]] = {}
     taken = set[str]()
     for name, title, keys in titled:
@@ -138,7 +141,10 @@ def _parts(
         for key in there:
             if (why := idle.get((name, key.action))) is not None:
                 later.setdefault(f"Not now{': ' * bool(why)}{plain(why)}", []).append(key)
-        shown.append((title, ACCENT, [key for key in there if (name, key.action) not in idle]))
+        able = [key for key in there if (name, key.action) not in idle]
+        moves += [key for key in able if key.moves]
+        shown.append((title, ACCENT, [key for key in able if not key.moves]))
+    shown.append((_MOVES, ACCENT, moves))
     shown += [(why, MUTED, keys) for why, keys in later.items()]
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)

@@ -93,6 +93,10 @@ class Page(FrontScreen[None]):
         if not (told.is_attached and self.whole):
             return
         tabs = self.query_one(Tabs)
+        if tabs.replay:  # the moment is what was asked to change
+            told.show(said, super().told_room, 1)
+            told.styles.margin = 0
+            return
         beside = self.told_room - tabs.note_width
         room = beside if beside >= LEAST_TOLD else self.told_room
         lines = told.show(said, room, self.TOLD_LINES)

@@ -535,10 +535,11 @@ def test_a_wide_interval_is_named_and_not_told_as_even(runs_of, values, said):
 @given(
     st.sampled_from(get_args(Statistic)),
     st.sampled_from(["readings after the first", "all readings", "steps 20 to 119"]),
+    st.sampled_from(["images", "tokens", "samples"]),
 )
-def test_a_rule_says_what_is_over_what(statistic: str, window: str):
-    said = rules_text([(statistic, window)])
-    begins = "samples over the elapsed time" if statistic == "elapsed" else statistic
+def test_a_rule_says_what_is_over_what(statistic: str, window: str, counted: str):
+    said = rules_text([(statistic, window)], f"{counted}/s")
+    begins = f"{counted} over the elapsed time" if statistic == "elapsed" else statistic
     assert said == f"{begins} of {window}"
 
 
