@@ -211,7 +211,8 @@ def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
 def _preflight(case: CaseResult, lang: Lang) -> list[str]:
     warned = dict.fromkeys(text for run in case.runs for text in run.warned)
     said = pick(lang, "preflight warned before the first start: ", "首次启动前预检警告：")
-    return [said + translated(text, lang) for text in warned]
+    told = pick(lang, "; ", "；").join(translated(text, lang) for text in warned)
+    return [said + told] if warned else []
 
 
 def _throttled(case: CaseResult, lang: Lang) -> list[str]:

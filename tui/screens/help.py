@@ -188,16 +188,18 @@ class AllNotes(NamedTuple):
     said: tuple[tuple[float, str, str], ...]
     simulated: bool = False
 
+    @property
+    def title(self) -> str:
+        """With what their times are since."""
+        clock = " in simulated time" * self.simulated
+        timed = bool(self.notes) and self.begun is not None
+        return f"Notes · times since {clock_time(self.begun or 0.0)}{clock}" if timed else "Notes"
 
-def all_notes(
-    notes: Sequence[tuple[float | None, str, str]] | None,
-    begun: float | None,
-    own: str,
-    said: Sequence[tuple[float, str, str]],
-    simulated: bool = False,
-) -> Group:
+
+def all_notes(told: AllNotes) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
     ``said`` last and when, newest first, before the word that there are no notes."""
+    notes, begun, own, said, _ = told
     parts: list[Text | Rows | Group] = []
     heard: list[Text | Rows] = []
     if said:
@@ -214,15 +216,13 @@ def all_notes(
     if notes is None:
         parts.append(Text("No campaign is open: there is none to have notes.", MUTED))
     elif notes or not own:
-        parts.append(notes_text(notes, begun, simulated))
+        parts.append(notes_text(notes, begun))
     if heard:
         parts += [Text(), *heard]
     return Group(*parts)
 
 
-def notes_text(
-    notes: Sequence[tuple[float | None, str, str]], begun: float | None, simulated: bool = False
-) -> Text | Group:
+def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Group:
     """What the engine said of a campaign and what happened there, newest first, with the time since
     its begin where that is known."""
     if not notes:
@@ -232,9 +232,7 @@ def notes_text(
         since = f"+{format_duration(at - begun)}" if at is not None and begun is not None else ""
         style = _LEVELS.get(level, BAD if level in GRAVE else WARN)
         lines.append((Text(f"{since:>8}", MUTED), Text(level, style), Text(plain(words))))
-    clock = " in simulated time" * simulated
-    since = f", by the time since {clock_time(begun)}{clock}" if begun is not None else ""
-    return Group(Text(f"the campaign, the last first{since}", f"bold {MUTED}"), Rows(lines))
+    return Group(Text("the campaign, the last first", f"bold {MUTED}"), Rows(lines))
 
 
 _SAID = {"": MUTED, "information": "", "warning": WARN, "error": BAD}
