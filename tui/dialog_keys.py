@@ -42,7 +42,7 @@ DIALOGS: Mapping[str, Panel] = {
             Key(
                 "tab",
                 "words",
-                "Words",
+                "Signs, terms",
                 "to what signs and figures on the page mean; from there to the keys",
                 footer=1,
                 said="Tab",

@@ -23,22 +23,28 @@ class Flash:
         self._why = why
         self.words, self._pressed = "", ""  # that are there, if any
         self._number = 0  # of the key that it was said to
+        self._screen: object = None  # in front then
 
     def say(self, words: str, pressed: str = "") -> None:
         """Not twice. ``pressed``: for as long as it is why that key does nothing."""
         if not words:
             return
         self.words, self._pressed, self._number = words, pressed, self._typed.number
+        self._screen = self._app.screen
         if all(one.message != words for one in self._app._notifications):
             self._app.notify(words, timeout=SHOWN_S, markup=False)
 
     def look(self) -> None:
-        """The next key takes it away, and so does what makes it untrue."""
+        """The next key takes it away. What makes it untrue leaves what is so now in its place, as
+        that the key could be taken since then."""
         if not self.words or not self._app.screen_stack:
             return
-        untrue = self._pressed and self._why(self._pressed) != self.words
-        if untrue or self._typed.number != self._number:
+        if self._typed.number != self._number:
             self.end()
+        elif self._pressed and (now := self._why(self._pressed)) != self.words:
+            self.end()
+            if self._app.screen is self._screen:
+                self.say(now)
 
     def end(self) -> None:
         if self.words:

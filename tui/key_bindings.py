@@ -379,6 +379,7 @@ PANELS: Mapping[str, Panel] = {
         "Hosts: folded; log, schedule and details have them by rank, 0 first.\n"
         "Progress, ETA: by the clock and what its case took or its profile says.\n"
         "past ≈2m: it takes longer than was expected.\n"
+        "profiled after the others: runs that e on Matrix adds, which are not counted.\n"
         "throughput: faint, the last reading of a run at work; bold, the figure of one that "
         "succeeded.\n"
         "State:\n"

@@ -30,6 +30,11 @@ class Key:
         return self.help if told else f"{self.label}: {self.help}"
 
     @property
+    def moves(self) -> bool:
+        """It moves about, and does nothing else."""
+        return not self.footer and self.keys.partition(",")[0] in _MOVING
+
+    @property
     def written(self) -> bool:
         """Where text is typed it is text."""
         return _is_text(self.keys.partition(",")[0])
@@ -72,6 +77,7 @@ def _is_text(name: str) -> bool:
     return len(name) == 1 or name in _CHARACTERS
 
 
+_MOVING = frozenset(("down", "up", "left", "right", "home", "end", "pageup", "pagedown"))
 _CHARACTERS = frozenset(
     {
         *("colon", "space", "slash", "question_mark", "plus", "equals_sign", "minus"),

@@ -50,6 +50,7 @@ class Session:
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
         self._written: tuple[int, ...] | None = None  # its journal, before it was read
         self.last: CampaignSummary | None = None
+        self._unfinished = 0  # of those on disk that could be gone on with here
         """The newest campaign, as of when they were read."""
         self.looking = True
         """Whether one opens by itself is not known yet."""
@@ -96,6 +97,12 @@ class Session:
     def simulated(self) -> bool:
         """The hosts are made up, and go with the console."""
         return self.workspace.cluster.simulated
+
+    @property
+    def without(self) -> str:
+        """Of a console that shows no campaign: that, and how many were left."""
+        left = 0 if self.readonly else self._unfinished
+        return f"no campaign{f', {left} unfinished: O' * bool(left)}"
 
     @property
     def simulated_word(self) -> str:
@@ -293,6 +300,8 @@ class Session:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""
         found = await asyncio.to_thread(self.workspace.campaigns)
         self.last = found[0] if found else None
+        ours = (one for one in found if one.simulated == self.simulated)
+        self._unfinished = sum(one.state == "unfinished" for one in ours)
         return found
 
     async def sides(self, campaigns: Sequence[CampaignSummary]) -> tuple[Side, ...]:

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+USUAL = 10.0
+SHORTEST_S = 30.0
+
+
+def speed_for(recorded_s: float) -> float:
+    """The usual speed, or the fastest at which a short recording still takes SHORTEST_S."""
+    slow_enough = (s for s in SPEEDS if s <= USUAL and recorded_s / s >= SHORTEST_S)
+    return max(slow_enough, default=SPEEDS[0])
 
 
 class ReplayClock:

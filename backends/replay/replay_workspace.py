@@ -21,7 +21,7 @@ from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import Host, Inventory
 from backends.replay.playback import Playback, told
 from backends.replay.recording import read_recording
-from backends.replay.replay_clock import ReplayClock
+from backends.replay.replay_clock import ReplayClock, speed_for
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
@@ -87,7 +87,8 @@ class RecordedCluster(Cluster):
 
 
 class ReplayWorkspace(Workspace):
-    """Plays ``source``, a campaign's directory, from its beginning; close it when done.
+    """Plays ``source``, a campaign's directory, from its beginning; close it when done. ``speed``:
+    None is as fast as can be followed.
 
     Its time is that of the moment it was brought to last, not that of its clock, which runs on
     while a journal is read. Who shows it brings it to one moment after the other:
@@ -101,14 +102,14 @@ class ReplayWorkspace(Workspace):
     def __init__(
         self,
         source: Path,
-        speed: float,
+        speed: float | None,
         *,
         profile_dirs: Sequence[Path] = (),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._recording = read_recording(source)
         begin, end = self._recording.begin, self._recording.end
-        self.replay_clock = ReplayClock(begin, end, speed, monotonic)
+        self.replay_clock = ReplayClock(begin, end, speed or speed_for(end - begin), monotonic)
         self.moment = begin
         """What is shown, seconds since the epoch."""
         self._read_until = begin

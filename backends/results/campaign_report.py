@@ -116,7 +116,7 @@ def render_report(
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
     blocks += projection_section(groups, lang)
     blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
-    blocks += [f"## {w.failed_runs}", _failed(groups, context.lost_logs, w)]
+    blocks += _failed(groups, context.lost_logs, w)
     logs = log_section(groups, context.other_logs, context.lost_logs, w)
     blocks += [f"## {w.logs}", *logs] if logs else []
     if context.version:
@@ -423,8 +423,10 @@ def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
     return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)
 
 
-def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> str:
+def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> list[str]:
+    """By its heading: whether all that failed was tried again and replaced."""
     lines: list[str] = []
+    given_up = False
     for group in groups:
         for case in group.cases:
             name = case_name(case, groups)
@@ -435,6 +437,7 @@ def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> str:
             ]
             lines += [f"- {name}, {w.profiled}: {_failed_run(run, lost)}" for run in untold]
             failed = [run for run in case.failed_runs if not run.skipped]
+            given_up = given_up or bool(untold or failed)
             replaced = [run for run in case.superseded if not run.never_begun]
             if not failed and not replaced:
                 continue
@@ -453,7 +456,8 @@ def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> str:
                 lines += _diagnosed(run, w)
             reasons = dict.fromkeys(run.reason for run in failed)
             lines += [f"  - → {md_text(REMEDIES[one])}" for one in reasons if one in REMEDIES]
-    return "\n".join(lines) or w.no_failed_runs
+    heading = w.tried_again if lines and not given_up else w.failed_runs
+    return [f"## {heading}", "\n".join(lines) or w.no_failed_runs]
 
 
 def _failed_run(run: RunResult, lost: frozenset[str]) -> str:

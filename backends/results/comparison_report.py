@@ -250,7 +250,9 @@ def _other_rules(comparison: Comparison) -> list[str]:
         if case.baseline is None or case.candidate is None:
             continue
         if by_other_rules(case.baseline, case.candidate):
-            told[rules_text(case.baseline.rules), rules_text(case.candidate.rules)] += 1
+            pair = (case.baseline, case.candidate)
+            ours, theirs = (rules_text(one.rules, one.unit) for one in pair)
+            told[ours, theirs] += 1
     return [
         f"Measured by another rule: {ours} in the baseline, {theirs} in the candidate "
         f"({counted(number, 'case')}): the ratio divides unlike figures."

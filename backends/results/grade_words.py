@@ -117,10 +117,10 @@ def grade_counts(cases: Iterable[CaseResult]) -> str:
     return ", ".join(f"{graded.count(grade)} × {grade}" for grade in Grade if grade in graded)
 
 
-def rules_text(rules: Iterable[tuple[str, str]]) -> str:
-    """``mean of last 55 readings``; ``samples over the elapsed time of all readings``; ``the figure
+def rules_text(rules: Iterable[tuple[str, str]], unit: str) -> str:
+    """``mean of last 55 readings``; ``tokens over the elapsed time of all readings``; ``the figure
     that the log sums up``."""
-    over = {"elapsed": "samples over the elapsed time"}
+    over = {"elapsed": f"{unit.removesuffix('/s')} over the elapsed time"}
     return ", ".join(
         "the figure that the log sums up"
         if statistic == "summary"
@@ -211,7 +211,8 @@ def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
 def _preflight(case: CaseResult, lang: Lang) -> list[str]:
     warned = dict.fromkeys(text for run in case.runs for text in run.warned)
     said = pick(lang, "preflight warned before the first start: ", "首次启动前预检警告：")
-    return [said + translated(text, lang) for text in warned]
+    told = pick(lang, "; ", "；").join(translated(text, lang) for text in warned)
+    return [said + told] if warned else []
 
 
 def _throttled(case: CaseResult, lang: Lang) -> list[str]:
@@ -540,7 +541,7 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
     if concern is Concern.SUPERLINEAR:
         return _more_than_linear(case, group)
     if concern is Concern.OTHER_RULE:
-        ours, theirs = rules_text(case.rules), rules_text(group.base_case.rules)
+        ours, theirs = (rules_text(one.rules, case.unit) for one in (case, group.base_case))
         return (
             f"measured by another rule than the base {group.base} ({ours}; there {theirs}): "
             "the speedup divides unlike figures",

@@ -81,12 +81,6 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
         after.append(f"What else is slower {by_chance}")
     if failed:
         after.append(f"Succeeded before, failed in the last campaign: {_names(failed, history)}.")
-    few = min((len(case.measured) for case in history.cases if len(case.measured) > 1), default=FEW)
-    if few < FEW:
-        after.append(
-            f"How much campaigns scatter from day to day is known well from {FEW} on: of fewer, "
-            "what is called a change rests on their repeats."
-        )
     return tuple(before), tuple(after)
 
 
@@ -306,7 +300,9 @@ def _ground(case: CaseHistory) -> str:
             change = case.last_change or case.changes[-1]
             n = sum(point.measured for point in case.points[change.point :])
             ratio = signed_percent(change.change.evidence.ratio - 1)
-            return f"level {ratio}, for {counted(n, 'campaign')}"
+            few = f", told by repeats alone: how campaigns scatter is known well from {FEW} on"
+            few *= len(case.measured) < FEW
+            return f"level {ratio}, for {counted(n, 'campaign')}{few}"
         case Why.TREND:
             change_by = case.trend.change if case.trend is not None else 0.0
             return f"trend {signed_percent(change_by)}, no single step"

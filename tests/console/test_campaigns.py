@@ -204,7 +204,7 @@ async def test_what_was_left_is_let_be_by_the_keys_that_close_any_question(
     async with console(workspace) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Unfinished))
         await pilot.press(key)
-        await until(pilot, partial(shows, app, "no campaign"))
+        await until(pilot, partial(shows, app, "no campaign, 1 unfinished: O"))
         assert not workspace.resumed
         assert not isinstance(app.screen, Unfinished)
 
@@ -752,19 +752,22 @@ async def test_what_cannot_be_done_to_a_campaign_says_why(
 
 
 @pytest.mark.parametrize("failed", [0, 1])
-@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("demo", [False, True])
+@pytest.mark.parametrize("simulated", [False, True])
 async def test_a_finished_campaign_with_failed_runs_says_how_they_are_tried_again(
-    workspace: FakeWorkspace, failed: int, *, elsewhere: bool
+    workspace: FakeWorkspace, failed: int, *, demo: bool, simulated: bool
 ) -> None:
+    workspace.simulated = demo
     await prepared(workspace, "finished")
-    only = replace(workspace.summaries[0], failed=failed, simulated=elsewhere)
+    only = replace(workspace.summaries[0], failed=failed, simulated=simulated)
     workspace.summaries = [only]
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("O")
         await until(pilot, partial(shows, app, "left"))
         dialog = app.screen
         assert isinstance(dialog, CampaignList)
-        how = "; t on Runs tries a failed run again" * (failed and not elsewhere)
+        again = failed and not demo and not simulated
+        how = "; t on Runs tries a failed run again" * again
         assert dialog.not_now("resume") == f"it is over{how}"
         assert dialog.not_now("keep") == "it is over"
 

@@ -352,7 +352,8 @@ async def test_a_command_that_is_told_at_the_end_names_a_campaign_by_its_name_wh
     ):
         assert shlex.split(told.splitlines()[-1])[-1] == word
     for told in (left_words(live, begun), followed_words(live)):
-        assert told.startswith(f"A keeper (pid 4711) goes on with {titled(live)}.\n")
+        assert told.startswith(f"A keeper (pid 4711) goes on with\n{titled(live)}.\n")
+        assert f"  {live.path / 'keeper.log'}" in told.splitlines()
 
 
 async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:

@@ -36,7 +36,7 @@ from tui.key_types import Key
 from tui.refused_keys import around, enabled, idle, never, without_it
 from tui.replaying import ReplayApp
 from tui.screens import campaign_text, result_text
-from tui.screens.help import HEADING, all_notes, help_text, notes_text
+from tui.screens.help import HEADING, WORDS, AllNotes, all_notes, help_text, notes_text
 from tui.text import run_state
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.chart import CURSOR
@@ -255,7 +255,9 @@ def test_a_note_of_which_nobody_knows_since_when_it_is_so_has_no_time() -> None:
 def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_none(
     notes: tuple[tuple[float, str, str], ...] | None, own: str
 ) -> None:
-    told = drawn(all_notes(notes, 0.0, own, ((61.0, "before", "error"), (75.0, "last", ""))), 70)
+    told = drawn(
+        all_notes(AllNotes(notes, 0.0, own, ((61.0, "before", "error"), (75.0, "last", "")))), 70
+    )
     assert told.index("said here") < told.index("  last") < told.index("  before")
     assert re.search(r"\n  \d\d:\d1:15  last *\n  \d\d:\d1:01  before", told)
     if notes or own:
@@ -277,7 +279,7 @@ def test_what_was_said_stands_behind_notes_and_before_the_word_that_there_are_no
 def test_notes_say_that_there_are_none_only_where_there_are_none(
     notes: tuple[tuple[float, str, str], ...] | None, own: str, said: str
 ) -> None:
-    told = " ".join(drawn(all_notes(notes, 0.0, own, ()), 70).split())
+    told = " ".join(drawn(all_notes(AllNotes(notes, 0.0, own, ())), 70).split())
     assert said in told
     assert ("No notes" in told) == (notes == () and not own)
 
@@ -292,7 +294,7 @@ def test_a_key_that_did_nothing_is_fainter_than_what_was_done_and_a_problem_is_c
     console = Console(color_system="truecolor")
     styles = {
         segment.text.strip(): segment.style
-        for segment in console.render(all_notes((), None, "own", said))
+        for segment in console.render(all_notes(AllNotes((), None, "own", said)))
     }
     faint = Style.parse(MUTED)
     assert styles["refused"] == faint
@@ -306,7 +308,7 @@ def test_what_was_said_and_goes_on_in_a_next_line_stays_in_its_column() -> None:
         (7.0, "short\n→ mend it", "information"),
     )
     _, last, remedy, first, *rest = (
-        drawn(all_notes(((1.0, "warn", "seen"),), 0.0, "", said), 70)
+        drawn(all_notes(AllNotes(((1.0, "warn", "seen"),), 0.0, "", said)), 70)
         .split("said here", 1)[1]
         .splitlines()
     )
@@ -323,6 +325,17 @@ def test_help_shows_every_key_of_its_panels() -> None:
             assert f"{key_name(key)} " in text
             assert key.help in text
             assert not key.footer or key.label.casefold() in text.casefold(), "for who looks for it"
+
+
+@pytest.mark.parametrize("panel", ["runs", "log", "detail", "matrix", "results"])
+def test_help_has_what_only_moves_after_all_that_acts(panel: str) -> None:
+    lines = drawn(help_text((panel, "table", "app")), 400).partition(WORDS)[0].splitlines()
+    keys = [line for line in lines if line.startswith("  ")]
+    moving = [
+        line.split()[0] in ("↓", "↑", "←", "→", "Home", "End", "PgUp", "PgDn") for line in keys
+    ]
+    assert any(moving)
+    assert moving == sorted(moving)
 
 
 def test_every_key_has_a_label_and_help_without_a_full_stop() -> None:

@@ -13,11 +13,11 @@ from rich.console import Console
 from textual.geometry import Size
 from textual.widgets import Static
 
-from tests.console.conftest import LARGE, console, until
+from tests.console.conftest import LARGE, SMALL, console, screen_text, until
 from tests.console.fakes import FakeWorkspace
 from tui.screens.dialogs import Notes
 from tui.screens.help import AllNotes, all_notes
-from tui.text import with_ends
+from tui.text import clock_time, with_ends
 from tui.widgets.header import Tabs
 
 
@@ -77,10 +77,18 @@ def test_a_note_about_a_log_says_what_is_wrong_with_it_before_its_path_is_cut(
 
 
 @pytest.mark.parametrize("simulated", [False, True])
-def test_notes_of_a_demo_say_that_their_time_is_simulated(*, simulated: bool) -> None:
-    shown = Console(width=100, record=True, file=StringIO())
-    shown.print(all_notes(*AllNotes(((0.0, "warn", "missing"),), 0.0, "", (), simulated)))
-    assert ("in simulated time" in shown.export_text()) is simulated
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_the_frame_of_notes_says_what_their_times_are_since(
+    workspace: FakeWorkspace, size: tuple[int, int], *, simulated: bool
+) -> None:
+    notes = tuple((float(at), "warn", f"missing {at}") for at in range(100))
+    async with console(workspace, size) as (app, pilot):
+        app.push_screen(Notes(lambda: AllNotes(notes, 0.0, "", (), simulated)))
+        await until(pilot, lambda: "missing 99" in screen_text(app))
+        await pilot.press("G")
+        await until(pilot, lambda: "missing 0 " in screen_text(app))
+        assert f"times since {clock_time(0.0)}" in screen_text(app)
+        assert ("in simulated time" in screen_text(app)) is simulated
 
 
 async def test_the_notes_are_as_wide_as_the_terminal_and_cut_no_path(
@@ -95,5 +103,5 @@ async def test_the_notes_are_as_wide_as_the_terminal_and_cut_no_path(
         shown = app.screen.query_one("#reading", Static)
         assert shown.size.width > 0.85 * app.size.width
         console_ = Console(width=shown.size.width, record=True, file=StringIO())
-        console_.print(all_notes(*told))
+        console_.print(all_notes(told))
         assert path in "".join(console_.export_text().split()).replace("+0swarn", "")

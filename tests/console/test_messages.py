@@ -39,6 +39,7 @@ from tui.app import DlperfApp
 from tui.command_palette import Palette
 from tui.happened import ADDED, ENDED, STARTED, WENT_ON, happened
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
+from tui.refused_keys import UNSEEN
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice, Dialog, Notes
 from tui.screens.export_sheet import ExportSheet
@@ -420,6 +421,7 @@ async def test_why_a_key_does_nothing_is_said_for_as_long_as_it_is_so(
         await until(pilot, lambda: f"Start: {said}" in screen_text(app))
         over.set()
         await until(pilot, lambda: f"Start: {said}" not in screen_text(app))
+        await until(pilot, lambda: f"Start: {UNSEEN}" in screen_text(app))
         assert isinstance(app.screen, Dialog)
 
 

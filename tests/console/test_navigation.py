@@ -203,6 +203,7 @@ async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspac
     question = quit_question(one, {}, simulated=True)
     assert "1 run waits for a later demo" in question._answers[0].label
     assert question.text.plain.endswith("goes on with it.")
+    assert f"1 run still to end, {one.eta_text}" in question.text.plain
 
 
 @pytest.mark.parametrize("active", [0, 1, 2])
@@ -273,7 +274,7 @@ async def test_a_question_to_quit_is_of_the_campaign_as_it_is_and_so_are_the_las
             left = now.total - now.done - now.active
             at_work = f"{counted(now.active, 'run')} at work" if now.active else ""
             to_come = f"{left if at_work else counted(left, 'run')} to come" if left else ""
-            works = f"has {' and '.join(filter(None, (at_work, to_come)))}."
+            works = f"has {' and '.join(filter(None, (at_work, to_come)))}"
             await until(pilot, partial(shows, app, works))
             workspace.clock.tick(20)
         await until(pilot, partial(shows, app, "has finished: nothing of it is left to do"))
@@ -326,7 +327,7 @@ async def test_help_of_results_explains_every_sign_of_the_table_and_of_a_case(
         await pilot.press("4", "question_mark")
         await until(pilot, lambda: isinstance(app.screen, Reading))
         if size == SMALL:
-            await until(pilot, partial(shows, app, "Tab Words"))
+            await until(pilot, partial(shows, app, "Tab Signs, terms"))
             await pilot.press("tab")
         seen = screen_text(app)
         for _ in range(3):
@@ -353,9 +354,9 @@ async def test_help_has_the_words_of_a_page_beside_its_keys_or_one_key_away_from
             await until(pilot, lambda: any(WORDS in line for line in screen_text(app).splitlines()))
             (line,) = [line for line in screen_text(app).splitlines() if WORDS in line]
             assert re.search(rf"\w+  +{WORDS}", line), line
-            assert "Tab Words" not in screen_text(app)
+            assert "Tab Signs, terms" not in screen_text(app)
             return
-        await until(pilot, partial(shows, app, "Tab Words"))
+        await until(pilot, partial(shows, app, "Tab Signs, terms"))
         assert WORDS not in screen_text(app)
         before = first()
         await pilot.press("tab")

@@ -495,6 +495,19 @@ async def test_there_is_no_matrix_in_a_replay_and_its_own_keys_stand_together() 
             assert len(names[min(own) : max(own)]) <= 2, "nothing else between them"
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_why_a_key_does_nothing_covers_neither_the_moment_nor_the_length(
+    size: tuple[int, int],
+) -> None:
+    async with replay(size) as (app, pilot, watch):
+        watch.now += 1000.0
+        await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+        moment = screen_text(app).splitlines()[1]
+        await pilot.press("right_curly_bracket")
+        await until(pilot, lambda: "this is its end" in screen_text(app))
+        assert screen_text(app).splitlines()[1] == moment
+
+
 async def test_help_says_that_it_is_a_replay() -> None:
     async with replay() as (app, pilot, _):
         await pilot.press("question_mark")

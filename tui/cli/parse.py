@@ -152,7 +152,9 @@ def _print(document: dict[str, Any], device: str) -> None:
         figure = f"SIMULATED {figure}"
     devices = counted(document["gpus"], device)
     statistic, window = document["statistic"], document["window"]
-    rule = f"{statistic}; {window}" if statistic != "summary" else rules_text([(statistic, window)])
+    rule = f"{statistic}; {window}"
+    if statistic == "summary":
+        rule = rules_text([(statistic, window)], document["unit"])
     print(f"{document['path']}: {figure} ({rule}; {devices})")
     for name, metric in document["metrics"].items():
         print(f"  {name}: {trimmed(metric, 3)}")

@@ -24,14 +24,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--speed",
         metavar="X",
         type=float,
-        default=10.0,
-        help="how fast time passes, 1 to 100; by default 10",
+        help="how fast time passes, 1 to 100; by default 10, less for a short campaign",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Nothing of the campaign is changed, and no host is asked."""
-    if not SLOWEST <= arguments.speed <= FASTEST:
+    if arguments.speed is not None and not SLOWEST <= arguments.speed <= FASTEST:
         raise SelectionError(
             f"{arguments.speed:g} is no speed from {SLOWEST:g} to {FASTEST:g}",
             where="--speed",

@@ -268,7 +268,8 @@ class CampaignList(Dialog[str]):
             return "it is at work here"
         same = chosen.simulated == self._session.simulated
         again = "; t on Runs tries a failed run again"
-        again *= bool(action == "resume" and chosen.failed and same)
+        real = same and not chosen.simulated
+        again *= bool(action == "resume" and chosen.failed and real)
         over = {"live": "somebody is at work on it", "finished": f"it is over{again}"}
         if chosen.state in over:
             return over[chosen.state]

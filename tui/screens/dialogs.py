@@ -543,7 +543,7 @@ class Notes(Reading):
 
     def __init__(self, told: Callable[[], AllNotes]) -> None:
         self._told, self._last = told, told()
-        super().__init__("Notes", all_notes(*self._last), widest=True)
+        super().__init__(self._last.title, all_notes(self._last), widest=True)
 
     def on_mount(self) -> None:
         self.set_interval(REFRESH_S, self._look)
@@ -551,7 +551,9 @@ class Notes(Reading):
     def _look(self) -> None:
         if self.here and (now := self._told()) != self._last:
             self._last = now
-            self.renew(all_notes(*now))
+            self._title = now.title
+            self.refresh_bindings()  # which draws the frame
+            self.renew(all_notes(now))
 
 
 class Help(Reading):

@@ -35,6 +35,8 @@ DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 HEADING = re.compile(r"^.+:$", re.MULTILINE)
 TERM = re.compile(r"(?<=\n)[^:\n]+(?=: )")
+_MOVES = "Cursor"
+"""The heading of the keys that move it, after all that act."""
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
 
 
@@ -119,8 +121,8 @@ def _parts(
     idle: Mapping[tuple[str, str], str],
     answers: Sequence[Key] = (),
 ) -> tuple[Parts, Parts]:
-    """The keys, and what is said of the panels. Keys that do nothing now come last, by why; the
-    ``answers`` to what is asked first."""
+    """The keys, and what is said of the panels. The ``answers`` to what is asked come first; what
+    only moves about comes after what acts, and keys that do nothing now last, by why."""
     found = [(name, PANELS[name]) for name in panels]
     titled = [("", "Answers", list(answers))]
     titled += [(name, one.own_title, list(one.own)) for name, one in found]
@@ -128,6 +130,7 @@ def _parts(
         (name, one.title, [key for key in one.keys if key not in one.own]) for name, one in found
     ]
     shown: list[tuple[str, str, list[Key]]] = []
+    moves: list[Key] = []
     later: dict[str, list[Key]] = {}
     taken = set[str]()
     for name, title, keys in titled:
@@ -138,7 +141,10 @@ def _parts(
         for key in there:
             if (why := idle.get((name, key.action))) is not None:
                 later.setdefault(f"Not now{': ' * bool(why)}{plain(why)}", []).append(key)
-        shown.append((title, ACCENT, [key for key in there if (name, key.action) not in idle]))
+        able = [key for key in there if (name, key.action) not in idle]
+        moves += [key for key in able if key.moves]
+        shown.append((title, ACCENT, [key for key in able if not key.moves]))
+    shown.append((_MOVES, ACCENT, moves))
     shown += [(why, MUTED, keys) for why, keys in later.items()]
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
@@ -182,16 +188,18 @@ class AllNotes(NamedTuple):
     said: tuple[tuple[float, str, str], ...]
     simulated: bool = False
 
+    @property
+    def title(self) -> str:
+        """With what their times are since."""
+        clock = " in simulated time" * self.simulated
+        timed = bool(self.notes) and self.begun is not None
+        return f"Notes · times since {clock_time(self.begun or 0.0)}{clock}" if timed else "Notes"
 
-def all_notes(
-    notes: Sequence[tuple[float | None, str, str]] | None,
-    begun: float | None,
-    own: str,
-    said: Sequence[tuple[float, str, str]],
-    simulated: bool = False,
-) -> Group:
+
+def all_notes(told: AllNotes) -> Group:
     """:func:`notes_text` below what the operator noted on the campaign; and what the console
     ``said`` last and when, newest first, before the word that there are no notes."""
+    notes, begun, own, said, _ = told
     parts: list[Text | Rows | Group] = []
     heard: list[Text | Rows] = []
     if said:
@@ -208,15 +216,13 @@ def all_notes(
     if notes is None:
         parts.append(Text("No campaign is open: there is none to have notes.", MUTED))
     elif notes or not own:
-        parts.append(notes_text(notes, begun, simulated))
+        parts.append(notes_text(notes, begun))
     if heard:
         parts += [Text(), *heard]
     return Group(*parts)
 
 
-def notes_text(
-    notes: Sequence[tuple[float | None, str, str]], begun: float | None, simulated: bool = False
-) -> Text | Group:
+def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Group:
     """What the engine said of a campaign and what happened there, newest first, with the time since
     its begin where that is known."""
     if not notes:
@@ -226,9 +232,7 @@ def notes_text(
         since = f"+{format_duration(at - begun)}" if at is not None and begun is not None else ""
         style = _LEVELS.get(level, BAD if level in GRAVE else WARN)
         lines.append((Text(f"{since:>8}", MUTED), Text(level, style), Text(plain(words))))
-    clock = " in simulated time" * simulated
-    since = f", by the time since {clock_time(begun)}{clock}" if begun is not None else ""
-    return Group(Text(f"the campaign, the last first{since}", f"bold {MUTED}"), Rows(lines))
+    return Group(Text("the campaign, the last first", f"bold {MUTED}"), Rows(lines))
 
 
 _SAID = {"": MUTED, "information": "", "warning": WARN, "error": BAD}

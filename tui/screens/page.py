@@ -22,7 +22,7 @@ from tui.session import Session
 from tui.text import GRAVE
 from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.header import Header, Tabs
+from tui.widgets.header import SEARCHING, Header, Tabs
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable
 
@@ -93,6 +93,10 @@ class Page(FrontScreen[None]):
         if not (told.is_attached and self.whole):
             return
         tabs = self.query_one(Tabs)
+        if tabs.replay:  # the moment is what was asked to change
+            told.show(said, super().told_room, 1)
+            told.styles.margin = 0
+            return
         beside = self.told_room - tabs.note_width
         room = beside if beside >= LEAST_TOLD else self.told_room
         lines = told.show(said, room, self.TOLD_LINES)
@@ -184,7 +188,7 @@ class Page(FrontScreen[None]):
             viewed,
             simulated=session.simulated_word,
             leaving=session.leaving,
-            looking=session.looking,
+            without=SEARCHING if session.looking else session.without,
         )
         tabs = self.query_one(Tabs)
         notes = session.standing_notes(viewed)

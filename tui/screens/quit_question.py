@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from backends.campaign.folder.paths import KEEPER_LOG
 from backends.campaign.record.lock import Role
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.keeper.credentials import by_hand
@@ -37,9 +38,9 @@ def quit_question(
     has, does, alone = _left_words(live.active, left)
     goes_on = "Runs on the hosts go on without this console. " * bool(live.active)
     text = (
-        f"{plain(live.called)} has {has}. {goes_on}A keeper, a process on this machine, {does}; "
-        "consoles and commands can ask it for changes. With d nobody does, until a console or "
-        "'resume' goes on with it."
+        f"{plain(live.called)} has {has}{_eta(live)}. {goes_on}A keeper, a process on this "
+        f"machine, {does}; consoles and commands can ask it for changes. After d it waits until a "
+        "console or 'resume' goes on with it."
     )
     if hosts := by_hand(let_in_by, tuple(let_in_by)):
         text += (
@@ -57,6 +58,10 @@ def quit_question(
             Answer("s", "stay", "stay"),
         ),
     )
+
+
+def _eta(live: CampaignSnapshot) -> str:
+    return f", {plain(live.eta_text)}" * bool(live.eta_text)
 
 
 def _left_words(active: int, left: int) -> tuple[str, str, str]:
@@ -84,16 +89,17 @@ def _of_finished(live: CampaignSnapshot, *, measuring: bool) -> Choice:
 
 def _of_simulated(live: CampaignSnapshot) -> Choice:
     left = counted(live.total - live.done, "run")
+    to_end = f"{left} still to end{_eta(live)}"
     if live.active:
         words = (
-            f"{left} still to end. The simulated hosts go with this console, and what is at work "
+            f"{to_end}. The simulated hosts go with this console, and what is at work "
             "there. A later demo begins that anew, and goes on with the others."
         )
         what = f"a later demo begins {counted(live.active, 'run')} at work anew"
     else:
         one = live.total - live.done == 1
         with_them, wait = ("it", "waits") if one else ("them", "wait")
-        words = f"{left} still to end, and none is at work. A later demo goes on with {with_them}."
+        words = f"{to_end}, and none is at work. A later demo goes on with {with_them}."
         what = f"{left} {wait} for a later demo"
     return Choice(
         "Quit · SIMULATED",
@@ -110,9 +116,13 @@ def detached_words(left: CampaignSnapshot) -> str:
     """What is printed when only the runs go on."""
     if left.simulated:
         again = plain(demo_of(left.path))
-        return f"{plain(left.called)} is not finished. r resumes it in:\n{COMMAND}{again}"
+        return (
+            f"{plain(left.called)}\n"
+            "is not finished. r resumes it where it is offered, else O, then r, in:\n"
+            f"{COMMAND}{again}"
+        )
     return (
-        f"{counted(left.active, 'run')} of {plain(left.called)} still at work on the hosts.\n"
+        f"{counted(left.active, 'run')} still at work on the hosts, of\n{plain(left.called)}.\n"
         f"Come back with:\n{COMMAND}{plain(called_again())}\n"
         f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(named(left.path))}"
     )
@@ -141,6 +151,7 @@ def _keeps(left: CampaignSnapshot, pid: int) -> str:
     watch = f"{called_as()} status --watch {named(left.path)}"
     again = plain(called_again())
     return (
-        f"A keeper (pid {pid}) goes on with {plain(titled(left))}.\n"
+        f"A keeper (pid {pid}) goes on with\n{plain(titled(left))}.\n"
+        f"Its log:\n{COMMAND}{plain(str(left.path / KEEPER_LOG))}\n"
         f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"
     )

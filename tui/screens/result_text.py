@@ -431,7 +431,7 @@ def _distrust(case: CaseResult, group: Group, *, here: bool, watched: Collection
 
 def _window_rows(case: CaseResult) -> list[tuple[str, str]]:
     """Over what a run's figure was taken, and whether that was steady."""
-    rules, window = rules_text(case.rules), window_text(case.measured_runs)
+    rules, window = rules_text(case.rules, case.unit), window_text(case.measured_runs)
     rows = [("rule", rules)] if rules else []
     if not window:
         return rows

@@ -232,7 +232,7 @@ def _facts(run: RunView, record: RunRecord, log: str) -> list[tuple[str, str]]:
         facts.append(("hosts", ranked_nodeset(run.hosts)))
     if run.throughput is not None:
         facts.append(("throughput", f"{number(run.throughput)} {run.unit}"))
-        facts.append(("measured", rules_text([(record.statistic, record.window)])))
+        facts.append(("measured", rules_text([(record.statistic, record.window)], run.unit)))
     elif run.readings:
         facts.append(("readings", str(run.readings)))
     facts += _steps(record)

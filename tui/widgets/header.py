@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
 
 LOOKING = "read-only console"
+SEARCHING = "looking for a campaign …"
 
 
 def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
@@ -65,7 +66,7 @@ def header_text(
     simulated: str = "",
     replay: bool = False,
     leaving: bool = False,
-    looking: bool = False,
+    without: str = "no campaign",
 ) -> Text:
     """The first line at ``width`` columns; what matters most is shortened last: the campaign's name
     tells consoles apart, so the cluster goes before it does.
@@ -73,12 +74,12 @@ def header_text(
     ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: the word for hosts
     that are made up, empty where they are real; a campaign of the other kind than they has a word
     of its own. A dialog that covers this line has it in its title. ``leaving``: a keeper is about
-    to go on with the campaign. ``looking``: whether there is one to open is not known yet.
+    to go on with the campaign. ``without``: what is said where there is none.
     """
     if campaign is None:
-        right = "looking for a campaign …" if looking else "no campaign"
-        if replay or only_looks:
-            right = "the replay is being opened" if replay else f"{right} · {LOOKING}"
+        right = "the replay is being opened" if replay else without
+        if only_looks and not replay:
+            right = f"{right} · {LOOKING}"
         name = ""
     else:
         # That it is a replay, the line below says.
@@ -159,7 +160,7 @@ class Header(Widget):
         self._simulated = simulated
         self._replay = replay
         self._leaving = False
-        self._looking = True
+        self._without = SEARCHING
         self._shown = Text()
 
     def show(
@@ -169,10 +170,10 @@ class Header(Widget):
         *,
         simulated: str = "",
         leaving: bool = False,
-        looking: bool = False,
+        without: str,
     ) -> None:
         self._hosts, self._campaign, self._simulated = hosts, campaign, simulated
-        self._leaving, self._looking = leaving, looking
+        self._leaving, self._without = leaving, without
         if self._text() != self._shown:
             self.refresh()
 
@@ -186,7 +187,7 @@ class Header(Widget):
             simulated=self._simulated,
             replay=self._replay,
             leaving=self._leaving,
-            looking=self._looking,
+            without=self._without,
         )
 
     def render(self) -> Text:

@@ -83,6 +83,6 @@ def test_status_says_how_what_was_left_goes_on_wherever_it_lies(
             assert f"  {demo}" in told.splitlines(), "the console says the same command"
         monkeypatch.setattr("sys.argv", ["dlperf-tui", "demo", "--speed", "20"])
         assert f"  {demo} --speed 20" in finished_words(left).splitlines()
-        assert f"r resumes it in:\n  {demo} --speed 20" in detached_words(left)
+        assert f"else O, then r, in:\n  {demo} --speed 20" in detached_words(left)
         assert main(["--campaigns", str(directory), "resume", "night"]) == 2
         assert f"dlperf-tui demo --campaigns {directory}\n" in capsys.readouterr().err

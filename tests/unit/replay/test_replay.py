@@ -30,7 +30,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.hosts.host_facts import HostState
 from backends.replay.playback import Playback
 from backends.replay.recording import Recording, Track, read_recording
-from backends.replay.replay_clock import SPEEDS, ReplayClock
+from backends.replay.replay_clock import SPEEDS, ReplayClock, speed_for
 from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.errors import DlperfError
 from profiles.logs.log_parser import LogParser
@@ -781,3 +781,12 @@ def test_every_speed_leads_to_the_others(speed: float):
     for _ in SPEEDS:
         clock.faster(-1)
     assert clock.speed == SPEEDS[0]
+
+
+@given(st.floats(0.0, 1e6))
+def test_a_short_campaign_is_replayed_no_faster_than_it_can_be_followed(recorded_s: float) -> None:
+    speed = speed_for(recorded_s)
+    assert speed in SPEEDS
+    assert speed <= 10.0
+    assert speed == 1.0 or recorded_s / speed >= 30.0
+    assert speed == 10.0 or recorded_s < 300.0

@@ -535,10 +535,11 @@ def test_a_wide_interval_is_named_and_not_told_as_even(runs_of, values, said):
 @given(
     st.sampled_from(get_args(Statistic)),
     st.sampled_from(["readings after the first", "all readings", "steps 20 to 119"]),
+    st.sampled_from(["images", "tokens", "samples"]),
 )
-def test_a_rule_says_what_is_over_what(statistic: str, window: str):
-    said = rules_text([(statistic, window)])
-    begins = "samples over the elapsed time" if statistic == "elapsed" else statistic
+def test_a_rule_says_what_is_over_what(statistic: str, window: str, counted: str):
+    said = rules_text([(statistic, window)], f"{counted}/s")
+    begins = f"{counted} over the elapsed time" if statistic == "elapsed" else statistic
     assert said == f"{begins} of {window}"
 
 
@@ -759,3 +760,12 @@ def test_a_speedup_whose_base_alone_shared_its_machine_or_did_not_is_marked(
         assert ("§" in speedup_marks(case, group)) is (own is not shares[0])
     report = render_report(ReportContext("c"), runs, [group])
     assert ("§ of the case and 1n1g one shared" in report) is (len({*shares}) > 1)
+
+
+@given(warned=st.lists(st.text("abc ", min_size=3), min_size=1, max_size=4, unique=True))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_preflight_warned_of_is_one_sentence(runs_of, warned: list[str]):
+    runs = [replace(run, warned=tuple(warned)) for run in runs_of("1n1g", [1.0, 1.0])]
+    (group,) = summarise(runs)
+    [line] = [one for one in finding_lines(group.cases[0], group) if "preflight" in one]
+    assert all(text in line for text in warned)

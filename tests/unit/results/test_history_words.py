@@ -147,6 +147,17 @@ def test_what_both_environments_have_is_not_told_of_the_change(
     assert changes_text([f"H200, driver 1, {before}"], [f"H200, driver 1, {now}"]) == said
 
 
+@pytest.mark.parametrize("number", [3, 5, 7, 8, 10])
+def test_a_change_of_level_among_few_campaigns_says_that_repeats_alone_tell_it(
+    runs_of: Runs, number: int
+) -> None:
+    factors = [1.0] * (number - 1) + [0.8]
+    nights = [campaign(at, runs_of("1n1g", times(by))) for at, by in enumerate(factors)]
+    [row] = history_tables(history(nights))[0].rows
+    assert "level -20.0%" in row[12]
+    assert ("told by repeats alone" in row[12]) is (number < 8)
+
+
 def test_what_lacks_for_a_verdict_is_what_helps(runs_of: Runs) -> None:
     """More repeats of a mixed case are of several environments, too."""
 
