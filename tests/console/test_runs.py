@@ -16,6 +16,9 @@ from backends.campaign.record.journal import read_events
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.campaign.run.end_events import failed
+from backends.campaign.run.end_reason import judge_end
+from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.results.numbers import readable
 from tests.console.conftest import (
     HUGE,
@@ -1437,6 +1440,19 @@ def test_what_was_tried_again_says_so_and_is_not_red(again: bool, reason: str) -
     assert reason in words
     assert (colours == {MUTED}) is again
     assert (BAD in colours) is not again
+
+
+def test_a_run_whose_demo_was_left_has_not_failed_where_it_is_listed() -> None:
+    ended = judge_end("sim2", RunStatus(RunPhase.ABSENT), "1h", simulated=True)
+    assert ended is not None
+    first = planned("r-0001-a1")
+    state = fold([first, assigned("r-0001-a1")])
+    state = fold([failed(state.runs["r-0001-a1"], ended, 9.0)], state)
+    again = replace(first, run_id="r-0001-a2", attempt=2, retry_of="r-0001-a1")
+    for more, said in (([], "its demo was left"), ([again], "its demo was left; tried again")):
+        viewed = take(fold(more, state), Path("c"), now=9.0)
+        cells = RunRows()(viewed)[0].cells
+        assert [cells[0].plain, cells[PROGRESS].plain] == ["◌ left", said]
 
 
 @given(

@@ -225,7 +225,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
     again = failed and replaced
     colour = MUTED if again or not troubled else BAD if failed else WARN
     if again:
-        said = f"tried again; {said}".removesuffix("; ")
+        said = f"{said}; tried again" if run.over else f"tried again; {said}".removesuffix("; ")
     elif replaced and run.state.ended:
         said = said or "planned again"
     done = None if run.progress is None else round(run.progress, 2)
