@@ -309,6 +309,18 @@ async def test_what_comes_into_sight_again_is_read_again_at_once(
         await until(pilot, lambda: panel.display and "96/100%" in words(panel))
 
 
+async def test_details_and_telemetry_have_one_sample(workspace: FakeWorkspace) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 8))
+        assert isinstance(page := app.screen, RunsPage)
+        assert panel.newest() in page.panels.beside.text
+        assert isinstance(controller := app.session.controller, FakeController)
+        tell(controller, "node1", gpu_lines(range(8), 18))
+        before = panel.newest()
+        await until(pilot, lambda: panel.newest() != before)
+        assert panel.newest() in page.panels.beside.text, "before the page is brought up to date"
+
+
 def test_a_clock_that_is_ahead_is_taken_off() -> None:
     live = LiveTelemetry()
     live.feed(gpu_lines([0], 20, START + 3600).encode())
@@ -351,7 +363,7 @@ def test_what_was_seen_during_a_run_is_told_though_it_trained_for_too_short_a_ti
     looks: list[int], trained: list[int]
 ) -> None:
     """CPUs tell how busy they are between two looks."""
-    panel, source = TelemetryPanel(), [Source("n", half_busy(looks))]
+    panel, source = TelemetryPanel(lambda: None), [Source("n", half_busy(looks))]
     while_trained = Counted(*map(float, trained), "while it trained")
     over_run = Counted(0.0, 40.0, "over the run")
     panel._began, panel._counted = START, (while_trained, over_run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -67,8 +67,10 @@ class TelemetryPanel(Widget, can_focus=False):
     :meth:`next_figure` or where there is room for :meth:`show_every`, a line per GPU.
     """
 
-    def __init__(self, *, id: str = "telemetry") -> None:
+    def __init__(self, told: Callable[[], None], *, id: str = "telemetry") -> None:
+        """``told``: called when :meth:`newest` may be other."""
         super().__init__(id=id, classes="panel")
+        self._told = told
         self.known = False
         """There is something to show."""
         self.reading = False
@@ -170,6 +172,7 @@ class TelemetryPanel(Widget, can_focus=False):
             if telemetry is self._telemetry:
                 waited, self.reading = self.reading, False
                 self._draw()
+                self._told()
                 self._say_why_empty(telemetry)
                 if waited:
                     paint_soon(self.screen)
