@@ -309,12 +309,16 @@ async def test_what_comes_into_sight_again_is_read_again_at_once(
         await until(pilot, lambda: panel.display and "96/100%" in words(panel))
 
 
-async def test_details_and_telemetry_have_one_sample(workspace: FakeWorkspace) -> None:
+async def test_details_and_telemetry_have_one_sample(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with console(workspace, HUGE) as (app, pilot):
         panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 8))
-        assert isinstance(page := app.screen, RunsPage)
+        page, controller = app.screen, app.session.controller
+        assert isinstance(page, RunsPage)
+        assert isinstance(controller, FakeController)
         assert panel.newest() in page.panels.beside.text
-        assert isinstance(controller := app.session.controller, FakeController)
+        monkeypatch.setattr(page.panels, "show", lambda *_, **__: None)
         tell(controller, "node1", gpu_lines(range(8), 18))
         before = panel.newest()
         await until(pilot, lambda: panel.newest() != before)
