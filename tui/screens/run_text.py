@@ -86,6 +86,8 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     if viewed is None:
         return Text("")
     parts: list[Text | str | tuple[str, str]] = [*_not_ended(viewed)]
+    if viewed.settles_s is not None and viewed.settles_s > 0:
+        parts.append((f"settling, {format_duration(viewed.settles_s)} more", MUTED))
     if viewed.paused:
         parts.append((f"‖ {viewed.paused} paused", WARN))
     if viewed.held:
