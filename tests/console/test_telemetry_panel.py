@@ -20,7 +20,7 @@ from textual.pilot import Pilot
 from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.campaign.plan.selection import Selection
 from backends.hosts.live_telemetry import GPU_FIGURES, Figure, LiveTelemetry
-from profiles.durations import format_duration
+from profiles.durations import format_duration, parse_duration
 from profiles.format.catalog import Catalog
 from tests.console.conftest import (
     LARGE,
@@ -57,7 +57,13 @@ from tui.widgets.meters import (
     unlike,
     value_text,
 )
-from tui.widgets.telemetry_panel import NO_SAMPLE, WOULD_BE_HERE, Counted, TelemetryPanel
+from tui.widgets.telemetry_panel import (
+    NO_SAMPLE,
+    WOULD_BE_HERE,
+    Counted,
+    TelemetryPanel,
+    times_below,
+)
 
 HUGE = (200, 60)
 HEADER = (
@@ -323,6 +329,30 @@ async def test_details_and_telemetry_have_one_sample(
         before = panel.newest()
         await until(pilot, lambda: panel.newest() != before)
         assert panel.newest() in page.panels.beside.text, "before the page is brought up to date"
+
+
+@given(st.integers(2, 20), st.integers(0, 1700), st.integers(1, 1700), st.integers(12, 200))
+def test_times_stand_below_the_lines_where_their_samples_are(
+    left: int, start: int, lasts: int, columns: int
+) -> None:
+    line = times_below(left, (start, start + lasts), columns).plain
+    assert len(line) <= left + columns
+    assert not line[:left].strip()
+    for found in re.finditer(r"\S+", line):
+        at = parse_duration(found[0])
+        place = (at - start) / lasts * columns
+        assert found.start() - left == pytest.approx(place, abs=1 + columns / lasts)
+
+
+async def test_times_stand_in_the_first_free_row(workspace: FakeWorkspace) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 18))
+        await pilot.press("m")
+        await until(pilot, lambda: panel.display and "96/100%" in words(panel))
+        tick(app)
+        lines = words(panel).splitlines()
+        free = next(n for n, line in enumerate(lines) if not re.search("[▁-█]", line))
+        assert re.match(r" +0s +\d+s", lines[free])
 
 
 def test_a_clock_that_is_ahead_is_taken_off() -> None:
