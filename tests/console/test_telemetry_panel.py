@@ -140,7 +140,7 @@ async def test_z_shows_every_gpu_of_every_host_and_what_is_cut_names_it(
         every = [f"{host}:{gpu}" for host in run.hosts for gpu in range(8)]
         await until(pilot, lambda: all(name in words(panel) for name in every))
         assert app.screen.query_one(Chart).is_on_screen is (size != SMALL)
-        first = [line.split()[0] for line in words(panel).splitlines() if line.strip()]
+        first = re.findall(r"^\s*(node\d:\d)", words(panel), re.MULTILINE)
         assert first == every[: len(first)], "down the first column, by host"
         shown = "utilisation of each"
         for _ in GPU_FIGURES:
