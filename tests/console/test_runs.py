@@ -224,6 +224,19 @@ async def test_enter_reads_the_log_and_escape_comes_back(workspace: FakeWorkspac
         assert isinstance(app.focused, KeyedTable)
 
 
+async def test_a_log_that_is_read_has_more_room(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        log = page.query_one(LogPanel)
+        before = log.size.height
+        await pilot.press("enter")
+        await until(pilot, lambda: log.size.height >= 1.5 * before)
+        await pilot.press("escape")
+        await until(pilot, lambda: log.size.height == before)
+
+
 async def test_enter_on_a_run_that_waits_says_that_it_has_no_log_yet(
     workspace: FakeWorkspace,
 ) -> None:
