@@ -378,6 +378,7 @@ PANELS: Mapping[str, Panel] = {
         "a2: in a name, attempt 2.\n"
         "Hosts: folded; log, schedule and details have them by rank, 0 first.\n"
         "Progress, ETA: by the clock and what its case took or its profile says.\n"
+        "ETA ≈8m: no run was measured yet.\n"
         "past ≈2m: it takes longer than was expected.\n"
         "profiled after the others: runs that e on Matrix adds, which are not counted.\n"
         "throughput: faint, the last reading of a run at work; bold, the figure of one that "

@@ -133,11 +133,15 @@ def _lanes(bars: Sequence[Bar], columns: int, total: float) -> tuple[_Drawn, ...
         start = column_of(bar.start_s, columns, total)
         done, length = drawn(bar, columns, total)
         fill, style = bar.ahead
+        free = next((number for number, end in enumerate(ends) if end <= start), len(lanes))
+        before = lanes[free][-1][1] if free < len(lanes) and ends[free] == start else ""
         cleaned = [clean_text(name) for name in bar.names]
-        name = next((one for one in cleaned if len(one) <= length), cleaned[-1])[:length]
+        name = next(
+            (one for one in cleaned if len(one) <= length and not _one_number(before, one)),
+            cleaned[-1],
+        )[:length]
         name = name.rstrip() if len(name) == length else name  # its end is seen
         words = name.ljust(done, bar.fill).ljust(length, fill or bar.fill)
-        free = next((number for number, end in enumerate(ends) if end <= start), len(lanes))
         if free == len(lanes):
             lanes.append([])
             ends.append(0)
@@ -146,6 +150,11 @@ def _lanes(bars: Sequence[Bar], columns: int, total: float) -> tuple[_Drawn, ...
             lanes[free].append((start + done, words[done:length], style))
         ends[free] = start + length
     return tuple(map(tuple, lanes))
+
+
+def _one_number(before: str, after: str) -> bool:
+    """Side by side they read as one."""
+    return before[-1:].isdigit() and after[:1].isdigit()
 
 
 def _line(name: str, lane: _Drawn, now: int | None, columns: int) -> Text:

@@ -210,7 +210,7 @@ async def test_what_went_with_the_console_of_a_demo_says_so_and_is_begun_anew(
         await until(app, lambda: any(run.attempt == 2 for run in runs(app)))
         first, *_ = runs(app)
         assert first.state is RunState.FAILED
-        assert first.reason.endswith(": went with the demo before")
+        assert first.reason == "its demo was left"
         assert first.launched_at is not None
         assert first.ended_at == pytest.approx(max(seen, first.launched_at), abs=0.01)
         await until(app, lambda: finished(app))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from tests.conformance.published import corpus, logs
 from tests.console.conftest import words
 from tui.screens.run_panels import RunPanels
 from tui.session import Session
-from tui.widgets.cut_marks import CUT_LEFT
+from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
 from tui.widgets.log_lines import LineReader
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.log_readings import (
@@ -149,6 +150,25 @@ def test_the_figure_of_a_line_is_in_sight_whatever_the_width_and_its_step_beside
         kept = strip.text.rpartition(f" {300 + step}.46")[0].replace(CUT_LEFT, f" {CUT_LEFT} ")
         assert str(step) in kept.split()
         assert set(kept.split()) <= {CUT_LEFT, *text.split()}
+
+
+@given(st.data())
+def test_a_line_that_fits_is_whole_and_only_a_mark_stands_for_what_is_cut(
+    data: st.DataObject,
+) -> None:
+    text = data.draw(st.text("abcdefghij     ", min_size=1, max_size=200))
+    figure = data.draw(st.integers(0, len(text)))
+    step = data.draw(st.integers(0, figure))
+    width = data.draw(st.integers(20, 250))
+    shown = figure_in_sight(Strip([Segment(text)]), (step, figure), width, Style()).text
+    if len(text) <= width:
+        assert shown == text.ljust(width)
+        return
+    end, hidden = 0, 0
+    for piece in re.split(f"[{CUT_LEFT}{CUT_RIGHT}]", shown):
+        at = text.find(piece.rstrip(), end + hidden)
+        assert at >= 0
+        end, hidden = at + len(piece.rstrip()), 2
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -45,14 +45,14 @@ from tests.console.conftest import (
 from tests.console.fakes import START, FakeController, FakeWorkspace, facts, known_host
 from tests.console.test_runs import open_runs, pass_time
 from tests.console.test_telemetry_panel import gpu_lines, tell
-from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.strategies import RUN_IDS, planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tests.unit.campaign.test_run_window import read_in
 from tui.app import DlperfApp
 from tui.cli.shared.campaign_rows import run_rows
 from tui.cli.shared.print_table import Said
 from tui.screens.run_details import NOT_THROTTLED, _host_words, _steps, details_text
-from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows
+from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows, summary
 from tui.text import Hanging, named_rows
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable
@@ -150,8 +150,39 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(
     assert [row.rpartition("  ")[2] for row in rows] == [NOT_THROTTLED, "power cap 12s"]
     assert ("14,200 MiB, the most seen in samples of the driver" in text) is (memory == 14200)
     assert f"{memory:,} MiB" in text
+    assert re.search(r"util +power +clock +memory +hottest +throttled", text)
     unknown = details_text(view, state).plain
     assert "h1  devices 0-1" in unknown
+
+
+@given(st.integers(1, 8), st.integers(8, 40))
+def test_of_hosts_that_do_nearly_the_same_the_command_is_told_once(hosts: int, words: int) -> None:
+    rest = " ".join(f"word{n}" for n in range(words))
+    names = tuple(f"h{n}" for n in range(hosts))
+    commands = tuple(f"run --rank {n} {rest}" for n in range(hosts))
+    state = fold([planned("r-0001-a1"), assigned("r-0001-a1")])
+    view = replace(take(state, Path("c"), now=9.0).runs[0], hosts=names, commands=commands)
+    text = details_text(view, state).plain
+    assert text.count(rest) == 1
+    assert text.count("as above with --rank ") == hosts - 1
+    assert all(f"--rank {n}" in text for n in range(hosts))
+    unlike = replace(
+        view, commands=tuple(f"{name} {rest} {name}" * n for n, name in enumerate(names, 1))
+    )
+    text = details_text(unlike, state).plain
+    assert all(command in text for command in unlike.commands)
+
+
+def test_that_hosts_settle_and_for_how_long_is_said_once() -> None:
+    state = fold([planned(run_id) for run_id in RUN_IDS[:2]])
+    waiting = {
+        run_id: Waiting(WaitKind.SETTLING, expected_at=9.0 + later)
+        for run_id, later in zip(RUN_IDS, (14.0, 30.0), strict=False)
+    }
+    viewed = take(state, Path("c"), now=9.0, waiting=waiting)
+    assert [row.cells[PROGRESS].plain for row in RunRows()(viewed)] == ["settling"] * 2
+    assert "settling, 14s more · " in summary(viewed).plain
+    assert [run.state_text for run in viewed.runs] == ["settling, 14s more", "settling, 30s more"]
 
 
 def test_hosts_of_a_run_and_of_its_attempts_before_stand_in_the_order_of_its_ranks(

@@ -16,6 +16,9 @@ from backends.campaign.record.journal import read_events
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.campaign.run.end_events import failed
+from backends.campaign.run.end_reason import judge_end
+from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.results.numbers import readable
 from tests.console.conftest import (
     HUGE,
@@ -219,6 +222,19 @@ async def test_enter_reads_the_log_and_escape_comes_back(workspace: FakeWorkspac
         await until(pilot, partial(shows, app, "iter 180"))
         await pilot.press("escape")
         assert isinstance(app.focused, KeyedTable)
+
+
+async def test_a_log_that_is_read_has_more_room(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        log = page.query_one(LogPanel)
+        before = log.size.height
+        await pilot.press("enter")
+        await until(pilot, lambda: log.size.height >= 1.5 * before)
+        await pilot.press("escape")
+        await until(pilot, lambda: log.size.height == before)
 
 
 async def test_enter_on_a_run_that_waits_says_that_it_has_no_log_yet(
@@ -835,7 +851,7 @@ async def test_a_page_that_is_not_composed_yet_has_labels(workspace: FakeWorkspa
         begin(app, workspace)
         tick(app)
         page = RunsPage(app.session)
-        assert page.labels_now["follow"] in ("Follow", "Follow log", "Hold")
+        assert page.labels_now["follow"] in ("Follow", "Hold")
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
@@ -847,10 +863,11 @@ async def test_f_is_about_the_log_whatever_has_the_keys(
         page = await open_runs(app, pilot)
         table, log = page.query_one(KeyedTable), page.query_one(LogPanel)
         seen = set()
-        for key in ("f", "f", "up", "f", "escape", "f", "f", "escape", "f", "end", "f", "f", "v"):
+        for key in ("enter", *"ff", "up", "f", "escape", *"ff", "escape", "f", "end", *"ffvf"):
             await pass_time(workspace, app, pilot, 10)
             does, shown, before = page.labels_now["follow"], log.display, log.following
             able = "follow" in {one.action for one in offered(page)}
+            assert shown or not able, "only where it is in sight"
             at = table.current_key
             await pilot.press(key)
             await pilot.pause()
@@ -860,10 +877,9 @@ async def test_f_is_about_the_log_whatever_has_the_keys(
             assert table.current_key == at
             assert log.display
             assert log.following is (does != "Hold")
-            assert before is (does == "Hold") or not shown
-            assert shown is (does != "Follow log")
+            assert before is (does == "Hold")
         assert "Hold" in seen
-        assert seen <= {"Follow", "Follow log", "Hold", "To the end"}
+        assert seen <= {"Follow", "Hold", "To the end"}
 
 
 async def test_f_leads_to_the_end_of_the_log_of_a_run_that_is_over_and_is_not_offered_there(
@@ -886,18 +902,20 @@ async def test_f_leads_to_the_end_of_the_log_of_a_run_that_is_over_and_is_not_of
         assert "follow" not in {one.action for one in offered(page)}
 
 
-async def test_a_log_that_was_held_follows_when_f_brings_it_back(workspace: FakeWorkspace) -> None:
+async def test_a_log_that_was_held_and_is_back_is_followed_by_f(
+    workspace: FakeWorkspace,
+) -> None:
     async with console(workspace) as (app, pilot):
         begin(app, workspace)
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 20)
         log = page.query_one(LogPanel)
-        await pilot.press("f", "f", "escape", "v")
+        await pilot.press("enter", "f", "escape", "v")
         tick(app)
         await pilot.pause()
         assert not log.display
         assert not log.following
-        await pilot.press("f")
+        await pilot.press("enter", "f")
         await pilot.pause()
         assert log.display
         assert log.following
@@ -1437,6 +1455,19 @@ def test_what_was_tried_again_says_so_and_is_not_red(again: bool, reason: str) -
     assert reason in words
     assert (colours == {MUTED}) is again
     assert (BAD in colours) is not again
+
+
+def test_a_run_whose_demo_was_left_has_not_failed_where_it_is_listed() -> None:
+    ended = judge_end("sim2", RunStatus(RunPhase.ABSENT), "1h", simulated=True)
+    assert ended is not None
+    first = planned("r-0001-a1")
+    state = fold([first, assigned("r-0001-a1")])
+    state = fold([failed(state.runs["r-0001-a1"], ended, 9.0)], state)
+    again = replace(first, run_id="r-0001-a2", attempt=2, retry_of="r-0001-a1")
+    for more, said in (([], "its demo was left"), ([again], "its demo was left; tried again")):
+        viewed = take(fold(more, state), Path("c"), now=9.0)
+        cells = RunRows()(viewed)[0].cells
+        assert [cells[0].plain, cells[PROGRESS].plain] == ["◌ left", said]
 
 
 @given(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -45,7 +46,7 @@ from tui.app import DlperfApp
 from tui.screens.run_text import COLUMNS, RunRows, state_text
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
 from tui.theme import ACCENT, MUTED
-from tui.timeline_text import MOST_NAME, Bar, _lanes
+from tui.timeline_text import MOST_NAME, Bar, _lanes, host_lines
 from tui.widgets.keyed_table import KeyedTable
 
 HOSTS = ("h1", "h2")
@@ -558,6 +559,18 @@ def test_who_has_no_room_for_its_name_has_a_number_with_its_name_below(
     blocks = [block for row in host_rows(above).values() for block in re.split(r"(?=[✗▶·])", row)]
     for block in blocks if told else ():
         assert re.search(r"\d", block) or len(re.sub("[ ┊]", "", block)) < 3, "all have a number"
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=9), st.integers(24, 60))
+def test_numbers_of_runs_side_by_side_never_read_as_one(took: list[int], width: int) -> None:
+    ends = [0, *accumulate(took)]
+    bars = [
+        Bar(("vm",), (f"✓{n}", f"{n}", "✓"), float(start), float(end), "━")
+        for n, (start, end) in enumerate(pairwise(ends), 1)
+    ]
+    (line, *more) = host_lines(bars, width, float(ends[-1]))
+    for lane in (line, *more):
+        assert not re.search(r"\d\d", lane.plain)
 
 
 def below_schedule(app: DlperfApp, words: re.Pattern[str]) -> bool:

@@ -20,7 +20,7 @@ from textual.pilot import Pilot
 from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.campaign.plan.selection import Selection
 from backends.hosts.live_telemetry import GPU_FIGURES, Figure, LiveTelemetry
-from profiles.durations import format_duration
+from profiles.durations import format_duration, parse_duration
 from profiles.format.catalog import Catalog
 from tests.console.conftest import (
     LARGE,
@@ -57,7 +57,13 @@ from tui.widgets.meters import (
     unlike,
     value_text,
 )
-from tui.widgets.telemetry_panel import NO_SAMPLE, WOULD_BE_HERE, Counted, TelemetryPanel
+from tui.widgets.telemetry_panel import (
+    NO_SAMPLE,
+    WOULD_BE_HERE,
+    Counted,
+    TelemetryPanel,
+    times_below,
+)
 
 HUGE = (200, 60)
 HEADER = (
@@ -134,7 +140,7 @@ async def test_z_shows_every_gpu_of_every_host_and_what_is_cut_names_it(
         every = [f"{host}:{gpu}" for host in run.hosts for gpu in range(8)]
         await until(pilot, lambda: all(name in words(panel) for name in every))
         assert app.screen.query_one(Chart).is_on_screen is (size != SMALL)
-        first = [line.split()[0] for line in words(panel).splitlines() if line.strip()]
+        first = re.findall(r"^\s*(node\d:\d)", words(panel), re.MULTILINE)
         assert first == every[: len(first)], "down the first column, by host"
         shown = "utilisation of each"
         for _ in GPU_FIGURES:
@@ -309,6 +315,46 @@ async def test_what_comes_into_sight_again_is_read_again_at_once(
         await until(pilot, lambda: panel.display and "96/100%" in words(panel))
 
 
+async def test_details_and_telemetry_have_one_sample(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 8))
+        page, controller = app.screen, app.session.controller
+        assert isinstance(page, RunsPage)
+        assert isinstance(controller, FakeController)
+        assert panel.newest() in page.panels.beside.text
+        monkeypatch.setattr(page.panels, "show", lambda *_, **__: None)
+        tell(controller, "node1", gpu_lines(range(8), 18))
+        before = panel.newest()
+        await until(pilot, lambda: panel.newest() != before)
+        assert panel.newest() in page.panels.beside.text, "before the page is brought up to date"
+
+
+@given(st.integers(2, 20), st.integers(0, 1700), st.integers(1, 1700), st.integers(12, 200))
+def test_times_stand_below_the_lines_where_their_samples_are(
+    left: int, start: int, lasts: int, columns: int
+) -> None:
+    line = times_below(left, (start, start + lasts), columns).plain
+    assert len(line) <= left + columns
+    assert not line[:left].strip()
+    for found in re.finditer(r"\S+", line):
+        at = parse_duration(found[0])
+        place = (at - start) / lasts * columns
+        assert found.start() - left == pytest.approx(place, abs=1 + columns / lasts)
+
+
+async def test_times_stand_in_the_first_free_row(workspace: FakeWorkspace) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 18))
+        await pilot.press("m")
+        await until(pilot, lambda: panel.display and "96/100%" in words(panel))
+        tick(app)
+        lines = words(panel).splitlines()
+        free = next(n for n, line in enumerate(lines) if not re.search("[▁-█]", line))
+        assert re.match(r" +0s +\d+s", lines[free])
+
+
 def test_a_clock_that_is_ahead_is_taken_off() -> None:
     live = LiveTelemetry()
     live.feed(gpu_lines([0], 20, START + 3600).encode())
@@ -351,7 +397,7 @@ def test_what_was_seen_during_a_run_is_told_though_it_trained_for_too_short_a_ti
     looks: list[int], trained: list[int]
 ) -> None:
     """CPUs tell how busy they are between two looks."""
-    panel, source = TelemetryPanel(), [Source("n", half_busy(looks))]
+    panel, source = TelemetryPanel(lambda: None), [Source("n", half_busy(looks))]
     while_trained = Counted(*map(float, trained), "while it trained")
     over_run = Counted(0.0, 40.0, "over the run")
     panel._began, panel._counted = START, (while_trained, over_run)

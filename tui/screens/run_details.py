@@ -150,13 +150,27 @@ def details_text(
     )
     for warning in (*slow, *unsteady, *record.warnings):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
-    for host, command in zip(run.hosts, run.commands, strict=False):
-        if command:
-            text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
+    for host, command in _commands(run):
+        text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
     for line in _device_lines(record, hosts or {}, on_cpus=on_cpus):
         text.append_text(line).append("\n")
     text.rstrip()
     return text
+
+
+def _commands(run: RunView) -> Iterator[tuple[str, str]]:
+    """With the host of each; of another than the first what differs, where that is little."""
+    first: list[str] = []
+    for host, command in zip(run.hosts, run.commands, strict=False):
+        words = command.split(" ")
+        other = [at for at, both in enumerate(zip(first, words, strict=False)) if len({*both}) > 1]
+        if command and len(words) == len(first) and 2 * len(other) < len(words):
+            named = {at - 1 for at in other if words[at - 1].startswith("-")}
+            shown = " ".join(words[at] for at in sorted({*other, *named}))
+            yield host, f"as above with {shown}" if shown else "as above"
+        elif command:
+            yield host, command
+        first = first or words * bool(command)
 
 
 def _why(text: Text, run: RunView, record: RunRecord, *, simulated: bool) -> None:
@@ -330,7 +344,7 @@ def _host_words(facts: HostFacts) -> str:
 
 
 NOT_THROTTLED = "not throttled"
-_GPU_COLUMNS = ("", "util", "power", "clock", "memory", "max", "throttled")
+_GPU_COLUMNS = ("", "util", "power", "clock", "memory", "hottest", "throttled")
 
 
 def _device_lines(

@@ -95,7 +95,7 @@ class RunPanels(Vertical):
         self.broad = False
         """There is room for the details at the right of list and panels."""
         self.chart = Chart(id="chart")
-        self.meters = TelemetryPanel()
+        self.meters = TelemetryPanel(self._telemetry_came)
         self.reason = ShownText(id="reason")
         """Why the run failed, where neither its row nor its details have it whole."""
         self.details = Details("Details")
@@ -113,6 +113,7 @@ class RunPanels(Vertical):
         self._drawn: object = None  # what the chart is of, and of which second of its run
         self._drawn_s = 0.0
         self._told: object = None  # what the details are of
+        self._tells_of: tuple[CampaignSnapshot, RunView, str] | None = None  # in sight
         self._scheduled: object = None  # what the schedule is of
         self._hosts_of: object = None
         self._hosts: Mapping[str, HostFacts] = {}  # of that campaign, as they were
@@ -153,8 +154,8 @@ class RunPanels(Vertical):
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run, names)
         self.meters.asked = self.told_in_sight
-        if self.told_in_sight:
-            self._show_details(viewed, run, called)
+        self._tells_of = (viewed, run, called) if self.told_in_sight else None
+        self._telemetry_came()
         if self.schedule.display:
             self._show_schedule(viewed, run, names)
         if self.log_panel.display:
@@ -403,6 +404,11 @@ class RunPanels(Vertical):
                 whole="" if self.alone else ": z",
             )
             self.schedule.show("Schedule · hosts over time", text)
+
+    def _telemetry_came(self) -> None:
+        """Telemetry and details have one sample."""
+        if self._tells_of is not None:
+            self._show_details(*self._tells_of)
 
     def _show_details(self, viewed: CampaignSnapshot, run: RunView, called: str) -> None:
         fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)

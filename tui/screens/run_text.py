@@ -18,6 +18,7 @@ from backends.campaign.record.run_view import (
     RunView,
     chart_series,
 )
+from backends.campaign.record.silence import silence_text
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
@@ -85,6 +86,8 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     if viewed is None:
         return Text("")
     parts: list[Text | str | tuple[str, str]] = [*_not_ended(viewed)]
+    if viewed.settles_s is not None and viewed.settles_s > 0:
+        parts.append((f"settling, {format_duration(viewed.settles_s)} more", MUTED))
     if viewed.paused:
         parts.append((f"‖ {viewed.paused} paused", WARN))
     if viewed.held:
@@ -224,7 +227,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
     again = failed and replaced
     colour = MUTED if again or not troubled else BAD if failed else WARN
     if again:
-        said = f"tried again; {said}".removesuffix("; ")
+        said = f"{said}; tried again" if run.over else f"tried again; {said}".removesuffix("; ")
     elif replaced and run.state.ended:
         said = said or "planned again"
     done = None if run.progress is None else round(run.progress, 2)
@@ -252,7 +255,8 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
 
 def state_text(run: RunView) -> Text:
     """``▶ running``, ``▲ silent 4m``, ``✓ succeeded``: kept, so not to be added to."""
-    begun, silence = run.elapsed_s is not None, _length(run.silent_s)
+    begun = run.elapsed_s is not None
+    silence = "" if run.silent_s is None else silence_text(run.silent_s)
     return _state(run.state, run.paused, run.over, begun, silence, run.doing == WARMING_UP)
 
 
@@ -273,17 +277,6 @@ def latest_figures(viewed: CampaignSnapshot) -> dict[str, str]:
     """By the ids of runs at work, for a legend: the same figures as in the list, "last 16,671"."""
     now = ((run.run_id, run.throughput_now) for run in viewed.runs if run.state.active)
     return {run_id: f"{LAST}{number(rate)}" for run_id, rate in now if rate is not None}
-
-
-def _length(silent_s: float | None) -> str:
-    """In its largest unit, "3m"; with the details it stands in full."""
-    if silent_s is None:
-        return ""
-    return next(
-        f"{int(silent_s) // unit}{name}"
-        for unit, name in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
-        if silent_s >= unit or unit == 1
-    )
 
 
 def _rate(run: RunView, rate: float | None, *, units: bool) -> Text:

@@ -275,16 +275,15 @@ class RunsPage(RunChanges):
     @property
     def _follows(self) -> str:
         log = self.panels.log_panel
-        if not log.display:
-            return "Follow log"
         return "Hold" if log.following else "To the end" if self._able.ended else "Follow"
 
     @property
     def _may_follow(self) -> bool:
-        """Or hold its log, which a run that has ended or was left does not write any more."""
+        """Or hold its log, which is in sight, and which a run that has ended or was left does not
+        write any more."""
         log = self.panels.log_panel
-        back = log.display and not log.following
-        return bool(self._able.hosts) and (back or not self._able.ended)
+        going = not (log.following and self._able.ended)
+        return bool(self._able.hosts) and log.display and going
 
     @property
     def urgent_now(self) -> Collection[str]:
@@ -303,6 +302,8 @@ class RunsPage(RunChanges):
             return "all of it is in sight"
         if action == "to_work" and self._able.goes_on:
             return GOES_ALONG
+        if action == "follow" and self._able.hosts and not self.panels.log_panel.display:
+            return "Enter brings the log into sight"
         if action == "window" and self._able.zoomed not in ("", "chart"):
             return "z or Esc leads back to where the chart is"
         if action == "sort" and self._able.zoomed:
@@ -422,14 +423,8 @@ class RunsPage(RunChanges):
         self._show_selected()
 
     def action_follow(self) -> None:
-        """Follow the log, which comes into sight, or hold it still."""
-        log = self.panels.log_panel
-        if log.display:
-            log.toggle_follow()
-        else:
-            self.action_open()
-            if not log.following:
-                log.toggle_follow()
+        """Follow the log, or hold it still."""
+        self.panels.log_panel.toggle_follow()
         self._show_selected()
         self.refresh_bindings()
 

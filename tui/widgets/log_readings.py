@@ -159,13 +159,17 @@ def figure_in_sight(strip: Strip, ends: tuple[int, int] | None, width: int, base
     """``width`` columns of a line, its figure and, before a cut, its step among them; both from
     where a word begins. ``ends``: :attr:`LogReadings.places`."""
     step, figure = ends or (0, 0)
-    begin = max(0, figure + 1 - width)
+    end = min(figure + 1, strip.cell_length)
+    if (begin := max(0, end - width)) == 0:
+        return cropped(strip, 0, width, base)
     if not 0 < step < begin + STEP or width < 3 * STEP:
         return cropped(strip, _word(strip, begin, figure), width, base)
     start = _word(strip, max(0, step - STEP), step)
+    if start >= begin:
+        return cropped(strip, start, width, base)
     head = cropped(strip.crop(0, step), start, step - start, base)
     rest = width - head.cell_length
-    begin = _word(strip, max(step, figure + 1 - rest), figure)
+    begin = _word(strip, max(step, end - rest), figure)
     return Strip.join([head, cropped(strip, begin, rest, base)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from tui.widgets.meters import (
     unlike,
     value_text,
 )
+from tui.widgets.throughput_plot import time_ticks
 
 LOOK_EVERY_S = 1.0
 OLD_ONE_STAYS_S = 0.1
@@ -67,8 +68,10 @@ class TelemetryPanel(Widget, can_focus=False):
     :meth:`next_figure` or where there is room for :meth:`show_every`, a line per GPU.
     """
 
-    def __init__(self, *, id: str = "telemetry") -> None:
+    def __init__(self, told: Callable[[], None], *, id: str = "telemetry") -> None:
+        """``told``: called when :meth:`newest` may be other."""
         super().__init__(id=id, classes="panel")
+        self._told = told
         self.known = False
         """There is something to show."""
         self.reading = False
@@ -87,6 +90,7 @@ class TelemetryPanel(Widget, can_focus=False):
         self._every = 0
         self._strips: list[Strip] = []
         self._shown: tuple[str, ...] = ()
+        self._times = Text()  # below the lines, where a row is free
 
     @property
     def may_tell(self) -> bool:
@@ -170,6 +174,7 @@ class TelemetryPanel(Widget, can_focus=False):
             if telemetry is self._telemetry:
                 waited, self.reading = self.reading, False
                 self._draw()
+                self._told()
                 self._say_why_empty(telemetry)
                 if waited:
                     paint_soon(self.screen)
@@ -244,6 +249,8 @@ class TelemetryPanel(Widget, can_focus=False):
             columns = (width - GAP * (beside - 1)) // beside - left
             lines = each_gpu(sources, figure, span, columns, label=left, counted=over)
             lines = in_columns(lines, beside, left + columns)
+            width = left + columns
+        self._times = times_below(left, (start, end), width - left)
         set_frame(self, self._title(sources), Text(self._scale(sources, counted), MUTED))
         self._show(lines)
 
@@ -287,7 +294,7 @@ class TelemetryPanel(Widget, can_focus=False):
         return f"figures: {counted.words} · lines: {span}, {lines}"
 
     def _show(self, lines: Sequence[Text]) -> None:
-        shown = tuple(line.plain for line in lines)
+        shown = tuple(line.plain for line in (*lines, self._times))
         if shown == self._shown:
             return
         grown = len(shown) != len(self._shown)
@@ -307,6 +314,19 @@ class TelemetryPanel(Widget, can_focus=False):
             key = "" if self._every else ": z"
             words = Text(f"+{len(strips) - height + 1} more{key}", end="")
             strip = Strip(words.render(self.app.console), words.cell_len)
+        elif y == len(strips) and self.known:
+            strip = Strip(self._times.render(self.app.console), self._times.cell_len)
         else:
             strip = strips[y] if y < len(strips) else Strip.blank(self.size.width)
         return strip.crop_extend(0, self.size.width, base).apply_style(base)
+
+
+def times_below(left: int, limits: tuple[float, float], columns: int) -> Text:
+    """An axis of ``columns`` behind ``left``; ``limits``: seconds at its ends."""
+    start, end = limits
+    line = ""
+    for at, words in time_ticks(end, columns, start) if end > start else ():
+        place = int((at - start) / (end - start) * columns)
+        if place + len(words) <= columns:
+            line = f"{line:{place}}{words} "
+    return Text(f"{'':{left}}{line.rstrip()}", MUTED, no_wrap=True, end="")

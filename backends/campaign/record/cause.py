@@ -18,6 +18,7 @@ class Cause(StrEnum):
     STALLED = "stalled"
     TIMEOUT = "timeout"
     KILLED = "killed"  # its supervisor or its directory is gone
+    LEFT = "left"  # its hosts were simulated, and the demo that had them is over
     REBOOTED = "rebooted"
     LOST = "lost"  # out of reach for too long
     HOST = "host"  # the host refuses to start it, or says what nobody understands

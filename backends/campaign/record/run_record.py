@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,14 @@ MISSING_BESIDE = f"of its other hosts {MISSING}"
 class Series:
     """Fewer than 2 × SERIES_POINTS readings of a run, evenly thinned: every ``stride``-th.
 
-    ``times``: seconds since the epoch. ``values``: samples/s. 16 bytes a point, never changed.
+    ``times``: seconds since the epoch. ``values``: samples/s. ``steps``: infinite where unknown. 24
+    bytes a point, never changed.
     """
 
     stride: int = 1
     times: array[float] = field(default_factory=lambda: array("d"))
     values: array[float] = field(default_factory=lambda: array("d"))
+    steps: array[float] = field(default_factory=lambda: array("d"))
 
     @property
     def points(self) -> Iterator[tuple[float, float]]:
@@ -67,6 +70,7 @@ class Series:
             thinned,
             self.times[own] + array("d", [point[2] for point in kept]),
             self.values[own] + array("d", [point[1] for point in kept]),
+            self.steps[own] + array("d", [inf if point[0] is None else point[0] for point in kept]),
         )
 
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import Expected
 from backends.campaign.record.run_record import MISSING, MISSING_BESIDE, Series
-from backends.campaign.record.silence import silent_s
+from backends.campaign.record.silence import silence_text, silent_s
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
@@ -29,6 +30,7 @@ WARMING_UP = "warming up"
 COLLECTING = "collecting"
 TAKEN_UP = "being taken up again"
 """Of a run that was at work before: its hosts have not told yet how far it is."""
+DEMO_LEFT = "its demo was left"
 NOT_COLLECTED = "ended, not collected yet"
 
 
@@ -233,7 +235,7 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
 
 def _silent(run: RunRecord, quiet_s: float, given_up_in_s: float | None) -> str:
     """``running, no reading for 4m; ended as stalled in 6m unless one comes``"""
-    said = f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
+    said = f"{run.state}, {NO_READING} for {silence_text(quiet_s)}"
     if given_up_in_s is None:
         return said
     return f"{said}; ended as stalled in {format_duration(given_up_in_s)} unless one comes"
@@ -242,7 +244,7 @@ def _silent(run: RunRecord, quiet_s: float, given_up_in_s: float | None) -> str:
 def _left(run: RunRecord, elapsed: float | None) -> str:
     """``its demo was left, last reading at 51s``, where its elapsed time ends."""
     read = elapsed is not None and run.last_reading_at is not None
-    return f"its demo was left{f', last reading at {format_duration(elapsed or 0.0)}' * read}"
+    return f"{DEMO_LEFT}{f', last reading at {format_duration(elapsed or 0.0)}' * read}"
 
 
 def _last_seen(run: RunRecord) -> float:
@@ -278,7 +280,8 @@ def _outlived(run: RunRecord, now: float, expected: float | None) -> bool:
 def _over(run: RunRecord, *, watched: bool, simulated: bool) -> str:
     if run.collecting:
         return COLLECTING if watched else "ended"
-    return "left" if run.state.active and simulated and not watched else ""
+    gone = run.state.active and simulated and not watched
+    return "left" if gone or run.category == Cause.LEFT else ""
 
 
 def _doing(run: RunRecord, start: str) -> str:

@@ -64,7 +64,7 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
     unknown = over_sizes or not run.window_known
     found: Sequence[Disturbance] = run.steady or ()
     if run.steady is None and not over_sizes:
-        found = _so_far(inside, first, stride)
+        found = _so_far(inside, first, stride, run.series.steps[begin:])
     return RunWindow(
         warmup=first,
         used=used,
@@ -128,8 +128,10 @@ def _index(found: Disturbance, stride: int, points: int) -> int:
     return min(found.reading // stride, points - 1)
 
 
-def _so_far(inside: Sequence[Point], first: int, stride: int) -> Sequence[Disturbance]:
-    """By means of so many readings each that looking often costs little."""
+def _so_far(
+    inside: Sequence[Point], first: int, stride: int, steps: Sequence[float]
+) -> Sequence[Disturbance]:
+    """By means of so many readings each that looking often costs little. ``steps``: theirs."""
     width = -(-len(inside) // MOST_LOOKED_AT) or 1
     speeds = [value for _, value in inside]
     means = [
@@ -138,5 +140,5 @@ def _so_far(inside: Sequence[Point], first: int, stride: int) -> Sequence[Distur
     begin = -(-first // stride)
     return tuple(
         replace(one, reading=(begin + one.reading * width) * stride, count=one.count * width)
-        for one in disturbances(means) or ()
+        for one in disturbances(means, steps[::width]) or ()
     )

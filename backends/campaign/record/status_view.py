@@ -39,6 +39,8 @@ class CampaignSnapshot:
     paused: int
     total: int
     eta_s: float | None
+    guessed: bool  # the ETA: nothing of it rests on a run that was measured
+    settles_s: float | None  # until hosts that settle let the first run begin
     finished: bool
     simulated: bool
     read_only: bool
@@ -124,13 +126,13 @@ class CampaignSnapshot:
     @property
     def eta_text(self) -> str:
         """ "ETA 41m", or nothing; "no ETA: dgx1 is out of reach". "ETA at least 41m": cases get
-        further repeats until they are known.
+        further repeats until they are known. "ETA ≈41m": by what profiles say alone.
 
         "ETA 41m once node3 can be used": nobody knows when that is. "ETA 41m of the others": than
         those that are paused. "ETA 41m of simulated time": for who looks from outside, whose own
         time passes slower.
         """
-        least = "at least " * self.state.open_ended
+        least = f"{'at least ' * self.state.open_ended}{'≈' * self.guessed}"
         flies = " of simulated time" * (self.simulated and self.read_only)
         if self.blocked_by and self.after_that_s is not None:
             some = "enough of " * (len(self.blocked_by) > 1)  # several runs may need them, or one
@@ -233,6 +235,15 @@ def take(
         total=len(latest) + to_come,
         to_come=to_come,
         eta_s=None if blocked_by else left_s,
+        guessed=not (durations.measured or any(run.timed for run in to_do)),
+        settles_s=min(
+            (
+                one.expected_at - now
+                for one in why
+                if one.kind is WaitKind.SETTLING and one.expected_at is not None
+            ),
+            default=None,
+        ),
         finished=state.finished,
         simulated=state.simulated,
         read_only=read_only,

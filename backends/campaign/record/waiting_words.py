@@ -24,7 +24,7 @@ def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
         case WaitKind.SETTLING:
             left_s = (waiting.expected_at or now) - now
             more = f", {format_duration(left_s)} more" if left_s > 0 else ""
-            return f"settling{more}{'' if brief else _held(waiting)}"
+            return "settling" if brief else f"settling{more}{_held(waiting)}"
         case WaitKind.BEHIND:
             return f"{_behind(waiting, hosts, brief=brief)}{'' if brief else _held(waiting)}"
         case WaitKind.QUEUED:

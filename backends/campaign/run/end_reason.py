@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
+from backends.campaign.record.run_view import DEMO_LEFT
 from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.results.run_result import MEMORY_METRIC
@@ -39,7 +40,6 @@ class Ended:
     exit_status: int | None = None
     retry: str = "never"
     cancelled: bool = False
-    gone: bool = False  # with its hosts, when the console before went
     cleanup: Cleanup = UNKNOWN
 
     @property
@@ -124,16 +124,9 @@ def judge_end(
             retry="later",
         )
     if status.phase is RunPhase.ABSENT:
-        gone = "the run's directory is gone"
-        what = "went with the demo before" if simulated else gone
-        retry = "now" if simulated else "never"
-        return Ended(
-            reason=f"{host}: {what}",
-            category=Cause.KILLED,
-            host=host,
-            retry=retry,
-            gone=simulated,
-        )
+        gone = f"{host}: the run's directory is gone"
+        left = Ended(reason=DEMO_LEFT, category=Cause.LEFT, retry="now")
+        return left if simulated else Ended(reason=gone, category=Cause.KILLED, host=host)
     if status.timed_out:
         return Ended(reason=f"timed out after {timeout}", category=Cause.TIMEOUT, host=host)
     if status.exit_code and status.oom_kills:

@@ -424,7 +424,7 @@ class RunSupervisor:
             run_s = self._clock() - (self.run.started_at or self._clock())
             ended = await explained_by_host(ended, member, run_s)
         took, now = ran_s(self._ends), self._clock()
-        if ended.gone:  # it lived as long as that console wrote
+        if ended.category is Cause.LEFT:  # it lived as long as that console wrote
             lived = (self._recorder.left_at or now) - (self.run.launched_at or now)
             took = max(LEAST_S, lived)
         await self._recorder.record(failed(self.run, ended, now, took, self._fingerprint))

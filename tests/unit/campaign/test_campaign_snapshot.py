@@ -26,6 +26,7 @@ from backends.engines.engine import Waiting, WaitKind
 from backends.transports.transport import Problem
 from tests.unit.campaign.strategies import RUN_IDS, events, planned
 from tests.unit.campaign.test_campaign_state import HOSTS, assigned, readings, succeeded
+from tui.screens.run_text import state_text
 
 A, B = "r-0001-a1", "r-0002-a1"
 
@@ -85,12 +86,12 @@ def test_nobody_says_of_a_run_that_it_runs_without_having_looked(later: float, r
 @pytest.mark.parametrize(
     ("left", "said"),
     [
-        ({"eta_s": 60.0}, "ETA 1m00s{}"),
-        ({"eta_s": 60.0, "paused": 1}, "ETA 1m00s{} of the others"),
-        ({"after_that_s": 60.0, "blocked_by": ("n1",)}, "ETA 1m00s{} once n1 can be used"),
+        ({"eta_s": 60.0}, "ETA ≈1m00s{}"),
+        ({"eta_s": 60.0, "paused": 1}, "ETA ≈1m00s{} of the others"),
+        ({"after_that_s": 60.0, "blocked_by": ("n1",)}, "ETA ≈1m00s{} once n1 can be used"),
         (
             {"after_that_s": 60.0, "blocked_by": ("n1", "n2")},
-            "ETA 1m00s{} once enough of n[1-2] can be used",
+            "ETA ≈1m00s{} once enough of n[1-2] can be used",
         ),
     ],
 )
@@ -161,12 +162,12 @@ def test_a_start_has_made_no_progress_however_long_it_takes() -> None:
 
 def test_no_end_is_promised_while_nobody_knows_when_a_host_can_be_used() -> None:
     state = fold([planned(A, expected_s=20.0), planned(B, expected_s=20.0)])
-    assert shown(state, 0.0).summary == "0/2 runs · ETA 40s"
+    assert shown(state, 0.0).summary == "0/2 runs · ETA ≈40s"
     held = Waiting(WaitKind.UNUSABLE, ("node3",), "held by bob")
     for waiting in ({A: held, B: Waiting(WaitKind.BEHIND)}, {A: held, B: held}):
         seen = shown(state, 0.0, waiting=waiting)
         assert seen.eta_s is None
-        assert seen.summary == "0/2 runs · ETA 40s once node3 can be used"
+        assert seen.summary == "0/2 runs · ETA ≈40s once node3 can be used"
 
 
 def test_why_there_is_no_eta_is_said() -> None:
@@ -571,7 +572,7 @@ def test_no_end_is_promised_while_a_run_is_silent() -> None:
     told = ev.ReadingsArrived(t=8.0, run_id=A, first=0, readings=points)
     before = [planned(A, expected_s=50.0), assigned(A), ev.RunLaunched(t=2.0, run_id=A), told]
     state = fold(before)
-    assert shown(state, 20.0).summary == "0/1 runs · ETA 31s"
+    assert shown(state, 20.0).summary == "0/1 runs · ETA ≈31s"
     silent = shown(state, 49.0)
     assert view(silent, A).silent_s is not None
     assert view(silent, A).progress is None
@@ -754,6 +755,8 @@ def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
     assert ("no reading for" in run.state_text) == (run.silent_s is not None)
     if run.silent_s is not None:
         assert (run.progress, run.eta_s, run.outlived) == (None, None, False)
+        in_list = state_text(run).plain.removeprefix("▲ silent ")
+        assert run.state_text.endswith(f"no reading for {in_list}")
     for left in (-1.0, 0.0, 90.0):
         given_up = view(shown(state, now, given_up={A: now + left}), A)
         until = "; ended as stalled in 1m30s unless one comes"

@@ -128,6 +128,7 @@ def test_a_run_at_work_shows_where_its_speed_changed(count: int) -> None:
     assert found.shape is Shape.STEP
     assert found.size == pytest.approx(-0.2, abs=0.01)
     assert found.reading == pytest.approx(count // 2, abs=max(2, count // 50))
+    assert found.step == found.reading, "run_with numbers steps from 0, as readings are"
     assert at_s - 1 == pytest.approx(found.reading, abs=run.series.stride)
     assert value == pytest.approx(80, rel=0.3)
 

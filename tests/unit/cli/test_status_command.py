@@ -129,13 +129,13 @@ def test_hosts_that_another_campaign_has_are_told_of_one_that_somebody_else_goes
     hold(path)
     waits = Waiting(WaitKind.UNUSABLE, ("node1",), HELD)
     write_moment(path, Moment({"a": waits}))
-    assert "kept: 0/1 runs · ETA 1m00s once node1 can be used\n" in cli("status", "kept").out
+    assert "kept: 0/1 runs · ETA ≈1m00s once node1 can be used\n" in cli("status", "kept").out
     assert f"waiting for node1: {HELD}" in cli("status", "kept").out
-    assert "ETA 1m00s once node1 can be used" in cli("status", "--line").out
+    assert "ETA ≈1m00s once node1 can be used" in cli("status", "--line").out
     told = cli.document("status", "kept")
     assert (told["eta_s"], told["blocked_by"]) == (None, ["node1"])
     assert told["after_that_s"] == pytest.approx(60.0)
-    assert told["eta_text"] == "ETA 1m00s once node1 can be used"
+    assert told["eta_text"] == "ETA ≈1m00s once node1 can be used"
     shown = terminal("status", "kept", NO_COLOR="1", COLUMNS="80")
     assert shown.end() == 0
     lines = [line.rstrip() for line in ESCAPES.sub(b"", shown.shown).decode().splitlines()]
