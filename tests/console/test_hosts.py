@@ -793,7 +793,7 @@ def test_the_summary_says_each_word_once() -> None:
 
 @given(
     width=st.integers(76, 160),
-    outdated=st.sampled_from(["", "before our run began", "before our run ended"]),
+    outdated=st.sampled_from(["", "before our run began", "before our run ended", "recorded"]),
     old_s=st.integers(6, 9000),
     metered=st.booleans(),
 )
@@ -801,11 +801,14 @@ def test_nobody_uses_a_gpu_only_where_that_was_asked_since(
     width: int, outdated: str, old_s: int, metered: bool
 ) -> None:
     idle = replace(facts(), gpu_processes=())
+    if outdated == "recorded":
+        outdated, idle = "", idle.without_load()
     host = replace(known_host("node1", "n1", idle), outdated=outdated, probed_at=START)
+    unknown = bool(outdated) or host.recorded
     text = host_text(host, width=width, now=START + old_s, metered=metered).plain
     gpus = [line for line in text.splitlines() if re.match(r" +\d  .*°C", line)]
     assert gpus
-    assert all(("not asked since" in line) is bool(outdated) for line in gpus)
+    assert all(("not known" in line) is unknown for line in gpus)
 
 
 @given(
