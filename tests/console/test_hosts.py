@@ -831,3 +831,24 @@ def test_what_stands_first_of_a_host_is_whole_at_every_width(
         assert ("GPUs and load as of now" in said) is metered
         assert outdated in said
         assert ("held by alice@login02" in said) is (host is not found)
+
+
+@pytest.mark.parametrize("end", ["escape", "enter"])
+async def test_what_is_below_a_list_stays_where_it_is_while_a_filter_is_typed(
+    workspace: FakeWorkspace, end: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        detail = app.screen.query_one(HostDetail)
+        await until(pilot, lambda: "2 ready" in screen_text(app))
+        before = detail.region
+        await pilot.press("slash")
+        await pilot.pause()
+        typing = detail.region
+        assert before.y <= typing.y <= before.y + 1
+        for key in ("n", "o", "d", "e", "2", "x", "backspace"):
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+            assert detail.region == typing
+        await pilot.press(*["backspace"] * 5 * (end == "enter"), end)
+        await until(pilot, lambda: detail.region == before)

@@ -63,6 +63,8 @@ STALE_S = 600.0
 REST_S = 1.0
 """A host is watched when the cursor rests on it for so long."""
 
+LEAST_FILTERED = 7
+"""Lines of the list where no host has the words: frame, head, what to do, and the words."""
 LEAST = 15
 """Lines, from which on the list's share of the page has room for a host and a bar below it."""
 OF_NOW_S = 15.0
@@ -204,6 +206,19 @@ def _word_counted(host: HostSnapshot) -> str:
     return f"{host.state_word}, in use" if degraded else host.state_word
 
 
+class HostsPanel(TablePanel):
+    """As high as its rows; those that a filter hides move nothing of what is below."""
+
+    def start_filter(self) -> None:
+        if self.styles.height is not None and self.styles.height.is_auto and self.outer_size:
+            self.styles.height = max(self.outer_size.height + 1, LEAST_FILTERED)
+        super().start_filter()
+
+    def clear_filter(self) -> bool:
+        self.styles.height = None
+        return super().clear_filter()
+
+
 class HostsPage(Page):
     PANEL = "hosts"
     BINDINGS = bindings("hosts")
@@ -225,7 +240,7 @@ class HostsPage(Page):
         self._judged: Mapping[str, Judged] = {}
 
     def body(self) -> Iterable[Widget]:
-        yield TablePanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
+        yield HostsPanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
         yield HostDetail()
 
     def main_panel(self) -> TablePanel:
