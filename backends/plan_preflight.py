@@ -43,6 +43,7 @@ async def plan_preflight(
     hosts = [host for host in plan.hosts if cluster.snapshot(host).state not in AWAY]
     if fetched := await pull_images(cluster.pool, hosts, plan.cases, say or _unsaid):
         await cluster.probe(fetched, sought=sought_for(plan.cases))  # what it is, the image tells
+    await cluster.probe_unknown(hosts, sought_for(plan.cases))
     used = [host for host in hosts if _used(cluster.snapshot(host))]
     await cluster.refresh(0.0, used)  # who had it may have let it go since
     await cluster.refresh(FRESH_S, hosts)

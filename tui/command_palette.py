@@ -4,6 +4,7 @@ on the other pages."""
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 from textual import on, work
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
@@ -50,7 +50,6 @@ LATER = 3e3
 WIDEST, MOST, AROUND, KEY = 112, 96, 8, 8
 """Columns of the palette; percent of the terminal's, at most; of what is around a line in it; and
 those at a line's end where only its key stands."""
-_NO_CONSOLE = Console(width=1, color_system=None)
 LAST = 1e8
 """What a rank is divided by of what is to come after all that can be done."""
 
@@ -221,13 +220,25 @@ class ActionsProvider(Provider):
     def _line(self, key: Key, label: str, about: str, style: str = "") -> Text:
         """An action and what it does, with its key at the right."""
         room = min(WIDEST, self.app.size.width * MOST // 100) - AROUND
-        words = Text.assemble((label, style), (f"  {beyond(key, label, about)}".rstrip(), MUTED))
-        lines = words.wrap(_NO_CONSOLE, room - KEY)
-        for line in lines:
-            line.rstrip()
-        lines[0].align("left", room - cell_len(key_name(key)))
-        lines[0].append(key_name(key), style or ACCENT)
-        return Text("\n").join(lines)
+        words = brief(beyond(key, label, about), room - KEY - cell_len(f"{label}  "))
+        line = Text.assemble((label, style), (f"  {words}".rstrip(), MUTED))
+        line.align("left", room - cell_len(key_name(key)))
+        return line.append(key_name(key), style or ACCENT)
+
+
+def brief(words: str, room: int) -> str:
+    """As many of its clauses as have room; of a first one that has none its first words."""
+    if cell_len(words) <= room:
+        return words
+    ends = [found.start() for found in re.finditer(r"[;,.:] ", words)]
+    clauses = (words[:end] for end in reversed(ends))
+    first = words[: ends[0]] if ends else words
+    return next((one for one in clauses if cell_len(one) <= room), shorten_words(first, room))
+
+
+def shorten_words(words: str, room: int) -> str:
+    """Its first words, whole, with "…" behind."""
+    return textwrap.shorten(words, max(room, 1), placeholder=" …")
 
 
 def beyond(key: Key, label: str, about: str) -> str:

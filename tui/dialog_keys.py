@@ -106,6 +106,8 @@ DIALOGS: Mapping[str, Panel] = {
             Key("slash", "find", "Find", "find a run, a host, a part of a command", 4, said="/"),
             Key("n", "next(1)", "Next", "to the next line that has it", footer=5),
             Key("N", "next(-1)", "Before", "to the one before", footer=6),
+            Key("right_square_bracket", "run(1)", "Next run", "to the next run", 7, said="]"),
+            Key("left_square_bracket", "run(-1)", "Run before", "to the run before", 8, said="["),
             PALETTE,
             HELP,
         ),

@@ -77,8 +77,8 @@ _EVERYWHERE = (
         "N",
         "notes",
         "Notes",
-        "what happened in the campaign, notes of the engine and yours, and what was said last; "
-        "what it began without stands above until it was read here, or it is over",
+        "events and notes of the campaign, and what was said last; a warning at its start stays in "
+        "sight until it is read here",
         footer=91,
     ),
     Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),

@@ -1,6 +1,6 @@
 """What stands below the grid: what each of several profiles runs, or where a terminal is tall the
 grids of the others, then, where lines are free, what is known of the case under the cursor: what
-runs, what was measured before, and what others published; last, what is marked."""
+runs, and what was measured before; what is marked; last, what others published."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def case_lines(
     beside: bool = True,
 ) -> list[Text]:
     """All that is known of a case, as far as there is room: the past has half of what the command
-    leaves, and what published figures do not need; what is left then is for what is marked
-    ``beside`` it. ``command``: of :func:`run_lines`."""
+    leaves, and what published figures do not need; so has what is marked ``beside`` it of what is
+    left then. ``command``: of :func:`run_lines`."""
     time = asked.past(part).times.get(case.key)
     device = device_word([part.profile], asked.gpus)
     lines = run_lines(part, case, time, width, device, command)
@@ -152,12 +152,15 @@ def case_lines(
         lines = [*lines[: max(0, height - 1)], Text(" … i shows all of it", MUTED, end="")]
     lines = lines[:height]
     same, rows = asked.past(part).of(case).same, asked.published(part, case)
+
+    def room() -> int:
+        left = height - len(lines)
+        return max(left // 2, left - len(rows) - 2) if rows else left
+
+    lines += past_lines(case.label, same, now, width, room())
+    lines += marked_lines(part, asked, now, width, room()) * beside
     left = height - len(lines)
-    most = max(left // 2, left - len(rows) - 2) if rows else left
-    lines += past_lines(case.label, same, now, width, most)
-    left = height - len(lines)
-    lines += published_lines(rows, case.batch_size, part, asked.devices(part), width, left)
-    return lines + marked_lines(part, asked, now, width, height - len(lines)) * beside
+    return lines + published_lines(rows, case.batch_size, part, asked.devices(part), width, left)
 
 
 def run_lines(

@@ -382,11 +382,13 @@ def host_lines(
     snapshots: Iterable[HostSnapshot],
     findings: Sequence[Finding],
     narrowed: str,
+    of_used: Sequence[Finding],
     age_s: Callable[[HostSnapshot], float | None] | None = None,
 ) -> list[str]:
-    """Before a dry-run: what is said of the plan's hosts together, as that they differ or are one
-    machine; :func:`unfit_lines`; and ``narrowed``, of :func:`usable_now`."""
-    together = (one for one in findings if not one.host and one.level == Level.WARN)
+    """Before a dry-run: what is said of its hosts together, as that they differ or are one
+    machine; :func:`unfit_lines`; and ``narrowed``, of :func:`usable_now`. ``of_used``: findings of
+    the plan that that gives, on the hosts which the runs are shown on."""
+    together = (one for one in of_used if not one.host and one.level == Level.WARN)
     lines = [f"{one.what}; {one.remedy}" for one in together]
     return [*lines, *unfit_lines(plan, snapshots, findings, age_s), *[narrowed] * bool(narrowed)]
 

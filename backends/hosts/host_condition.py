@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostState
+from backends.hosts.host_facts import (
+    Concern,
+    Gpu,
+    GpuProcess,
+    HostFacts,
+    HostSnapshot,
+    HostState,
+)
 from backends.hosts.preflight_finding import Bearing, Finding, Level
 
 DISK_STOP_MIB = 1024
@@ -228,6 +235,15 @@ def high_load(facts: HostFacts) -> str:
     if not facts.cpus or not facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
         return ""
     return f"load {facts.load1:.1f} on {facts.cpus} CPUs"
+
+
+def at_load(host: HostSnapshot, facts: HostFacts) -> HostSnapshot:
+    """The host with ``facts``, which have another load: what is said of its load is of that one."""
+    before = high_load(host.facts) if host.facts is not None else ""
+    rest = tuple(one for one in host.concerns if one.what != before)
+    why = (one.remedy for one in host.concerns if one.what == before)
+    now = (Concern(what, next(why, remedy)) for what, remedy in _load(facts))
+    return replace(host, facts=facts, concerns=(*rest, *now))
 
 
 def _load(

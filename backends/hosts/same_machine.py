@@ -9,8 +9,8 @@ from backends.hosts.host_facts import Concern, HostSnapshot
 from backends.inventory.nodesets import fold_nodeset
 
 KEEP_ONE = (
-    "runs on them at the same time share its devices, and have grade C at best: remove all but one"
-    " from the inventory, unless you mean it"
+    "runs on them at the same time share its devices, and have grade C at best: use one alone"
+    " (o on Matrix, --hosts, or the inventory), unless you mean it"
 )
 
 

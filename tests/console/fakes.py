@@ -683,7 +683,9 @@ class FakeWorkspace:
         return self.findings
 
     def foreseen(self, plan: Plan) -> tuple[Finding, ...]:
-        return foreseen(facts_for(plan.cases, self._hosts), plan.cases)
+        names = {host.name for host in plan.hosts}
+        used = (host for host in self._hosts if host.name in names)
+        return foreseen(facts_for(plan.cases, used), plan.cases)
 
     def renewed(
         self,
@@ -695,8 +697,9 @@ class FakeWorkspace:
         real = [one for one in findings if isinstance(one, Finding)]
         if not real or len(real) < len(findings):
             return tuple(findings)
-        told = facts_for(plan.cases, hosts)
-        return renewed(real, foreseen(told, plan.cases), told, [host.name for host in plan.hosts])
+        names = [host.name for host in plan.hosts]
+        told = facts_for(plan.cases, (host for host in hosts if host.name in names))
+        return renewed(real, foreseen(told, plan.cases), told, names)
 
     def without_stopped(self, plan: Plan, findings: Sequence[FakeFinding]) -> Plan | None:
         return without_stopped(plan, findings, self._hosts, self.plan)  # type: ignore[arg-type]

@@ -793,7 +793,7 @@ def test_the_summary_says_each_word_once() -> None:
 
 @given(
     width=st.integers(76, 160),
-    outdated=st.sampled_from(["", "before our run began", "before our run ended"]),
+    outdated=st.sampled_from(["", "before our run began", "before our run ended", "recorded"]),
     old_s=st.integers(6, 9000),
     metered=st.booleans(),
 )
@@ -801,11 +801,14 @@ def test_nobody_uses_a_gpu_only_where_that_was_asked_since(
     width: int, outdated: str, old_s: int, metered: bool
 ) -> None:
     idle = replace(facts(), gpu_processes=())
+    if outdated == "recorded":
+        outdated, idle = "", idle.without_load()
     host = replace(known_host("node1", "n1", idle), outdated=outdated, probed_at=START)
+    unknown = bool(outdated) or host.recorded
     text = host_text(host, width=width, now=START + old_s, metered=metered).plain
     gpus = [line for line in text.splitlines() if re.match(r" +\d  .*°C", line)]
     assert gpus
-    assert all(("not asked since" in line) is bool(outdated) for line in gpus)
+    assert all(("not known" in line) is unknown for line in gpus)
 
 
 @given(
@@ -828,3 +831,24 @@ def test_what_stands_first_of_a_host_is_whole_at_every_width(
         assert ("GPUs and load as of now" in said) is metered
         assert outdated in said
         assert ("held by alice@login02" in said) is (host is not found)
+
+
+@pytest.mark.parametrize("end", ["escape", "enter"])
+async def test_what_is_below_a_list_stays_where_it_is_while_a_filter_is_typed(
+    workspace: FakeWorkspace, end: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        detail = app.screen.query_one(HostDetail)
+        await until(pilot, lambda: "2 ready" in screen_text(app))
+        before = detail.region
+        await pilot.press("slash")
+        await pilot.pause()
+        typing = detail.region
+        assert before.y <= typing.y <= before.y + 1
+        for key in ("n", "o", "d", "e", "2", "x", "backspace"):
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+            assert detail.region == typing
+        await pilot.press(*["backspace"] * 5 * (end == "enter"), end)
+        await until(pilot, lambda: detail.region == before)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import apply
+from backends.hosts.host_condition import concerns
 from backends.hosts.host_facts import Concern, GpuProcess, HostSnapshot, HostState
 from backends.hosts.live_telemetry import LiveTelemetry
 from backends.remote.lease import Lease
@@ -467,6 +468,32 @@ def test_the_load_that_is_said_to_be_of_now_is_that_of_the_last_sample(gpus: boo
     said = host_text(with_live(host, live), now=START, metered=True).plain
     assert "load as of now" in " ".join(said.split())
     assert "load 2.7" in said
+
+
+@given(before=st.floats(0, 200), load=st.floats(0, 200))
+def test_a_remark_on_the_load_is_of_the_load_that_is_shown(before: float, load: float) -> None:
+    told = replace(facts(), load1=before)
+    host = known_host("node1", "node1.example", told)
+    live = LiveTelemetry()
+    live.feed(f"host, {START:.0f}, 48, {load:.6f}, 0, 0, 0\n".encode())
+    shown = with_live(host, live)
+    assert shown.facts is not None
+    assert shown.concerns == concerns(shown.facts)
+    assert with_live(shown, live) == shown
+
+
+async def test_the_list_and_the_panel_have_one_load(tmp_path: Path) -> None:
+    busy = known_host("node1", "node1.example", replace(facts(), load1=40.0))
+    workspace = FakeWorkspace(tmp_path, hosts=[busy, *v100_hosts()[1:]])
+    async with console(workspace, HUGE) as (app, pilot):
+        await until(pilot, lambda: "load 40.0 on 48 CPUs" in detail(app))
+        assert "40.0/48" in screen_text(app)
+        workspace.telemetry = {"node1": f"host, {START:.0f}, 48, 1.4, 0, 0, 0\n".encode()}
+        await pilot.press("j", "k")
+        await until(pilot, lambda: tick(app) or "1.4/48" in screen_text(app))
+        assert "load 1.4" in detail(app)
+        assert "40.0" not in screen_text(app)
+        assert "computes there" not in detail(app)
 
 
 def test_a_recorded_host_stays_one_whatever_its_telemetry_tells() -> None:

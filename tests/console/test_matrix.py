@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from backends.campaign.plan.plan import Plan
+from backends.hosts.host_facts import GpuProcess
 from profiles.errors import DlperfError
 from tests.console.conftest import (
     LARGE,
@@ -29,7 +30,7 @@ from tests.console.conftest import (
     until,
     words,
 )
-from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
+from tests.console.fakes import FakeFinding, FakeWorkspace, known_host, v100_hosts
 from tui.app import DlperfApp
 from tui.matrix_marks import Cell
 from tui.plan_words import hosts_text
@@ -385,6 +386,51 @@ async def test_the_dry_run_shows_every_command_and_starts_nothing(
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, MatrixPage))
         assert not workspace.started
+
+
+async def test_a_dry_run_begins_with_its_schedule_and_a_key_goes_from_run_to_run(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        area = app.screen.query_one(TextArea)
+        lines = area.text.split("\n")
+        heads = [at for at, line in enumerate(lines) if line.startswith("# ") and "/6  " in line]
+        notes = lines.index("# notes:")
+        assert len(heads) == 6 < heads[-1] < notes
+        assert all(line.startswith("# ") for line in lines[notes:] if line)
+        assert f"# {len([*filter(None, lines[notes + 1 :])])} notes at the end" == lines[1]
+        assert not any("stands for" in line for line in lines[:notes])
+        seen = []
+        for key in "]" * 8 + "[" * 7:
+            await pilot.press(key)
+            seen.append(area.cursor_location[0])
+        assert seen == [*heads, heads[-1], heads[-1], *heads[-2::-1], heads[0], heads[0]]
+        await pilot.press("G")
+        await until(pilot, lambda: area.scroll_y == area.max_scroll_y)
+        await pilot.press("[")
+        assert heads[0] < area.cursor_location[0] < notes, "from what is in sight"
+
+
+async def test_a_dry_run_says_nothing_of_a_host_that_it_leaves_out(tmp_path: Path) -> None:
+    first, other, *_ = v100_hosts()
+    assert other.facts is not None
+    told = replace(other.facts, gpus=tuple(replace(g, name="H200") for g in other.facts.gpus))
+    busy = GpuProcess(0, 4711, "alice", "python", 900)
+    for used, said in (((busy,), False), ((), True)):
+        odd = known_host(other.name, other.address, replace(told, gpu_processes=used))
+        workspace = FakeWorkspace(tmp_path, hosts=[first, odd])
+        async with console(workspace, LARGE) as (app, pilot):
+            await open_matrix(app, pilot)
+            await pilot.press("n", "space")
+            await until(pilot, partial(shows, app, "1 case ×"))
+            await pilot.press("d")
+            await until(pilot, lambda app=app: isinstance(app.screen, DryRunView))
+            text = app.screen.query_one(TextArea).text
+            assert ("GPU model differs" in text) is said
+            assert ("leave out" in text) is not said
 
 
 def small_workspace(workspace: FakeWorkspace, slots: int = 2) -> FakeWorkspace:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.command import CommandList
 
 from tests.console.conftest import (
@@ -18,7 +20,7 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeWorkspace
-from tui.command_palette import CHANGES_PLAN, Palette, beyond
+from tui.command_palette import CHANGES_PLAN, Palette, beyond, brief
 from tui.key_bindings import PANELS, key_name
 
 
@@ -47,7 +49,7 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
 
 @pytest.mark.parametrize("typed", ["", "r"])
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
-async def test_an_action_has_all_of_what_it_does_and_its_key_in_a_column_at_the_right(
+async def test_an_action_has_a_row_with_what_it_does_and_its_key_in_a_column_at_the_right(
     workspace: FakeWorkspace, size: tuple[int, int], typed: str
 ) -> None:
     async with console(workspace, size) as (app, pilot):
@@ -70,7 +72,7 @@ async def test_an_action_has_all_of_what_it_does_and_its_key_in_a_column_at_the_
         }
         assert len(ends) == 1, lines
         assert re.match(r"  \S.*  \S.*  \S+", lines[0])
-        assert not any("…" in line for line in lines)
+        assert not any("\n" in str(one.prompt) for one in listed.options)
 
 
 @pytest.mark.parametrize(("page", "of_row"), [("1", "r s z"), ("3", "c f y")])
@@ -147,3 +149,19 @@ def test_what_is_said_of_an_action_is_more_than_its_name(page: str) -> None:
     (key,) = (one for one in PANELS["runs"].keys if one.action == "schedule")
     assert "hosts over time" in beyond(key, "Schedule", key.help)
     assert beyond(key, "Close schedule", key.help) == "chart, telemetry and log"
+
+
+@given(st.lists(st.text("abc", min_size=1), min_size=1), st.integers(4, 60), st.data())
+def test_what_an_action_does_is_told_in_whole_clauses_where_one_has_room(
+    found: list[str], room: int, data: st.DataObject
+) -> None:
+    between = st.sampled_from([" ", "; ", ", ", ". ", ": "])
+    words = found[0] + "".join(data.draw(between) + word for word in found[1:])
+    told = brief(words, room)
+    assert len(told) <= room
+    clause = re.split(r"[;,.:] ", words)[0]
+    if len(clause) <= room:
+        assert (words + ";").startswith(told)
+        assert words[len(told) :][:1] in ("", *";,.:")
+    else:
+        assert told.endswith("…")

@@ -74,6 +74,7 @@ from tui.plan_words import (
 )
 from tui.screens.dry_run import DryRunView, dry_run_text
 from tui.screens.matrix_page import MatrixPage
+from tui.screens.matrix_text import plan_footer
 from tui.screens.possible_changes import repeat_question
 from tui.screens.start_dialog import StartDialog
 from tui.screens.start_text import cases_text, checklist_text, totals_text
@@ -437,6 +438,17 @@ def test_hosts_of_a_plan_stand_in_its_order_wherever_they_are_told() -> None:
     assert not_counted(dict.fromkeys(["v1", "v2", "h1"], "busy")) == f"{there} busy"
     away = [replace(_host(name, "away"), reason="gone") for name in ("v1", "v2", "h1")]
     assert unfit_lines(plan, away)[0] == f"{there} cannot be used now: gone"
+
+
+@given(room=st.integers(20, 120), chosen=st.sampled_from(["", "node1,node3"]))
+def test_hosts_that_were_chosen_are_named_beside_the_marks(room: int, chosen: str) -> None:
+    plan = _plan(["node1", "node3"], "gpu")
+    plan = replace(plan, selection=replace(plan.selection, hosts=chosen))
+    foot = plan_footer(plan, {"node1": "", "node3": ""}, room, "41s", wide=False).plain
+    assert len(foot) <= room
+    if chosen and room > 60:
+        assert foot.endswith(" · 2 hosts: node1,node3")
+    assert ("node" in foot) <= bool(chosen)
 
 
 def test_a_plan_says_which_of_its_hosts_cannot_be_used_and_what_that_leaves_waiting() -> None:

@@ -73,7 +73,7 @@ async def _plan(arguments: argparse.Namespace) -> int:
         now, narrowed = usable_now(made, workspace.cluster.snapshots(), found)
         runs = workspace.dry_run(now)
         elsewhere = workspace.dry_run_elsewhere(made)
-        foreseen = _foreseen_lines(workspace, made, found, narrowed)
+        foreseen = _foreseen_lines(workspace, made, found, narrowed, workspace.foreseen(now))
         if arguments.json:
             print_json(
                 {
@@ -126,11 +126,15 @@ async def _plan(arguments: argparse.Namespace) -> int:
 
 
 def _foreseen_lines(
-    workspace: Workspace, made: Plan, found: Sequence[Finding], narrowed: str
+    workspace: Workspace,
+    made: Plan,
+    found: Sequence[Finding],
+    narrowed: str,
+    of_used: Sequence[Finding],
 ) -> list[str]:
     """What ``run`` will say of the hosts, and what can be done where it stops at that. ``found``:
-    of preflight. ``narrowed``: of :func:`tui.plan_words.usable_now`."""
-    lines = host_lines(made, workspace.cluster.snapshots(), found, narrowed)
+    of preflight. ``narrowed``, ``of_used``: as in :func:`tui.plan_words.host_lines`."""
+    lines = host_lines(made, workspace.cluster.snapshots(), found, narrowed, of_used)
     if (stop := stopping(found, force=False)) is not None:
         ways = ways_on(workspace, made, found)
         lines.append(f"run stops at {stop.host or 'that'}; {ways}, {AS_FAR}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
 from textual.app import ComposeResult
+from textual.geometry import Offset
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
@@ -23,8 +25,9 @@ from tui.timeline_text import timeline_lines
 
 TIMELINE_COLUMNS = 66
 """In a terminal of 80; in a wider one those that it has more."""
-IN_ORDER = f"in the order in which they start; {MAY_CHANGE}:"
-IN_A_BLOCK = "number and name of a run, as far as its block has room; all are below"
+IN_A_BLOCK = "a block of the schedule has number and name of a run, as far as it has room"
+HEAD = re.compile(r"# \d+/\d+  ")
+"""How the lines of a run begin."""
 
 
 def dry_run_text(
@@ -33,13 +36,14 @@ def dry_run_text(
     unfit: Sequence[str] = (),
     columns: int = TIMELINE_COLUMNS,
 ) -> str:
-    """Plain text; a command is one line, however long, so that it can be pasted. ``unfit``: see
-    :func:`tui.plan_words.unfit_lines`; ``columns``: of the timeline."""
-    totals = plan_totals(plan), *unfit, *stand_in_lines(runs), *plan_remarks(plan)
-    lines = [f"# {plain(line)}" for line in totals]
-    lines += [f"# {IN_ORDER}"] * (len(runs) > 1)
+    """Plain text, in the order in which runs start; a command is one line, however long, so that it
+    can be pasted. Notes come last. ``unfit``: see :func:`tui.plan_words.unfit_lines`; ``columns``:
+    of the timeline."""
     timeline = timeline_lines(runs, columns)
-    lines += [f"# {IN_A_BLOCK}"] * bool(timeline)
+    notes = [*unfit, *stand_in_lines(runs), *plan_remarks(plan)]
+    notes += [MAY_CHANGE] * (len(runs) > 1) + [IN_A_BLOCK] * bool(timeline)
+    lines = [f"# {plain(plan_totals(plan))}"]
+    lines += [f"# {counted(len(notes), 'note')} at the end"] * bool(notes)
     lines += [*(f"# {line}".rstrip() for line in timeline), ""]
     if runs and runs[0].of_all:
         lines += ["# all are steps of one job:", f"# {plain(asked_for(runs[0]))}", ""]
@@ -55,6 +59,7 @@ def dry_run_text(
         lines.append("")
     for refused in plan.refused:
         lines.append(f"# left out: {refused.case.label}: {plain(refused.infeasible)}")
+    lines += ["", "# notes:", *(f"# {plain(line)}" for line in notes)] if notes else []
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -101,6 +106,18 @@ class DryRunView(Findable[str]):
         if self.here and (content := self._written(self._columns)) != self._content:
             self._content = content
             self.query_one(Commands).text = content
+
+    def action_run(self, step: int) -> None:
+        """To the next run, or the one before, from the cursor, where that is in sight."""
+        area = self.query_one(Commands)
+        text, top, row = area.wrapped_document, round(area.scroll_y), self.line_now()
+        if not 0 <= text.location_to_offset((row, 0)).y - top < area.size.height:
+            row, _ = text.offset_to_location(Offset(0, top))
+        heads = [at for at, line in enumerate(self.lines()) if HEAD.match(line)][::step]
+        found = next((at for at in heads if (at - row) * step > 0), None)
+        if found is not None:
+            area.cursor_location = (found, 0)
+            area.scroll_to(y=text.location_to_offset((found, 0)).y, animate=False)
 
     def able(self, action: str) -> bool:
         return super().able(action) and (action != "start" or not self._refused)

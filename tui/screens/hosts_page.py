@@ -34,7 +34,7 @@ from tui.session import Session
 from tui.text import age, all_of, cell, gib, host_state, join, plain, ranges
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.host_detail import HostDetail
+from tui.widgets.host_detail import HostDetail, with_live
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
@@ -63,6 +63,8 @@ STALE_S = 600.0
 REST_S = 1.0
 """A host is watched when the cursor rests on it for so long."""
 
+LEAST_FILTERED = 7
+"""Lines of the list where no host has the words: frame, head, what to do, and the words."""
 LEAST = 15
 """Lines, from which on the list's share of the page has room for a host and a bar below it."""
 OF_NOW_S = 15.0
@@ -204,6 +206,19 @@ def _word_counted(host: HostSnapshot) -> str:
     return f"{host.state_word}, in use" if degraded else host.state_word
 
 
+class HostsPanel(TablePanel):
+    """As high as its rows; those that a filter hides move nothing of what is below."""
+
+    def start_filter(self) -> None:
+        if self.styles.height is not None and self.styles.height.is_auto and self.outer_size:
+            self.styles.height = max(self.outer_size.height + 1, LEAST_FILTERED)
+        super().start_filter()
+
+    def clear_filter(self) -> bool:
+        self.styles.height = None
+        return super().clear_filter()
+
+
 class HostsPage(Page):
     PANEL = "hosts"
     BINDINGS = bindings("hosts")
@@ -212,7 +227,7 @@ class HostsPage(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.VERTICAL_BREAKPOINTS = [(0, "-lowest"), (LEAST, "-short"), (34, "-tall")]
-        self._hosts: tuple[HostSnapshot, ...] = ()  # as of the last tick
+        self._hosts: tuple[HostSnapshot, ...] = ()  # as of the last tick, with its meters
         self._own: dict[str, str] = {}
         self.hosts_now = HostsNow(session)
         self._rows = HostRows()
@@ -225,7 +240,7 @@ class HostsPage(Page):
         self._judged: Mapping[str, Judged] = {}
 
     def body(self) -> Iterable[Widget]:
-        yield TablePanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
+        yield HostsPanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
         yield HostDetail()
 
     def main_panel(self) -> TablePanel:
@@ -251,7 +266,7 @@ class HostsPage(Page):
 
     def pull(self) -> None:
         now = self.session.workspace.cluster.now()
-        hosts = self._hosts = self.hosts_now.of(self.viewed)
+        hosts = self._hosts = tuple(map(self._by_now, self.hosts_now.of(self.viewed)))
         self._own = self._known_runs()
         measured = self.session.precheck
         if measured is not None and measured.found is not self._found:
@@ -294,9 +309,9 @@ class HostsPage(Page):
     @on(KeyedTable.Moved)
     def _show_detail(self) -> None:
         key = self.main_panel().table.current_key
-        host = next((h for h in self._hosts if h.name == key), None)
+        host = next((h for h in self.hosts_now.seen if h.name == key), None)
         self.query_one(HostDetail).show(
-            host,
+            host and self._by_now(host),
             now=self.session.workspace.cluster.now(),
             own=self._own,
             live=self._meters.get(key or ""),
@@ -352,6 +367,11 @@ class HostsPage(Page):
             telemetry.close()
             if self.session.playing is not None:  # it was of that moment
                 self._meters.pop(host, None)
+
+    def _by_now(self, host: HostSnapshot) -> HostSnapshot:
+        """With what its meters told last, where that is so now."""
+        live = self._meters.get(host.name)
+        return with_live(host, live) if live is not None and self._is_of_now(host.name) else host
 
     def _is_of_now(self, name: str) -> bool:
         """The last sample of its meters came a moment ago, during the run that it has now."""

@@ -88,7 +88,8 @@ class Starting:
             self._page.post_message(Problem(error))
             return
         answered = partial(self._after_dry_run, plan.selection)
-        unfit = host_lines(plan, hosts, found, narrowed, self._hosts_now.age_s)
+        of_used = self._session.workspace.foreseen(usable)
+        unfit = host_lines(plan, hosts, found, narrowed, of_used, self._hosts_now.age_s)
         if any(finding.level == Level.STOP for finding in found):
             without = self._session.workspace.without_stopped(plan, found)
             unfit.append(keys_line(plan, without, usable))

@@ -233,7 +233,7 @@ def plan_footer(
 ) -> Text:
     """How many cases, repeats, runs, how long, on how many hosts: in one line of ``room`` columns.
 
-    What has no room goes from the end; the hosts are in the header as well. ``states``: of
+    What has no room goes from the end; hosts that were chosen have their names. ``states``: of
     :func:`~tui.plan_words.host_states`. ``takes``: how long; empty where nobody knows.
     """
     asked = plan.selection
@@ -244,6 +244,9 @@ def plan_footer(
     parts.append(hosts_text(states))
     if (usable := usable_text(states)) and cell_len(" · ".join([*parts[:-1], usable])) <= room:
         parts[-1] = usable
+    named = f"{parts[-1]}: {plain(asked.hosts or '')}"
+    if asked.hosts and cell_len(" · ".join([*parts[:-1], named])) <= room:
+        parts[-1] = named
     if cell_len(" · ".join([*parts, chosen := _chosen_text(plan)])) <= room and chosen:
         parts[0] += f" ({chosen})"
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:

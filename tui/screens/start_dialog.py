@@ -277,7 +277,8 @@ class StartDialog(Dialog[str]):
         if self._refused is not None:
             refused = self._refused.what
         lines = [f"left out: {host}" for host in plan.left_out]
-        lines += host_lines(plan, self._hosts, found, narrowed)
+        of_used = workspace.renewed(usable, found, self._hosts)
+        lines += host_lines(plan, self._hosts, found, narrowed, of_used)
         self.app.push_screen(DryRunView(usable, runs, lines, refused), self._after_dry_run)
 
     def _after_dry_run(self, answer: str | None) -> None:

@@ -16,7 +16,7 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN, link_colour
 TOPOLOGY, LINKS = "Topology", "Links"
 """How the matrix of links begins, where that is below the GPUs: with affinities, and without."""
 
-NOBODY, UNASKED = "–", "not asked since"
+NOBODY, UNASKED = "–", "not known"
 
 
 def gpu_lines(

@@ -57,6 +57,8 @@ class FilterLine(Input):
         if isinstance(self.parent, TablePanel):
             self.parent.table.focus()
             self.display = False  # the title has the words: the line is there while it has the keys
+            if not self.value:
+                self.parent.clear_filter()
             if not self.parent.table.found:
                 words = "no row has these words; Esc takes the filter away"
                 self.post_message(Said(words, until_key=True))

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import ScrollableContainer
 from textual.events import Resize
 
+from backends.hosts.host_condition import at_load
 from backends.hosts.host_facts import HostSnapshot
 from tui.key_bindings import bindings
 from tui.text import age
@@ -76,8 +77,8 @@ def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int, height
 
 
 def with_live(host: HostSnapshot, live: LiveTelemetry) -> HostSnapshot:
-    """Its GPUs do what was seen last, and its load is that; what no sample told is as it was. A
-    recorded host stays one: none of its facts is of now."""
+    """Its GPUs do what was seen last, its load is that, and so is what is said of it; what no
+    sample told is as it was. A recorded host stays one: none of its facts is of now."""
     from backends.hosts.live_telemetry import Figure  # noqa: PLC0415 - as above
 
     def last(figure: Figure, gpu: int, before: int | None) -> int | None:
@@ -100,7 +101,7 @@ def with_live(host: HostSnapshot, live: LiveTelemetry) -> HostSnapshot:
     ]
     load = None if host.recorded else live.last(Figure.LOAD)
     load = host.facts.load1 if load is None else load
-    return replace(host, facts=replace(host.facts, gpus=tuple(gpus), load1=load))
+    return at_load(host, replace(host.facts, gpus=tuple(gpus), load1=load))
 
 
 class HostDetail(ScrollableContainer, can_focus=True):
@@ -136,7 +137,8 @@ class HostDetail(ScrollableContainer, can_focus=True):
     ) -> None:
         """Show a host; the scroll stays when it is the same host as before.
 
-        ``of_now``: what was seen last is so now. ``judged``: by a precheck.
+        ``of_now``: the load and the GPUs of ``host`` are, of :func:`with_live`. ``judged``: by a
+        precheck.
         """
         before = self._host
         moved = before is None or host is None or host.name != before.name
@@ -179,14 +181,12 @@ class HostDetail(ScrollableContainer, can_focus=True):
             )
             from tui.widgets.host_text import host_text  # noqa: PLC0415
 
-            told = self._live if self._of_now else None
-            host = self._host if told is None else with_live(self._host, told)
             known = host_text(
-                host,
+                self._host,
                 width=width,
                 now=self._now,
                 own=self._own,
-                metered=told is not None,
+                metered=self._of_now,
                 judged=self._judged,
             )
             taken = known.plain.rstrip("\n").count("\n") + 1

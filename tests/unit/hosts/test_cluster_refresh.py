@@ -128,6 +128,22 @@ async def test_software_is_looked_for_again_where_a_host_is_asked_by_hand(
     assert facts.software
 
 
+async def test_a_check_looks_for_the_software_of_its_plan_the_first_time_already(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await cluster.probe()
+    sought = (Sought("python", "python3", "python"),)
+    monkeypatch.setattr("backends.plan_preflight.sought_for", lambda _cases: sought)
+    here = cluster.inventory.hosts[:1]
+    plan = SimpleNamespace(job_keys={}, hosts=here, cases=(), selection=Selection(()))
+    for _ in range(2):
+        await plan_preflight(cluster, cast(Plan, plan), clock_of(cluster))
+        facts = snapshots(cluster)[0].facts
+        assert facts is not None
+        assert facts.sought == sought
+        assert facts.software
+
+
 @pytest.mark.parametrize("busy", [True, False], ids=["busy", "held"])
 async def test_a_host_that_was_in_use_is_asked_again_by_a_check_however_soon(
     cluster: Cluster, *, busy: bool
