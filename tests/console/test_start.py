@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 from textual.pilot import Pilot
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.plan.cost_estimate import plan_price
@@ -92,6 +92,27 @@ def test_cases_of_the_same_parameters_are_one_line_and_none_is_left_out() -> Non
         "  b16 × 3: 1n1g 1n2g 1n4g 2n1g",
         "  b32 × 3: 1n1g 1n2g 1n4g 2n1g",
     ]
+
+
+@pytest.mark.parametrize("profiles", [1, 2])
+async def test_few_cases_stand_before_what_preflight_found(
+    workspace: FakeWorkspace, profiles: int
+) -> None:
+    """Many stand behind it: a STOP stays in sight."""
+    names = ("cpu-smoke", "oneflow-resnet50")[:profiles]
+    paths = {f"oneflow-resnet50:{name}": ("/x",) for name in ("benchmark_root", "data_root")}
+    plan = workspace.plan(Selection(names, ("1n1g",), paths if profiles > 1 else {}, 1))
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        asked = page._asked
+        for name in names:
+            asked.put(asked.marks(name))
+        await app.push_screen(StartDialog(app.session, page.hosts_now, plan, asked, []))
+        await settled(app)
+        order = [one.id for one in app.screen.query("#plan, #checks, #cases").results(Static)]
+    assert order == ["plan", *(("cases", "checks") if profiles == 1 else ("checks", "cases"))]
 
 
 IN_USE = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")

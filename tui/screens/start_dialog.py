@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from tui.matrix_request import Asked
 
 CHECKING = "preflight: checking the hosts …"
+FEW_LINES = 3
+"""Of cases, which stand before what preflight found: what is to be started is seen first."""
 STARTS = ("start", "leave_out", "force")
 
 
@@ -86,8 +88,13 @@ class StartDialog(Dialog[str]):
     def compose(self) -> ComposeResult:
         with self.box(wide=True), Pages():
             yield Static(self._totals(self._plan), id="plan", markup=False)
-            yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
-            yield Static(Hanging(cases_text(self._plan)), id="cases", markup=False)
+            checks = Static(Text(CHECKING, MUTED), id="checks", markup=False)
+            text = cases_text(self._plan)
+            if first := text.plain.count("\n") <= FEW_LINES:
+                yield Static(Hanging(text), id="cases", markup=False)
+            yield checks
+            if not first:
+                yield Static(Hanging(Text.assemble("\n", text)), id="cases", markup=False)
 
     def on_mount(self) -> None:
         self.set_timer(WAIT_S, self._waited)

@@ -95,7 +95,7 @@ def cases_text(plan: Plan) -> Text:
         what = " ".join([*values, f"× {planned.repeats}{most}"])
         tags = by_profile.setdefault(planned.profile.name, {}).setdefault(what, [])
         tags.append(f"{case.tag}{own}")
-    text = Text("\n", end="")
+    text = Text(end="")
     for name, groups in by_profile.items():
         text.append(f"{plain(name)}\n", "bold")
         for what, tags in groups.items():
