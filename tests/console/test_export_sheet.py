@@ -212,7 +212,7 @@ async def test_what_is_shown_is_made_beside_the_event_loop_and_copied_whole(
         made_in.append(threading.current_thread())
         return file_text(text)
 
-    monkeypatch.setattr(export_sheet, "laid_out", lambda *_: long)
+    monkeypatch.setattr(export_sheet, "exported", lambda *_: long)
     monkeypatch.setattr(export_sheet, "file_text", watched)
     async with opened(workspace, LARGE) as (app, pilot, sheet):
         await choose(sheet, pilot, "report", "md")
@@ -293,7 +293,9 @@ async def test_two_exports_at_a_time_both_tell_their_end(
             for name in ("first.md", "second.md"):  # a long path is broken on the screen
                 await until(
                     pilot,
-                    lambda name=name: any(name in one.message for one in app._notifications),
+                    lambda name=name: (
+                        shows(app, name) or any(name in one.message for one in app._notifications)
+                    ),
                 )
             await until(pilot, lambda: isinstance(app.screen, ExportSheet))
 
@@ -613,7 +615,7 @@ async def test_the_name_of_an_export_goes_by_what_is_in_it(
                     own = None if layout == "report" else layout
                     what = Export(own, format, LayoutOptions(lang=lang))
                     if format != "html":
-                        text = export_sheet.laid_out(
+                        text = export_sheet.exported(
                             sheet._viewed.state, controller.path, what, controller.path
                         )
                         assert said.setdefault(what.file_name, text) == text

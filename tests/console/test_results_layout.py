@@ -185,7 +185,7 @@ async def test_a_campaign_without_cases_has_its_page_again_where_a_panel_was_alo
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
-async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
+async def test_a_case_has_its_figures_in_a_line_then_its_grade_and_reasons(
     workspace: FakeWorkspace, size: tuple[int, int]
 ) -> None:
     async with console(workspace, size) as (app, pilot):
@@ -197,11 +197,11 @@ async def test_the_grade_and_its_reasons_are_the_first_that_is_said_of_a_case(
         assert case is not None
         assert case.grade is not None
         _, *lines = page.query_one("#case", Details).text.splitlines()
-        assert lines[0].startswith(f"grade {case.grade}, by what is marked")
+        assert lines[0].startswith("median ")
+        assert lines[1].startswith(f"grade {case.grade}, by what is marked")
         first = [lines.index(line) for line in lines if line.startswith(("▲ ", "→ "))]
-        assert first == list(range(1, len(first) + 1))
-        assert any(line.startswith(f"▲ {case.grade} ") for line in lines[1:2])
-        assert next(n for n, line in enumerate(lines) if line.startswith("median ")) > first[-1]
+        assert first == list(range(2, len(first) + 2))
+        assert any(line.startswith(f"▲ {case.grade} ") for line in lines[2:3])
         assert f"grade {case.grade}, by what" in screen_text(app)
 
 

@@ -1302,7 +1302,7 @@ async def test_enter_ends_nothing_that_cannot_be_taken_back(workspace: FakeWorks
 async def test_what_shows_or_seeks_in_the_log_brings_it_into_sight(
     workspace: FakeWorkspace,
 ) -> None:
-    for keys in (("z", "enter"), ("z", "f"), ("z", "L"), ("v", "z", "enter")):
+    for keys in (("z", "enter"), ("z", "L"), ("v", "z", "enter")):
         async with console(workspace, LARGE) as (app, pilot):
             begin(app, workspace)
             await open_runs(app, pilot)

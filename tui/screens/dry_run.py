@@ -108,18 +108,25 @@ class DryRunView(Findable[str]):
             self.query_one(Commands).text = content
 
     def action_run(self, step: int) -> None:
-        """To the next run, or the one before, from the cursor, where that is in sight."""
+        """To the next run, or the one before, from the cursor, where that is in sight; round the
+        ends."""
         area = self.query_one(Commands)
         text, top, row = area.wrapped_document, round(area.scroll_y), self.line_now()
         if not 0 <= text.location_to_offset((row, 0)).y - top < area.size.height:
             row, _ = text.offset_to_location(Offset(0, top))
-        heads = [at for at, line in enumerate(self.lines()) if HEAD.match(line)][::step]
-        found = next((at for at in heads if (at - row) * step > 0), None)
-        if found is not None:
-            area.cursor_location = (found, 0)
-            area.scroll_to(y=text.location_to_offset((found, 0)).y, animate=False)
+        heads = self._heads[::step]
+        found = next((at for at in heads if (at - row) * step > 0), heads[0])
+        area.cursor_location = (found, 0)
+        area.scroll_to(y=text.location_to_offset((found, 0)).y, animate=False)
+
+    @property
+    def _heads(self) -> list[int]:
+        """The first lines of the runs."""
+        return [at for at, line in enumerate(self.lines()) if HEAD.match(line)]
 
     def able(self, action: str) -> bool:
+        if action == "run":
+            return len(self._heads) > 1
         return super().able(action) and (action != "start" or not self._refused)
 
     def not_now(self, action: str) -> str:

@@ -99,6 +99,7 @@ class ExportSheet(Dialog[None]):
         self._written: str | None = None
         self._exists = self._gone = False  # the file that is proposed; the campaign's directory
         self._last: Path | None = None  # that was written
+        self._writing = 0  # files, at this moment
         self._in_sight: Export | None = None  # what is shown; aligned or as text:
         self._aligned = False
         self._laid_out_now = asyncio.Event()
@@ -482,6 +483,7 @@ class ExportSheet(Dialog[None]):
     async def _export(self, what: Export, path: Path) -> None:
         now = self.renewed() if self.renewed is not None else None
         viewed = self._viewed if now is None else now[0]
+        self._writing += 1
         try:
             await asyncio.to_thread(export, viewed.state, viewed.path, path, what)
         except DlperfError as error:
@@ -491,9 +493,11 @@ class ExportSheet(Dialog[None]):
                 self._last = path
                 self.tick()
                 self._renew()
-            else:
+            if not self.here or self._writing > 1:  # the sheet shows the last alone
                 told = f"written {path.name} in {path.parent}"
                 self.app.post_message(Said(told, ended="Export"))
+        finally:
+            self._writing -= 1
 
 
 def _as_named(chosen: Export, path: Path) -> Export:
