@@ -51,6 +51,7 @@ from tui.screens.run_text import (
     in_trouble,
     named_series,
     run_columns,
+    said_of,
     summary,
 )
 from tui.screens.runs_page import GOES_ALONG, RunsPage
@@ -1468,6 +1469,7 @@ def test_a_run_whose_demo_was_left_has_not_failed_where_it_is_listed() -> None:
         viewed = take(fold(more, state), Path("c"), now=9.0)
         cells = RunRows()(viewed)[0].cells
         assert [cells[0].plain, cells[PROGRESS].plain] == ["◌ left", said]
+        assert (viewed.runs[0].state_text, said_of(viewed.runs[0])) == ("left", "was left")
 
 
 @given(

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from backends.campaign.folder.paths import log_of
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_view import ChartSeries, RunView, chart_series
+from backends.campaign.record.run_view import LEFT, ChartSeries, RunView, chart_series
 from backends.campaign.record.run_window import (
     RunWindow,
     came_at_once,
@@ -35,7 +35,14 @@ from tui.messages import NoMore, Said
 from tui.screens.dialogs import Prompt
 from tui.screens.possible_changes import way_on
 from tui.screens.run_details import details_text
-from tui.screens.run_text import latest_figures, named_series, no_chart, no_log, shown_series
+from tui.screens.run_text import (
+    latest_figures,
+    named_series,
+    no_chart,
+    no_log,
+    said_of,
+    shown_series,
+)
 from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
 from tui.text import plain, ranges
@@ -176,7 +183,8 @@ class RunPanels(Vertical):
         first, used = window_bounds(record)
         until = None if used is None or first + used >= run.readings else first + used
         window = (first, until, run.readings > first) if record.window_known else None
-        of = (run.run_id, host, window, summed_up(record))
+        failed = _why_none_counts(run)
+        of = (run.run_id, host, window, summed_up(record), failed)
         if of != self._read_of:
             self._read_of, self._readings = of, None
             if host in run.hosts[:1]:
@@ -185,6 +193,7 @@ class RunPanels(Vertical):
                     run.case,
                     window[:2] if window is not None else None,
                     summed_up=summed_up(record),
+                    failed=failed,
                 )
         return self._readings
 
@@ -540,6 +549,13 @@ def _of_window(run: RunView, window: RunWindow) -> str:
     if run.throughput is not None:
         return "in the window"
     return "after the warm-up" if window.warmup else "from the first reading on"
+
+
+def _why_none_counts(run: RunView) -> str:
+    if run.state is RunState.SUCCEEDED:
+        return "its journal does not say which"
+    ended = run.state.ended or run.over == LEFT
+    return f"it {said_of(run)}" if ended else ""
 
 
 def counted_times(run: RunRecord, elapsed_s: float) -> list[Counted]:
