@@ -34,7 +34,7 @@ from profiles.errors import DlperfError
 from tui.messages import NoMore, Said
 from tui.screens.dialogs import Prompt
 from tui.screens.possible_changes import way_on
-from tui.screens.run_details import details_text
+from tui.screens.run_details import details_text, verdict_of
 from tui.screens.run_text import (
     latest_figures,
     named_series,
@@ -104,7 +104,8 @@ class RunPanels(Vertical):
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel(self._telemetry_came)
         self.reason = ShownText(id="reason")
-        """Why the run failed, where neither its row nor its details have it whole."""
+        """Why the run failed, where neither its row nor its details have it whole, and what its
+        hosts said of it."""
         self.details = Details("Details")
         self.beside = Details("Details", id="beside")
         """The same at the right of all else, where the page has put it."""
@@ -153,11 +154,15 @@ class RunPanels(Vertical):
         self._arrange(run, idle=viewed is None or not (viewed.active or rests))
         if viewed is None or run is None:
             return
-        self.reason.display = (
-            cut and run.state is RunState.FAILED and not (self.told_in_sight or self.alone)
-        )
+        failed = run.state is RunState.FAILED
+        reason = plain(run.reason) * (cut and failed)
+        stuck = failed or run.silent_s is not None
+        verdict = verdict_of(run, viewed.state.runs[run.run_id]) if stuck else ""
+        told = self.told_in_sight or self.alone
+        self.reason.display = bool(reason or verdict) and not told
         if self.reason.display:
-            self.reason.show(Text(plain(run.reason), BAD))
+            said = filter(None, (Text(reason, BAD), Text(verdict)))
+            self.reason.show(Text("\n").join(said))
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run, names)
         self.meters.asked = self.told_in_sight
