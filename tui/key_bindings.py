@@ -421,7 +421,7 @@ PANELS: Mapping[str, Panel] = {
         "Schedule:\n"
         "━: a run was or is there; ╌: it failed or was cancelled; ┄: expected.\n"
         "▼ above, ┊ where a line is free: now.\n"
-        "a block with a number, its place in the list: no room for its name, which stands below.\n"
+        "a block with a number, its place in the list: its name, for want of room, stands below.\n"
         "a number alone: no room for its mark either.",
         (
             Key(
@@ -496,7 +496,7 @@ PANELS: Mapping[str, Panel] = {
                 "Schedule",
                 "hosts over time: which run was, is or is expected where, and when; "
                 "again: chart, telemetry and log",
-                footer=8,
+                footer=3,
             ),
             Key(
                 "o",
