@@ -156,8 +156,8 @@ def details_text(
     for line in _device_lines(record, hosts or {}, on_cpus=on_cpus):
         text.append_text(line).append("\n")
     text.append("\n" * bool(run.evidence))
-    for line in run.evidence:
-        text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
+    for written in run.evidence:
+        text.append("  │ ", MUTED).append(f"{clean_text(written)}\n")
     text.rstrip()
     return text
 
