@@ -18,6 +18,8 @@ from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.campaign.run.end_events import failed
 from backends.campaign.run.end_reason import judge_end
+from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
+from backends.hangs.verdict_words import verdict_line
 from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.results.numbers import readable
 from tests.console.conftest import (
@@ -293,6 +295,21 @@ async def test_a_failed_run_shows_reason_host_evidence_and_the_next_step(
             assert part in shown
         told = app.screen.query_one("#details", Details).text
         assert "│ RuntimeError: NCCL communicator was aborted on rank 3" in told
+
+
+async def test_what_hosts_said_of_a_run_is_below_the_list_where_its_details_are_not(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n8g": "stalled at step 340: no reading for 10m"}
+    found = Diagnosis((Suspect("node3", 5, 3, None, (Finding(Sign.XID, xid=79),)),), ranks=8)
+    workspace.diagnoses = {"1n8g": found}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 60)
+        await pilot.press("g", "j", "v")
+        await until(pilot, lambda: not page.panels.told_in_sight)
+        await until(pilot, partial(shows, app, f"◆ {verdict_line(found)}"))
 
 
 async def test_the_chart_of_a_run_that_stalled_goes_on_to_its_end(workspace: FakeWorkspace) -> None:
