@@ -67,12 +67,15 @@ class DryRuns:
         of_all = queue is not None and queue.one_job
         cases = {id(planned): _case(planned, jobs, of_all=of_all) for planned in plan.cases}
         repeats = len(plan.rounds())
-        in_turn = enumerate(zip(plan.runs(), plan.timeline, strict=True))
+        in_turn = enumerate(zip(plan.runs(), plan.timeline, strict=True), 1)
         by_start = sorted(
             in_turn, key=lambda run: math.inf if run[1][1] is None else run[1][1].start
         )
         return tuple(
-            self._run(factory, cases[id(planned)], repeat, slot, again=number >= repeats)
+            replace(
+                self._run(factory, cases[id(planned)], repeat, slot, again=number > repeats),
+                number=number,
+            )
             for number, ((repeat, planned), slot) in by_start
         )
 

@@ -421,7 +421,7 @@ PANELS: Mapping[str, Panel] = {
         "Schedule:\n"
         "━: a run was or is there; ╌: it failed or was cancelled; ┄: expected.\n"
         "▼ above, ┊ where a line is free: now.\n"
-        "a block with a number: no room for its name, which stands below.\n"
+        "a block with a number, its place in the list: its name, for want of room, stands below.\n"
         "a number alone: no room for its mark either.",
         (
             Key(
@@ -496,7 +496,7 @@ PANELS: Mapping[str, Panel] = {
                 "Schedule",
                 "hosts over time: which run was, is or is expected where, and when; "
                 "again: chart, telemetry and log",
-                footer=8,
+                footer=3,
             ),
             Key(
                 "o",
@@ -560,7 +560,8 @@ PANELS: Mapping[str, Panel] = {
         "The raw log of the run, as it arrives. What you read stands still when you hold it; new "
         "lines are counted meanwhile. ‹ and › stand where a line goes on, and its figure is in "
         "sight. ┃ stands before a reading that counts, ┊ before one that does not, as of the "
-        "warm-up; where that is not known, the frame says why.",
+        "warm-up; where that is not known, the frame says why. A line 'own: rank 1' is no reading: "
+        "it has the time that a step takes this rank alone, by which slow ranks are found.",
         (
             Key("slash", "search", "Search", "find words in all of the log", said="/", footer=1),
             Key("n", "again(1)", "Next", "the next line that has them", footer=2),

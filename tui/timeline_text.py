@@ -44,10 +44,11 @@ _Drawn = tuple[tuple[int, str, str], ...]  # of one line: column, characters, st
 
 def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
     """With an axis above, in so many columns; nothing where nobody knows how long the runs take.
-    A run has its number in ``runs``, and its label where there is room for all of it."""
+    A run has its number, and its label where there is room for all of it."""
+    short = told_apart([(run.label, run.short) for run in runs])
     bars = [
-        Bar(run.hosts, _names(number, run), run.start_s or 0.0, run.end_s)
-        for number, run in enumerate(runs, 1)
+        Bar(run.hosts, _names(run, name), run.start_s or 0.0, run.end_s)
+        for run, name in zip(runs, short, strict=True)
         if run.end_s is not None
     ]
     total = max((bar.end_s for bar in bars), default=0.0)
@@ -58,9 +59,24 @@ def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
     return [axis, *(line.plain for line in host_lines(bars, width, total))]
 
 
-def _names(number: int, run: DryRun) -> tuple[str, ...]:
-    labels = (f"│{number} {plain(label)}" for label in (run.label, run.short))
-    return *labels, f"│{number}", "│"
+def told_apart(names: Sequence[tuple[str, str]]) -> list[str]:
+    """Of runs, by their labels and short names: each short name, with what of its label tells it
+    from others that have the same."""
+    alike: dict[str, list[set[str]]] = defaultdict(list)
+    for label, short in names:
+        alike[short].append(set(label.split()))
+    shared = {short: set.intersection(*words) - {*short.split()} for short, words in alike.items()}
+    return [
+        " ".join(word for word in label.split() if word not in shared[short])
+        if len(alike[short]) > 1
+        else short
+        for label, short in names
+    ]
+
+
+def _names(run: DryRun, short: str) -> tuple[str, ...]:
+    labels = (f"│{run.number} {plain(label)}" for label in (run.label, short))
+    return *labels, f"│{run.number}", "│"
 
 
 def _axis(columns: int, total: float) -> str:

@@ -226,7 +226,7 @@ class Words:
     held_between = Both("; ", "；")
     held_source = Both("source", "来源")
     failed_runs = Both("Failed runs", "失败的运行")
-    tried_again = Both("Failed and tried again", "失败并已重试的运行")
+    tried_again = Both("Tried again", "已重试的运行")
     failed_line = Both(
         "{case}: {succeeded} of {repeats} repeats succeeded",
         "{case}：{repeats} 次重复中成功 {succeeded} 次",

@@ -161,6 +161,7 @@ class FakeDryRun:
     end_s: float | None = None
     job: str = ""
     of_all: bool = False
+    number: int = 1
 
 
 @dataclass(frozen=True)
@@ -661,15 +662,16 @@ class FakeWorkspace:
         return tuple(
             FakeDryRun(
                 f"{planned.case.tag} b{planned.case.text('batch_size')} "
-                + (f"#{repeat}" if number < plan.run_count else "profiled"),
+                + (f"#{repeat}" if number <= plan.run_count else "profiled"),
                 planned.case.tag,
                 names := slot.hosts if slot else plan.idle_hosts(planned),
                 commands(planned.case, names),
                 slot and slot.start,
                 slot and slot.end,
+                number=number,
             )
             for number, ((repeat, planned), slot) in enumerate(
-                zip(plan.runs(), plan.timeline, strict=True)
+                zip(plan.runs(), plan.timeline, strict=True), 1
             )
         )
 

@@ -499,6 +499,9 @@ async def test_what_is_no_tag_is_told_where_it_is_written_and_nothing_changes(
         app.screen.query_one(Input).value = "fine ../x"
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "'../x' is no tag"))
+        app.screen.query_one(Input).value = "nightly,h200"
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "spaces part tags: nightly h200"))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
         assert not (path / "about.toml").exists()

@@ -319,10 +319,11 @@ async def test_tags_are_among_what_a_list_shows_first(
 ) -> None:
     name = "2026-11-21-smoke"
     one = FakeSummary(name, Path("/c") / name, "finished", 2, 2, START)
-    workspace.summaries.append(one.saying(About(("nightly",), "a note that is long " * 9)))
+    said = About(("nightly-h200", "other"), "a note that is long " * 9)
+    workspace.summaries.append(one.saying(said))
     async with console(workspace, size) as (app, pilot):
         await pilot.press("O")
-        await until(pilot, partial(in_one_line, app, [name, " 2/2 ", "#nightly"]))
+        await until(pilot, partial(in_one_line, app, [name, " 2/2 ", "#nightly-h200"]))
 
 
 @pytest.mark.parametrize("state", ["unfinished", "live"])

@@ -96,7 +96,11 @@ def test_of_a_run_whose_log_sums_it_up_the_summary_counts_alone() -> None:
 def test_where_it_is_not_known_which_readings_count_no_line_has_a_mark() -> None:
     readings = LogReadings(of(PROFILE), CASE, None, summed_up=False)
     assert marks([reading(1)], readings) == [""]
-    assert readings.unknown == "which readings count is not known"
+    at_end = "which count is known at its end (mean of the last 90 readings)"
+    assert readings.unknown == at_end
+    readings = LogReadings(of(PROFILE), CASE, None, summed_up=False, failed="it has failed")
+    assert marks([reading(1)], readings) == [""]
+    assert readings.unknown == "it has failed: none counts"
     readings = LogReadings(of(None), CASE, (0, None), summed_up=False)
     assert marks([reading(1)], readings) == [""]
     assert readings.unknown.endswith(f"no profile {PROFILE.name}")

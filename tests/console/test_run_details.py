@@ -51,7 +51,7 @@ from tests.unit.campaign.test_run_window import read_in
 from tui.app import DlperfApp
 from tui.cli.shared.campaign_rows import run_rows
 from tui.cli.shared.print_table import Said
-from tui.screens.run_details import NOT_THROTTLED, _host_words, _steps, details_text
+from tui.screens.run_details import NOT_THROTTLED, _host_words, _steps, details_text, verdict_of
 from tui.screens.run_text import BEHIND_BAR, LEAST_BAR, PROGRESS, RunRows, summary
 from tui.text import Hanging, named_rows
 from tui.widgets.details import Details
@@ -382,6 +382,8 @@ def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     assert lines[1] == "stalled"
     assert lines[2] == f"→ {remedy_line(found if asked else None)}"
     assert lines[3].startswith("→ t tries it again")
+    assert lines[-2:] == ["  │ the last", "  │ lines"], "below what is known of it"
+    assert verdict_of(run, state.runs[run_id]).startswith("◆ " * asked)
 
 
 @pytest.mark.parametrize("ranks", [1, 8])

@@ -18,6 +18,8 @@ from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.campaign.run.end_events import failed
 from backends.campaign.run.end_reason import judge_end
+from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
+from backends.hangs.verdict_words import verdict_line
 from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.results.numbers import readable
 from tests.console.conftest import (
@@ -51,12 +53,14 @@ from tui.screens.run_text import (
     in_trouble,
     named_series,
     run_columns,
+    said_of,
     summary,
 )
 from tui.screens.runs_page import GOES_ALONG, RunsPage
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.chart import Chart
 from tui.widgets.chart_scale import AXIS_ABOVE_0
+from tui.widgets.details import Details
 from tui.widgets.filter_table import FilterLine
 from tui.widgets.keybar import KeyBar, offered
 from tui.widgets.keyed_table import KeyedTable
@@ -287,13 +291,25 @@ async def test_a_failed_run_shows_reason_host_evidence_and_the_next_step(
         await pilot.press("j")
         await pilot.pause()
         shown = screen_text(app)
-        for part in (
-            "node2: NCCL error",
-            "exit status 1",
-            "│ RuntimeError: NCCL communicator was aborted on rank 3",
-            "t tries it again",
-        ):
+        for part in ("node2: NCCL error", "exit status 1", "t tries it again"):
             assert part in shown
+        told = app.screen.query_one("#details", Details).text
+        assert "│ RuntimeError: NCCL communicator was aborted on rank 3" in told
+
+
+async def test_what_hosts_said_of_a_run_is_below_the_list_where_its_details_are_not(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n8g": "stalled at step 340: no reading for 10m"}
+    found = Diagnosis((Suspect("node3", 5, 3, None, (Finding(Sign.XID, xid=79),)),), ranks=8)
+    workspace.diagnoses = {"1n8g": found}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 60)
+        await pilot.press("g", "j", "v")
+        await until(pilot, lambda: not page.panels.told_in_sight)
+        await until(pilot, partial(shows, app, f"◆ {verdict_line(found)}"))
 
 
 async def test_the_chart_of_a_run_that_stalled_goes_on_to_its_end(workspace: FakeWorkspace) -> None:
@@ -1468,6 +1484,7 @@ def test_a_run_whose_demo_was_left_has_not_failed_where_it_is_listed() -> None:
         viewed = take(fold(more, state), Path("c"), now=9.0)
         cells = RunRows()(viewed)[0].cells
         assert [cells[0].plain, cells[PROGRESS].plain] == ["◌ left", said]
+        assert (viewed.runs[0].state_text, said_of(viewed.runs[0])) == ("left", "was left")
 
 
 @given(

@@ -50,6 +50,7 @@ from tui.widgets.meters import (
     each_gpu,
     in_columns,
     means,
+    none_known,
     scale,
     source_of,
     sparkline,
@@ -420,6 +421,7 @@ def test_no_curve_stands_beside_a_figure_that_is_not_known(
     span = (START + counted[0], START + counted[1])
     for line in means([Source("n", live)], (START, START + 40), 30, counted=span):
         unknown = line.plain.split()[1] == "–"
+        assert not (none_known([Source("n", live)], span) and not unknown)
         assert ("in that time" in line.plain) is unknown
         assert not (unknown and set(line.plain) & set("▁▂▃▄▅▆▇█"))
 

@@ -8,19 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.plan.plan import DryRun
-from tui.timeline_text import MOST_NAME, MOST_ROWS, Bar, host_lines, timeline_lines
+from tui.timeline_text import MOST_NAME, MOST_ROWS, Bar, host_lines, timeline_lines, told_apart
 
 
-def run(tag: str, hosts: str, start: float | None, end: float | None) -> DryRun:
-    return DryRun(f"p {tag} #1", f"{tag} #1", tuple(hosts.split()), (), start_s=start, end_s=end)
+def run(tag: str, hosts: str, start: float | None, end: float | None, number: int = 1) -> DryRun:
+    names = f"p {tag} #1", f"{tag} #1"
+    return DryRun(*names, tuple(hosts.split()), (), start_s=start, end_s=end, number=number)
 
 
 def test_every_host_has_a_line_with_its_runs_from_start_to_end() -> None:
-    runs = [run("2n8g", "a b", 0, 60), run("1n8g", "a", 60, 120), run("1n1g", "b", 60, 90)]
+    runs = [
+        run("2n8g", "a b", 0, 60, 3),
+        run("1n8g", "a", 60, 120, 2),
+        run("1n1g", "b", 60, 90, 1),
+    ]
     assert timeline_lines(runs, 57) == [
         "                 0s                  1m00s          2m00s",
-        "a                │1 p 2n8g #1────────│2 p 1n8g #1────────",
-        "b                │1 p 2n8g #1────────│3 1n1g #1",
+        "a                │3 p 2n8g #1────────│2 p 1n8g #1────────",
+        "b                │3 p 2n8g #1────────│1 1n1g #1",
     ]
 
 
@@ -37,7 +42,7 @@ def test_runs_side_by_side_on_one_host_have_a_line_each() -> None:
     runs = [run("1n1g", "a", 0, 60), run("1n2g", "a", 0, 30), run("1n4g", "a", 30, 60)]
     assert timeline_lines(runs, 57)[1:] == [
         "a                │1 p 1n1g #1────────────────────────────",
-        "                 │2 p 1n2g #1────────│3 p 1n4g #1────────",
+        "                 │1 p 1n2g #1────────│1 p 1n4g #1────────",
     ]
 
 
@@ -56,8 +61,12 @@ def test_a_bar_has_its_number_whole_or_none_and_labels_are_never_cut(
     """Also where several profiles have the same cases."""
     ends = list(accumulate(lengths))
     runs = [
-        DryRun(f"{profile} 4n8g #1", "4n8g #1", ("a",), (), start_s=end - length, end_s=end)
-        for length, end, profile in zip(lengths, ends, cycle(["paddle", "oneflow"]), strict=False)
+        DryRun(
+            f"{profile} 4n8g #1", "4n8g #1", ("a",), (), start_s=end - length, end_s=end, number=n
+        )
+        for n, (length, end, profile) in enumerate(
+            zip(lengths, ends, cycle(["paddle", "oneflow"]), strict=False), 1
+        )
     ]
     lines = timeline_lines(runs, width)[1:]
     drawn = [bar.strip(" ─") for line in lines for bar in line[17:].split("│")[1:]]
@@ -67,7 +76,8 @@ def test_a_bar_has_its_number_whole_or_none_and_labels_are_never_cut(
     assert set(numbers) <= whole.keys()
     for bar in filter(None, drawn):
         number, _, label = bar.partition(" ")
-        assert label.rstrip() in ("", whole[number].label, whole[number].short)
+        short = {whole[number].short} if len(runs) == 1 else set()  # else it is that of others
+        assert label.rstrip() in {"", whole[number].label} | short
     if len(runs) * 4 <= (width - 17) * min(lengths) / ends[-1]:
         assert len(numbers) == len(runs), "there is room for every one"
 
@@ -103,3 +113,25 @@ def test_hosts_stand_in_the_order_of_their_numbers(names: list[str]) -> None:
     ]
     lines = host_lines(bars, 100, 60.0, fold=False)
     assert [line.plain.split()[0] for line in lines] == sorted(names, key=lambda n: int(n[4:]))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["1n1g", "4n8g"]),
+            st.sampled_from(["fp32", "amp"]),
+            st.integers(1, 3),
+        ),
+        min_size=1,
+        unique=True,
+    )
+)
+def test_a_short_name_is_of_one_run_and_has_no_more_than_tells_it_apart(
+    cases: list[tuple[str, str, int]],
+) -> None:
+    names = [(f"p {tag} b256 {kind} #{repeat}", f"{tag} #{repeat}") for tag, kind, repeat in cases]
+    told = told_apart(names)
+    assert len(set(told)) == len(told)
+    assert not any("b256" in one for one in told)
+    alone = [short for _, short in names if sum(short == other for _, other in names) == 1]
+    assert set(alone) <= set(told)

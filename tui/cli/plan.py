@@ -105,8 +105,8 @@ async def _plan(arguments: argparse.Namespace) -> int:
             )
             refuse_if_none_can_run(made)
             return OK
-        for number, run in enumerate(runs, 1):
-            _print_dry_run(run, f"{number}/{len(runs)}  ")
+        for run in runs:
+            _print_dry_run(run, f"{run.number}/{len(runs)}  ")
         _print_job(runs)
         for planned, run in zip(made.refused, elsewhere, strict=True):
             print(f"cannot run here: {planned.infeasible}; where it can, it is")

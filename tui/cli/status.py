@@ -12,6 +12,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.gpu_time import gpu_time_used
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
+from profiles.counted import first_of
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import say_log_doubts, summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
@@ -32,8 +33,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--line",
         action="store_true",
-        help="one line for a status bar: of the campaign, or of the one at which something "
-        "was done last, wherever it was moved, a simulated one only where none was measured; exit "
+        help="one line for a status bar: of the campaign, or of the one whose runs did "
+        "something last, wherever it was moved, a simulated one only where none was measured; exit "
         "code 0 whatever became of its runs",
     )
     add_json(parser)
@@ -157,6 +158,9 @@ def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:
         print_json([summary_document(campaign) for campaign in campaigns])
     elif campaigns:
         print_rows(campaign_rows(campaigns))
+        if left := [one for one in campaigns if one.state == "unfinished" and not one.simulated]:
+            say(f"nobody goes on with {first_of([clean_text(one.called) for one in left])}")
+            say(f"go on with it: dlperf-tui resume {named(left[0].path)}")
     else:
         say(f"no campaigns in {workspace.campaigns_dir}")
     return OK

@@ -44,7 +44,7 @@ COLUMNS = (
     Column("state", "State", 16, most=48, gravest=True),
     Column("name", "Campaign", None, ends=True, apart=True),
     Column("runs", "Runs", 7, right=True),
-    Column("tags", "Tags", 8, most=24, if_any=True, gives_way=1),
+    Column("tags", "Tags", 16, most=24, parts=True, if_any=True, gives_way=1),
     Column("figure", "Fastest case", 27, from_width=104, most=52, if_any=True),
     Column("speedup", "Speedup", 7, most=9, right=True, if_any=True, gives_way=2),
     Column("grade", "Gr", 2, if_any=True),
@@ -132,7 +132,7 @@ def campaign_rows(
                     cell(f"{symbol} {said_state}", colour),
                     cell(name, "bold"),
                     cell(f"{succeeded(summary)}/{summary.total}", right=True),
-                    cell(tag_words(summary), ACCENT),
+                    cell(tag_words(summary, ", "), ACCENT),
                     cell(figure),
                     cell(speedup, right=True),
                     cell(grade),
@@ -156,8 +156,8 @@ def fastest_of(summary: CampaignSummary, results: Results) -> PastResult | None:
     return fastest(results.get(summary.path, ()))
 
 
-def tag_words(summary: CampaignSummary) -> str:
-    return " ".join(f"#{plain(tag)}" for tag in summary.about.tags)
+def tag_words(summary: CampaignSummary, between: str = " ") -> str:
+    return between.join(f"#{plain(tag)}" for tag in summary.about.tags)
 
 
 def ages(summaries: Iterable[CampaignSummary], now: float) -> list[str]:

@@ -25,7 +25,10 @@ from tui.timeline_text import timeline_lines
 
 TIMELINE_COLUMNS = 66
 """In a terminal of 80; in a wider one those that it has more."""
-IN_A_BLOCK = "a block of the schedule has number and name of a run, as far as it has room"
+IN_A_BLOCK = (
+    "a block of the schedule has name and number of a run, which is its place in the list, as far "
+    "as it has room"
+)
 HEAD = re.compile(r"# \d+/\d+  ")
 """How the lines of a run begin."""
 
@@ -47,9 +50,9 @@ def dry_run_text(
     lines += [*(f"# {line}".rstrip() for line in timeline), ""]
     if runs and runs[0].of_all:
         lines += ["# all are steps of one job:", f"# {plain(asked_for(runs[0]))}", ""]
-    for number, run in enumerate(runs, 1):
+    for run in runs:
         lines.append(
-            f"# {number}/{len(runs)}  {plain(run.label)}  on {plain(', '.join(run.hosts))}"
+            f"# {run.number}/{len(runs)}  {plain(run.label)}  on {plain(', '.join(run.hosts))}"
         )
         if (asked := asked_for(run)) and not run.of_all:
             lines.append(f"# {plain(asked)}")

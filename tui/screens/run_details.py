@@ -9,7 +9,7 @@ from rich.text import Text
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_results import run_result
-from backends.campaign.record.run_view import COLLECTING, WARMING_UP, RunView, chart_series
+from backends.campaign.record.run_view import COLLECTING, LEFT, WARMING_UP, RunView, chart_series
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
@@ -88,7 +88,8 @@ def details_text(
     folder: str = "",
     on_cpus: bool = False,
 ) -> Text:
-    """State, reason, what to do next, and the evidence; then figures, devices, commands.
+    """State, reason, what to do next, and what its hosts said; then figures, devices, commands; the
+    end of its log.
 
     ``called``: its name in the list, without what all runs share.
     ``way_on``: how it is done again where no key does it.
@@ -120,7 +121,7 @@ def details_text(
     steps = (_remedy(run, record), step)
     for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
-    _evidence(text, run, record, folder, simulated=state.simulated)
+    _diagnosed(text, run, record, folder, simulated=state.simulated)
     result = run_result(record, state)
     if result.log_differs:  # before the figure that it is of
         text.append("▲ ", WARN).append(f"{plain(logs_differ(result))}\n")
@@ -154,6 +155,9 @@ def details_text(
         text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
     for line in _device_lines(record, hosts or {}, on_cpus=on_cpus):
         text.append_text(line).append("\n")
+    text.append("\n" * bool(run.evidence))
+    for written in run.evidence:
+        text.append("  │ ", MUTED).append(f"{clean_text(written)}\n")
     text.rstrip()
     return text
 
@@ -200,24 +204,24 @@ def _remedy(run: RunView, record: RunRecord) -> str:
     return remedy_line(record.diagnosis) if stuck else ""
 
 
-def _evidence(text: Text, run: RunView, record: RunRecord, folder: str, *, simulated: bool) -> None:
-    """What shows why it is as it is."""
+def verdict_of(run: RunView, record: RunRecord) -> str:
+    """Why it did not move, when its hosts were asked for that; "" where nobody was, or where
+    nothing was wrong."""
+    found = record.diagnosis
+    if found is None or (not found.suspects and run.state is RunState.SUCCEEDED):
+        return ""
     silent = run.silent_s is not None or run.state is RunState.FAILED
-    nobody = record.diagnosis is not None and not record.diagnosis.suspects
-    if not (nobody and run.state is RunState.SUCCEEDED):
-        _diagnosed(text, record, folder, silent=silent, simulated=simulated)
-    for line in run.evidence:
-        text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
+    return f"◆ {plain(verdict_line(found, silent=silent))}"
 
 
 def _diagnosed(
-    text: Text, record: RunRecord, folder: str, *, silent: bool, simulated: bool
+    text: Text, run: RunView, record: RunRecord, folder: str, *, simulated: bool
 ) -> None:
-    """Why it did not move, when its hosts were asked for that, and what shows it."""
+    """Its verdict, and what shows it."""
     found = record.diagnosis
-    if found is None:
+    if found is None or not (verdict := verdict_of(run, record)):
         return
-    text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found, silent=silent))}", f"bold {TEXT}")
+    text.append(verdict[:2], ACCENT).append(verdict[2:], f"bold {TEXT}")
     flies = SIMULATED_TIME * simulated
     text.append(f"  asked at {clock_time(record.diagnosed_at or 0.0)}{flies}\n", MUTED)
     for line in evidence_lines(found):
@@ -268,11 +272,13 @@ def _sharing(record: RunRecord, state: CampaignState) -> list[tuple[str, str]]:
     """Of a campaign that packs: its devices, and the runs that share its host."""
     if not state.pack or not record.devices:
         return []
-    own = "; ".join(", ".join(map(str, indices)) for indices in record.devices.values())
+    own = [ranges({*indices}, ", ") for indices in record.devices.values()]
+    alike = len(own) > 1 and len({*own}) == 1
     near = (run for run in state.runs.values() if set(run.hosts) & set(record.hosts))
     others = shared_with(near).get(record.run_id, ())
     beside = f"{len(others)} other runs" if len(others) != 1 else "1 other run"
-    return [("devices", own), ("packed", f"beside {beside} of its host" if others else "alone")]
+    devices = f"{own[0]} on each" if alike else "; ".join(own)
+    return [("devices", devices), ("packed", f"beside {beside} of its host" if others else "alone")]
 
 
 def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
@@ -308,7 +314,7 @@ def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, st
             took = f" after {format_duration(max(0.0, one.ended_at - one.started_at))}"
         where = f" on {ranked_nodeset(one.hosts)}" if one.hosts else ""
         why = f": {one.reason}" if one.reason else ""
-        how = "skipped" if one.skipped else one.state
+        how = "skipped" if one.skipped else LEFT if one.category == Cause.LEFT else one.state
         yield "" if place else "attempts", f"{one.attempt}. {how}{took}{where}{why}"
 
 

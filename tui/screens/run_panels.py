@@ -17,7 +17,7 @@ from textual.widget import Widget
 from backends.campaign.folder.paths import log_of
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_view import ChartSeries, RunView, chart_series
+from backends.campaign.record.run_view import LEFT, ChartSeries, RunView, chart_series
 from backends.campaign.record.run_window import (
     RunWindow,
     came_at_once,
@@ -34,8 +34,15 @@ from profiles.errors import DlperfError
 from tui.messages import NoMore, Said
 from tui.screens.dialogs import Prompt
 from tui.screens.possible_changes import way_on
-from tui.screens.run_details import details_text
-from tui.screens.run_text import latest_figures, named_series, no_chart, no_log, shown_series
+from tui.screens.run_details import details_text, verdict_of
+from tui.screens.run_text import (
+    latest_figures,
+    named_series,
+    no_chart,
+    no_log,
+    said_of,
+    shown_series,
+)
 from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
 from tui.text import plain, ranges
@@ -97,7 +104,8 @@ class RunPanels(Vertical):
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel(self._telemetry_came)
         self.reason = ShownText(id="reason")
-        """Why the run failed, where neither its row nor its details have it whole."""
+        """Why the run failed, where neither its row nor its details have it whole, and what its
+        hosts said of it."""
         self.details = Details("Details")
         self.beside = Details("Details", id="beside")
         """The same at the right of all else, where the page has put it."""
@@ -146,11 +154,15 @@ class RunPanels(Vertical):
         self._arrange(run, idle=viewed is None or not (viewed.active or rests))
         if viewed is None or run is None:
             return
-        self.reason.display = (
-            cut and run.state is RunState.FAILED and not (self.told_in_sight or self.alone)
-        )
+        failed = run.state is RunState.FAILED
+        reason = plain(run.reason) * (cut and failed)
+        stuck = failed or run.silent_s is not None
+        verdict = verdict_of(run, viewed.state.runs[run.run_id]) if stuck else ""
+        told = self.told_in_sight or self.alone
+        self.reason.display = bool(reason or verdict) and not told
         if self.reason.display:
-            self.reason.show(Text(plain(run.reason), BAD))
+            said = filter(None, (Text(reason, BAD), Text(verdict)))
+            self.reason.show(Text("\n").join(said))
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run, names)
         self.meters.asked = self.told_in_sight
@@ -176,7 +188,8 @@ class RunPanels(Vertical):
         first, used = window_bounds(record)
         until = None if used is None or first + used >= run.readings else first + used
         window = (first, until, run.readings > first) if record.window_known else None
-        of = (run.run_id, host, window, summed_up(record))
+        failed = _why_none_counts(run)
+        of = (run.run_id, host, window, summed_up(record), failed)
         if of != self._read_of:
             self._read_of, self._readings = of, None
             if host in run.hosts[:1]:
@@ -185,6 +198,7 @@ class RunPanels(Vertical):
                     run.case,
                     window[:2] if window is not None else None,
                     summed_up=summed_up(record),
+                    failed=failed,
                 )
         return self._readings
 
@@ -540,6 +554,13 @@ def _of_window(run: RunView, window: RunWindow) -> str:
     if run.throughput is not None:
         return "in the window"
     return "after the warm-up" if window.warmup else "from the first reading on"
+
+
+def _why_none_counts(run: RunView) -> str:
+    if run.state is RunState.SUCCEEDED:
+        return "its journal does not say which"
+    ended = run.state.ended or run.over == LEFT
+    return f"it {said_of(run)}" if ended else ""
 
 
 def counted_times(run: RunRecord, elapsed_s: float) -> list[Counted]:

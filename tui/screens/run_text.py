@@ -11,6 +11,7 @@ from rich.text import Text
 
 from backends.campaign.record.run_view import (
     COLLECTING,
+    LEFT,
     NO_READING,
     NO_READING_YET,
     WARMING_UP,
@@ -288,6 +289,8 @@ def _rate(run: RunView, rate: float | None, *, units: bool) -> Text:
 def said_of(run: RunView) -> str:
     """Its state behind its name, in a sentence: "has failed"; one that was cancelled before it had
     started "was skipped", and one that is held back "is paused"."""
+    if run.over == LEFT:
+        return f"was {LEFT}"
     return "was skipped" if run.skipped else "is paused" if run.paused else run.state.said
 
 

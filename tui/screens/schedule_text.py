@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
@@ -21,7 +20,7 @@ from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.text import RUN_STATES, join, plain, run_state, shorten
 from tui.theme import MUTED
-from tui.timeline_text import MOST_NAME, NOW, Bar, column_of, drawn, host_lines
+from tui.timeline_text import MOST_NAME, NOW, Bar, column_of, drawn, host_lines, told_apart
 from tui.widgets.throughput_plot import time_ticks
 
 MOST_PLAYED = 200
@@ -77,13 +76,13 @@ class Schedule:
         latest = max(ends, default=now)
         total = max(latest if over else max(now, latest), began + 1.0) - began
         labels = {run.run_id: run.label for run in viewed.runs} | dict(called or {})
-        alike = Counter(map(_short, records))
+        short = told_apart([(labels[one.run_id], _short(one)) for one in records])
         columns = max(8, width - MOST_NAME - 1)
         states = {run.run_id: _state(run) for run in viewed.runs}
         bars = {}
-        for one in records:
+        for one, name in zip(records, short, strict=True):
             sign, colour = states[one.run_id].plain[0], str(states[one.run_id].style)
-            words = _names(one, sign, labels[one.run_id], alike)
+            words = f"{sign} {labels[one.run_id]} ", f"{sign} {name} ", sign
             bars[one.run_id] = list(_bars(one, words, colour, slots, began, now, over=over))
         at = None if over else now - began
         told = [
@@ -170,13 +169,6 @@ def _state(run: RunView) -> Text:
 
 def _order(one: RunRecord) -> int:
     return list(RUN_STATES).index(one.state)
-
-
-def _names(one: RunRecord, sign: str, label: str, alike: Mapping[str, int]) -> tuple[str, ...]:
-    """``alike``: how many runs have each short name."""
-    short = _short(one)
-    alone = (f"{sign} {short} ",) if alike[short] == 1 else ()
-    return f"{sign} {label} ", *alone, sign
 
 
 def _legend(

@@ -25,6 +25,7 @@ from profiles.logs.metrics import MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.search import Search
 from profiles.logs.sinks import FigureSink
+from profiles.throughput.window import describe_window
 from tui.widgets.cut_marks import cropped
 
 COUNTS, IS_LEFT_OUT = "┃", "┊"
@@ -77,6 +78,7 @@ class LogReadings:
     profile_of: by which the run is measured; None: it is not here. Blocking.
     window: the number of the first reading that counts, and of the first that no more does (None:
         there is none); None: that is not known. summed_up: the log's summary counts, and no window.
+    failed: why none counts, of a run that did not succeed.
     """
 
     def __init__(
@@ -86,9 +88,10 @@ class LogReadings:
         window: tuple[int, int | None] | None,
         *,
         summed_up: bool,
+        failed: str = "",
     ) -> None:
         self._profile_of, self._case, self._window = profile_of, case, window
-        self._summed_up = summed_up
+        self._summed_up, self._failed = summed_up, failed
         self._lines: _Lines | None = None
         self._bytes: tuple[float, float] | None = None  # where the lines begin that count, and end
         self.unknown = ""
@@ -116,7 +119,9 @@ class LogReadings:
         elif self._window is not None:
             self._bytes = self._lines_of(profile, path, *self._window)
         if self._bytes is None:
-            self.unknown = "which readings count is not known"
+            wanted = f"{rule.statistic.replace('_', ' ')} of the {describe_window(rule.window)}"
+            at_end = f"which count is known at its end ({wanted})"
+            self.unknown = f"{self._failed}: none counts" if self._failed else at_end
 
     def _lines_of(
         self, profile: Profile, path: Path, first: int, until: int | None

@@ -165,6 +165,12 @@ def all_known(sources: Sequence[Source], counted: Span) -> bool:
     )
 
 
+def none_known(sources: Sequence[Source], counted: Span) -> bool:
+    """No figure has a mean over the time."""
+    curves = _each(sources)
+    return all(_of_time(figure, curves, counted) is None for figure in figures_of(sources))
+
+
 def name_of(figure: Figure, sources: Sequence[Source]) -> str:
     """Of what is said of all of them: "util"; of several GPUs' temperatures "hottest"."""
     several = len(_each(sources)) > 1

@@ -35,6 +35,7 @@ from tui.widgets.meters import (
     means,
     name_of,
     newest,
+    none_known,
     scale,
     source_of,
     unlike,
@@ -281,6 +282,8 @@ class TelemetryPanel(Widget, can_focus=False):
         """What the figures are of, and the lines behind them."""
         if any(one.gpus for one in sources) and not any(one.telemetry.gpus for one in sources):
             return "no sample has come" if counted else "the first sample is still to come"
+        if counted is not None and none_known(sources, self._time_of(counted)):
+            return ""
         (start, end), figure = self._axis[1], self._figure_shown(figures_of(sources))
         full = "the figure after /" if figure is None else scale(sources, figure)
         if figure is None and unlike(sources):

@@ -84,13 +84,18 @@ def checked_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     """Each once, in the order given; raises SelectionError where one is no tag."""
     for tag in tags:
         if not _TAG.fullmatch(tag):
-            raise SelectionError(
-                f"{tag!r} is no tag", remedy="use letters, digits and . _ / + -, 64 at most"
-            )
+            raise SelectionError(f"{tag!r} is no tag", remedy=_remedy(tag))
     unique = tuple(dict.fromkeys(tags))
     if len(unique) > _MOST_TAGS:
         raise SelectionError(f"more than {_MOST_TAGS} tags", remedy="take some away first")
     return unique
+
+
+def _remedy(tag: str) -> str:
+    parts = re.split(r"[,;]+", tag.strip(",;"))
+    if len(parts) > 1 and all(map(_TAG.fullmatch, parts)):
+        return f"spaces part tags: {' '.join(parts)}"
+    return "use letters, digits and . _ / + -, 64 at most"
 
 
 def checked_note(text: str) -> str:

@@ -173,7 +173,7 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class DryRun:
     """A run as it would be done: one exact command per host, rank 0 first. ``short``: its label
-    where there is little room.
+    where there is little room. ``number``: its place in the plan, and so in the list of runs.
 
     ``job``: the script that a queue is handed for it, or for all runs (``of_all``); empty without
     one. ``start_s``, ``end_s``: from the start of the campaign, if all takes as long as is
@@ -188,3 +188,4 @@ class DryRun:
     of_all: bool = False
     start_s: float | None = None
     end_s: float | None = None
+    number: int = 1

@@ -31,6 +31,8 @@ COLLECTING = "collecting"
 TAKEN_UP = "being taken up again"
 """Of a run that was at work before: its hosts have not told yet how far it is."""
 DEMO_LEFT = "its demo was left"
+LEFT = "left"
+"""As what went with the demo that had its hosts; in the journal it has failed."""
 NOT_COLLECTED = "ended, not collected yet"
 
 
@@ -281,7 +283,7 @@ def _over(run: RunRecord, *, watched: bool, simulated: bool) -> str:
     if run.collecting:
         return COLLECTING if watched else "ended"
     gone = run.state.active and simulated and not watched
-    return "left" if gone or run.category == Cause.LEFT else ""
+    return LEFT if gone or run.category == Cause.LEFT else ""
 
 
 def _doing(run: RunRecord, start: str) -> str:
@@ -299,6 +301,8 @@ def _doing(run: RunRecord, start: str) -> str:
 def _at_work(run: RunRecord, now: float, expected: float | None, doing: str) -> str:
     """Its state and what it is at, or whether it has outlived the estimate, which then says no
     more."""
+    if run.category == Cause.LEFT:
+        return LEFT
     if not expected or not _outlived(run, now, expected):
         return f"{run.state}, {doing}" if doing else str(run.state)
     none = "" if run.reading_count else f", {NO_READING_YET}"

@@ -51,6 +51,8 @@ def test_runs_are_listed_as_they_start_on_the_hosts_that_they_have_then(tmp_path
         "short 2n1g #2": (("a", "b"), 30.0, 40.0),
     }
     assert next(iter(runs)) == "short 2n1g #1"
+    in_the_list = ["short 1n1g #1", "short 2n1g #1", "short 1n1g #2", "short 2n1g #2"]
+    assert sorted(runs, key=lambda label: runs[label].number) == in_the_list
 
 
 def test_times_are_told_only_where_all_durations_are_known(tmp_path: Path) -> None:

@@ -75,6 +75,9 @@ def test_status_says_how_what_was_left_goes_on_wherever_it_lies(
     resume = f"dlperf-tui resume {'night' if usual else path}"
     said = " ".join(capsys.readouterr().err.split())
     assert f"go on with it{' in: ' + demo if simulated else ': ' + resume}" in said
+    main(["--campaigns", str(directory), "status"])
+    of_all = " ".join(capsys.readouterr().err.split())
+    assert (f"go on with it: {resume}" in of_all) is not simulated
     assert (" --campaigns " in said.partition("go on with it in")[2]) is (simulated and not usual)
     if simulated:
         parsed = build_parser().parse_args(["--campaigns", str(directory), "status"])
