@@ -265,6 +265,15 @@ def _changed(figures: Iterable[Figure], past: Past) -> Iterator[Named]:
             )
 
 
+def _busy(measured: Measured, host: str) -> str:
+    """Also where its figures alone say so: on an idle host all CPUs compute no less than one."""
+    told = measured.busy.get(host, "")
+    found = {figure.metric: figure.value for figure in measured.figures if figure.hosts == (host,)}
+    least = found.get("cpu_one", 0.0) * (1 - METRICS["cpu_all"].tolerance)
+    below = "all CPUs together computed less than one alone"
+    return ", ".join([told] * bool(told) + [below] * (found.get("cpu_all", least) < least))
+
+
 def _ranked(measured: Measured, named: Sequence[Named]) -> tuple[RankedHost, ...]:
     found = []
     for host in dict.fromkeys((*measured.hosts, *measured.left_out)):
@@ -274,7 +283,7 @@ def _ranked(measured: Measured, named: Sequence[Named]) -> tuple[RankedHost, ...
             verdict = Verdict.NOT_MEASURED
         else:
             verdict = _VERDICTS[reasons[0].why] if reasons else Verdict.WELL
-        busy = measured.busy.get(host, "")
+        busy = _busy(measured, host)
         if busy and verdict is Verdict.WELL:
             verdict = Verdict.NOT_JUDGED
         shared, gpus = measured.shared.get(host, ""), measured.gpus.get(host, "")

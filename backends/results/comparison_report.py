@@ -190,10 +190,7 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
     if n := comparison.same_runs:
         before.append(f"{n} runs are on both sides: one campaign is the other, or a copy of it.")
     if found := differing(case.keys for case in comparison.cases):
-        before.append(
-            f"Not the same cases are compared: {differing_words(found)}. "
-            "All other parameters are the same."
-        )
+        before.append(f"Not the same cases are compared: {differing_words(found)}.")
     if is_simulated(comparison):
         before.append(EN.simulated)
     before += _mixed(comparison)
@@ -274,7 +271,8 @@ def parameters_compared(case: ComparedCase) -> str:
 def _caption(comparison: Comparison) -> str:
     """Which campaigns these are, of what and in what they were measured, and what counts."""
     units = ", ".join(dict.fromkeys(case.unit for case in comparison.cases))
-    figures = f"Medians in {units}; a change counts beyond {comparison.threshold * 100:g}%."
+    beyond = f"beyond {comparison.threshold * 100:g}%, where Welch's interval excludes 1"
+    figures = f"Medians in {units}; a change counts {beyond}."
     ours, theirs = comparison.called
     named = f"Baseline: {ours}. Candidate: {theirs}." if ours or theirs else ""
     return " ".join(filter(None, (_of_all(comparison), named, figures)))

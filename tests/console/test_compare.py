@@ -25,7 +25,7 @@ from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
 from backends.hosts.fingerprint import fingerprint_text
 from backends.results.compared_environments import Apart
-from backends.results.comparison import Verdict, compare
+from backends.results.comparison import Ground, Verdict, compare
 from backends.results.comparison_files import comparison_document
 from backends.results.comparison_report import comparison_markdown, reason
 from profiles.errors import DlperfError
@@ -1156,3 +1156,37 @@ async def test_a_help_that_opened_before_they_were_read_says_what_is_so_then(
         go.set()
         await until(pilot, lambda: not shows(app, "the campaigns are being read"))
         assert not shows(app, "Not now: the campaigns")
+
+
+async def test_the_title_says_in_doubt_in_words_beside_what_one_side_alone_has(
+    workspace: FakeWorkspace,
+) -> None:
+    await measured(workspace, "b", speed=0.9, days=1)
+    await measured(workspace, "2026-11-21-resnet50-graphs")
+    workspace.probed.clear()
+    async with console(workspace) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        assert screen._found is not None
+        [other] = screen._found.others
+        assert other.comparison is not None
+        [case, *_] = other.comparison.cases
+        doubted = replace(case, verdict=Verdict.IMPROVEMENT, other_machines=True)
+        alone = replace(case, ground=Ground.NOT_IN_CANDIDATE, verdict=Verdict.INSUFFICIENT)
+        against = replace(other, comparison=replace(other.comparison, cases=(doubted, alone)))
+        title = title_words(replace(screen._found, others=(against,)), 74)
+        assert "1 in doubt · 1 on one side" in title
+
+
+async def test_no_row_has_the_sentence_that_the_panel_verdict_tells(
+    workspace: FakeWorkspace,
+) -> None:
+    await measured(workspace, "b", speed=0.9, days=1)
+    await measured(workspace, "a")
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_compare(app, pilot, 2)
+        await until(pilot, lambda: shows(app, "the geometric means"))
+        table = app.screen.query_one(KeyedTable)
+        told = [str(table.get_cell(row, "verdict")) for row in table.shown_keys]
+        assert told
+        assert not any("geometric" in text for text in told)

@@ -619,7 +619,16 @@ def test_what_is_wrong_with_a_gpu_is_whole_at_any_width(
     (row,) = (line for line in said.splitlines() if "slow: " in line or "slowed by" in line)
     brief = ", ".join(why).replace("software ", "").replace("thermal slowdown", "heat")
     assert f"slow: {brief}  " in row or f"slowed by {', '.join(why)}  " in row
-    assert "2 uncorrected ECC errors" in row
+    assert re.search("▲ 2 (uncorrected )?ECC errors", row)
+
+
+def test_a_gpu_that_is_hot_and_has_errors_takes_no_line_for_a_scroll_bar() -> None:
+    """Of a list that is eighty columns wide."""
+    gpus = list(facts().gpus)
+    slowed = ("software thermal slowdown",)
+    gpus[5] = replace(gpus[5], throttle_reasons=slowed, ecc_uncorrected=12, temperature_c=88)
+    host = known_host("node1", "", replace(facts(), gpus=tuple(gpus)))
+    assert max(map(len, host_text(host, width=75, now=START).plain.splitlines())) <= 75
 
 
 async def test_the_details_take_the_whole_width_before_anything_is_cut(

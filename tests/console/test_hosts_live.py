@@ -22,7 +22,7 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import apply
 from backends.hosts.host_condition import concerns
 from backends.hosts.host_facts import Concern, GpuProcess, HostSnapshot, HostState
-from backends.hosts.live_telemetry import LiveTelemetry
+from backends.hosts.live_telemetry import Figure, LiveTelemetry
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, until, words
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
@@ -354,6 +354,31 @@ def test_what_is_old_is_shown_as_what_it_was(old: float) -> None:
     assert muted == (old >= STALE_S)
     looks = [[str(cell.style) for cell in row] for row in (cells, fresh)]
     assert (looks[0] == looks[1]) != muted
+
+
+@given(old=st.floats(0.0, 4 * STALE_S))
+@settings(max_examples=40, deadline=None)
+def test_a_load_of_now_does_not_stand_beside_an_older_age(old: float) -> None:
+    host = replace(v100_hosts()[0], probed_at=START - old)
+    [row] = HostRows().of([host], {}, START, watched={host.name})
+    assert row.cells[-1].plain == "now"
+    [unwatched] = HostRows().of([host], {}, START, watched={"another"})
+    assert unwatched.cells[-1].plain == age(host, START)
+
+
+@pytest.mark.parametrize(("width", "told"), [(78, False), (118, True), (198, True)])
+@pytest.mark.parametrize("clocks", [None, (1380, 877)])
+def test_above_the_lines_stands_what_a_full_one_is(
+    width: int, told: bool, clocks: tuple[int, int] | None
+) -> None:
+    live = LiveTelemetry()
+    live.feed(gpu_lines(range(8), 20, START).encode())
+    gpus = tuple(replace(gpu, application_clocks_mhz=clocks) for gpu in facts().gpus)
+    host = known_host("n", "", replace(facts(), gpus=gpus))
+    full = clocks[0] if clocks else live.limit(Figure.CLOCK, 0) or live.top(Figure.CLOCK, 0)
+    lines = live_text(host, live, width).plain.split("\n")
+    assert any(f"SM clock of {full:.0f}MHz" in line for line in lines) == told
+    assert max(map(len, lines)) <= width
 
 
 async def test_s_logs_in_or_says_what_to_type(workspace: FakeWorkspace) -> None:

@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.remote.lease import Lease
 from tests.console.conftest import HUGE, LARGE, begin, console, screen_text, shows, tick, until
+from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
 from tui.key_bindings import PAGES, PANELS
@@ -171,7 +172,7 @@ async def test_of_a_held_host_that_is_degraded_both_are_said_and_counted(
         await open_matrix(app, pilot)
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, HostPicker))
-        assert str(lease) in screen_text(app)
+        assert shows(app, "root@vm · ▲ GPU0 has 2 uncorrected")
 
 
 async def test_a_key_of_another_page_says_that_nothing_came_of_it_here(
@@ -210,3 +211,23 @@ async def test_repeats_that_are_the_operators_choice_are_told_as_such(
 @given(st.permutations(["sim1", "sim2", "sim3", "sim4", "gpu7"]))
 def test_hosts_of_a_run_are_as_short_in_its_row_in_whatever_order(names: list[str]) -> None:
     assert len(_hosts(names)) == len("sim[1-4],gpu7")
+
+
+async def test_where_hosts_are_chosen_is_said_which_are_one_machine_and_what_a_precheck_found(
+    workspace: FakeWorkspace,
+) -> None:
+    one, other, *others = (replace(h, facts=replace(facts(), boot_id="b")) for h in v100_hosts())
+    others = [replace(h, facts=replace(facts(), boot_id=h.name)) for h in others]
+    workspace._hosts = (one, other, *others)
+    workspace.answer(one, other, *others)
+    prechecks = workspace.prechecks
+    prechecks.measured = of_four_hosts()
+    prechecks.go.set()
+    found = await prechecks.measure(await prechecks.plan(""))
+    verdicts = {ranked.host: ranked.verdict for ranked in found.ranking.hosts}
+    async with console(workspace, (160, 44)) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, HostPicker))
+        await until(pilot, lambda: shows(app, f"precheck: {verdicts['node2']}"))
+        assert shows(app, "node[1-2] are the same machine: use one alone.")

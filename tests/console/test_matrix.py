@@ -766,12 +766,12 @@ async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ende
     small = small_workspace(workspace)
     async with console(small, LARGE) as (app, pilot):
         begin(app, workspace, ("1n1g",))
-        held = "held by our own campaign 2026-11-21-resnet50: runs wait for it"
+        held = "held by another campaign of ops (2026-11-21-resnet50): runs wait for it"
         small.findings = (FakeFinding("warn", held, "wait for its end", "node1"),)
         await open_matrix(app, pilot)
         assert "⏎ Preflight" in screen_text(app)
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "held by our own campaign"))
+        await until(pilot, partial(shows, app, "held by another campaign of ops"))
         await settled(app)
         assert shows(app, "nothing starts from here: a campaign is at work here")
         assert "⏎ Start" not in screen_text(app)
@@ -782,7 +782,7 @@ async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ende
         workspace.clock.tick(3600)
         await until(pilot, partial(shows, app, "⏎ Start"))
         assert small.preflights == asked + 1, "what it had is free now"
-        assert not shows(app, "held by our own campaign")
+        assert not shows(app, "held by another campaign of ops")
         assert not shows(app, "nothing starts from here")
 
 

@@ -106,7 +106,6 @@ class Compare(Dialog[None]):
         self._order = BY_PAIR
         self._quantity = Quantity.SPEEDUP
         self._view = "curves"
-        self._reasoned = False  # the rows have their reasons
         self._alone = ""  # the view that has all of the page
         self._curved = True  # else bars, which have one quantity
         self._filled: tuple[Size, ...] = ()  # for which sizes
@@ -193,16 +192,8 @@ class Compare(Dialog[None]):
         if not self.here:
             return
         found, panel = self._found, self._panel
-        huge = self.has_class("-huge")
-        if huge is not self._reasoned:
-            self._reasoned = huge
-            panel.table.forget()  # how much room the reasons took
         wide = self.size.width >= WIDE
-        rows = (
-            []
-            if found is None
-            else compared_rows(found, self._labels, self._order, reasons=huge, wide=wide)
-        )
+        rows = [] if found is None else compared_rows(found, self._labels, self._order, wide=wide)
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
         panel.table.refill(rows, None if found is None else columns_of(found, wide=wide))

@@ -136,15 +136,13 @@ def compared_rows(
     labels: CaseLabels,
     order: RowOrder[Pair] = BY_PAIR,
     *,
-    reasons: bool = False,
     wide: bool = False,
 ) -> list[Row]:
-    """``reasons``: there is room for them behind the verdicts; ``wide``: for which way one that is
-    in doubt points, and why it is not."""
+    """``wide``: there is room for which way a verdict in doubt points, and why it is not."""
     pairs = found.cases()
     several = len({case.profile for _, case in pairs}) > 1
     return [
-        _row(place, case, found, labels, several=several, reasons=reasons, wide=wide)
+        _row(place, case, found, labels, several=several, wide=wide)
         for place, case in order.of(pairs)
     ]
 
@@ -156,19 +154,14 @@ def _row(
     labels: CaseLabels,
     *,
     several: bool,
-    reasons: bool,
     wide: bool,
 ) -> Row:
     label = cell(compared_label(case, labels), "bold")
     if several:
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     which = [cell(place + 1, series_colour(place), right=True)] if held_by_number(found) else []
-    verdict = [
-        _marked(verdict_text(case, place, found), case)
-        if reasons
-        else _row_verdict(case, place, found, wide=wide)
-    ]
-    why = row_reason(case, found) if reasons else why_doubted(case.doubts) if wide else ""
+    verdict = _row_verdict(case, place, found, wide=wide)
+    why = why_doubted(case.doubts) if wide else ""
     interval = interval_cell(case).replace(" … ", "…")
     return Row(
         row_key(place, case),
@@ -180,7 +173,7 @@ def _row(
             cell(_counts(case), right=True),
             cell(ratio_cell(case), "bold" if case.ratio else MUTED, right=True),
             cell(interval, right=True),
-            join([*verdict, (f"  {why}", MUTED)] if why else verdict),
+            join([verdict, (f"  {why}", MUTED)]) if why else verdict,
         ),
         find=f"{case.profile} {whole_label(case)}",
     )
@@ -291,7 +284,7 @@ def _tally(found: SideBySide) -> tuple[str, str]:
     symbols = Counter(_sign(case)[0] for case in both_sides)
     signs = " ".join(f"{n} {symbol}" for symbol, n in symbols.items())
     alone = len(cases) - len(both_sides)
-    one_side = [f"{alone} on one side only"] if alone else []
+    one_side = [f"{alone} on one side"] if alone else []
     both = ([*words, *one_side], [*filter(None, [signs]), *one_side])
     in_words, by_signs = ("".join(f" · {part}" for part in parts) for parts in both)
     return in_words, by_signs

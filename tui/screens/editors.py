@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.text import Text
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
+from backends.hosts.foreseen import same_machines
+from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import select
 from profiles.errors import DlperfError
 from profiles.format.site_settings import needs_value
@@ -22,10 +25,14 @@ from tui.key_bindings import bindings
 from tui.matrix_marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
 from tui.screens.front_screen import REFRESH_S
+from tui.screens.hosts_page import note
 from tui.session import Session
-from tui.text import age_text, all_of, cell, host_state, plain, problem
+from tui.text import age_text, cell, host_state, join, plain, problem
 from tui.theme import GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
+
+if TYPE_CHECKING:
+    from backends.precheck.judged import Judged
 
 Result = TypeVar("Result")
 DEFAULT = " (default)"
@@ -238,24 +245,38 @@ class HostPicker(MarkList[str]):
     WRITE_HINT = "a nodeset, such as node[1-4],node7"
 
     def __init__(self, session: Session, hosts_now: HostsNow, chosen: str) -> None:
-        super().__init__(
-            "Hosts to use",
-            "Runs are placed on the marked hosts only.",
-            (
-                Column("state", "State", 13),
-                Column("name", "Host", 16),
-                Column("about", "", None),
-                Column("age", "Asked", 10, right=True, still=True),
-            ),
-        )
         self._session = session
         self._hosts_now = hosts_now
         self._snapshots = hosts_now.of(session.viewed)
+        self._judged: Mapping[str, Judged] = {}
+        told = {host.name: host.facts for host in self._snapshots if host.facts is not None}
+        ones = (f" {plain(one.what)}: use one alone." for one in same_machines(told))
+        super().__init__(
+            "Hosts to use",
+            f"Runs are placed on the marked hosts only.{''.join(ones)}",
+            (
+                Column("state", "State", 13),
+                Column("name", "Host", 12, most=16),
+                Column("about", "Remarks", None),
+                Column("age", "Asked", 10, right=True, still=True),
+            ),
+        )
         names = {host.name for host in self._snapshots}
         self.marked = set(chosen.split(",")) & names if chosen else names
 
     def on_mount(self) -> None:
         self.set_interval(REFRESH_S, self.tick)
+        self.read_judgements()
+
+    @work(exclusive=True, group="judgements", description="read what prechecks say of hosts")
+    async def read_judgements(self) -> None:
+        """In a thread, where what looks at prechecks loads as well."""
+        self._judged = await asyncio.to_thread(self._judgements)
+        if self.here and self._judged:
+            self.fill()
+
+    def _judgements(self) -> Mapping[str, Judged]:
+        return self._session.workspace.prechecks.judgements()
 
     def tick(self) -> None:
         """As they are by now: they are asked again meanwhile."""
@@ -266,10 +287,6 @@ class HostPicker(MarkList[str]):
 
     def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
         for host in self._snapshots:
-            held = str(host.lease) if host.lease is not None else ""
-            grave = [concern for concern in host.concerns if concern.degrades]
-            why = all_of(grave, "problem") if grave else host.reason
-            words = " · ".join(filter(None, (held, why)))
             passed = self._hosts_now.age_s(host)
             old = "–" if passed is None else age_text(passed)
             old += " ago" * (old not in ("–", "now"))
@@ -278,10 +295,18 @@ class HostPicker(MarkList[str]):
                 (
                     host_state(host),
                     cell(host.name, "bold"),
-                    cell(words, MUTED),
+                    self._remarks(host),
                     cell(old, MUTED, right=True),
                 ),
             )
+
+    def _remarks(self, host: HostSnapshot) -> Text:
+        """As on Hosts, and what a precheck found, which comes first where it names the host."""
+        told = note(host)
+        if (judged := self._judged.get(host.name)) is None:
+            return told
+        found = (f"precheck: {judged.ranked.verdict}", WARN if judged.named else MUTED)
+        return join([found, told] if judged.named else [told, found], " · ")
 
     def written(self, text: str) -> None:
         inventory = self._session.workspace.cluster.inventory

@@ -144,12 +144,15 @@ class HostRows:
         own: Mapping[str, str],
         now: float | None,
         stale_s: float = STALE_S,
+        watched: Collection[str] = (),
     ) -> list[Row]:
         """``own``: see :func:`note`. ``now``: seconds since the epoch. ``stale_s``: by that clock,
-        which flies in a demo."""
+        which flies in a demo. ``watched``: hosts whose load is of now, whenever they were asked for
+        the rest."""
         if own != self._own:
             self._made, self._own = {}, own
-        return [self._row(host, now, stale_s) for host in hosts]
+        asked = (replace(h, probed_at=now) if h.name in watched else h for h in hosts)
+        return [self._row(host, now, stale_s) for host in asked]
 
     def _row(self, host: HostSnapshot, now: float | None, stale_s: float) -> Row:
         old = age(host, now)
@@ -274,7 +277,8 @@ class HostsPage(Page):
             self.read_judgements()
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed
-        rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0))
+        watched = {h.name for h in hosts if not h.recorded and self._is_of_now(h.name)}
+        rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0), watched)
         rows = [row for _, row in self._order.of(zip(hosts, rows, strict=True))]
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows

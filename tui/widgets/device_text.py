@@ -89,7 +89,8 @@ def _troubles(gpu: Gpu, *, short: bool) -> list[tuple[str, str]]:
         brief = by.replace("software ", "").replace("thermal slowdown", "heat")
         found.append((f"slow: {brief}" if short else f"slowed by {by}", WARN))
     if gpu.ecc_uncorrected:
-        found.append((f"▲ {gpu.ecc_uncorrected} uncorrected ECC errors", BAD))
+        kind = "ECC errors" if short else "uncorrected ECC errors"
+        found.append((f"▲ {gpu.ecc_uncorrected} {kind}", BAD))
     return found
 
 

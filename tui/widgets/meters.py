@@ -342,7 +342,8 @@ def _now(figure: Figure, curves: _Curves) -> float | None:
 def side_by_side(
     source: Source, span: tuple[float, float], width: int, rows: int = 1
 ) -> list[Text]:
-    """All figures of a GPU, or of a host that has none, beside one another; above them their names.
+    """All figures of a GPU, or of a host that has none, beside one another; above them their names,
+    and where there is room what a full line stands for.
 
     ``span``: seconds since the epoch, by the host's clock. ``rows``: lines of each.
     """
@@ -350,15 +351,19 @@ def side_by_side(
     names = [f"GPU{gpu}" for gpu in source.gpus] or [shorten(source.host, 12)]
     first = max(map(len, names)) + 1
     room = min(40, (width - first) // len(figures))
-    least = max(len(WORDS[figure].title) for figure in figures)
+    tops = {figure: _top(figure, _each([source])) for figure in figures}
+    titles = [
+        f"{WORDS[figure].title} of {value_text(figure, top)}" if top else WORDS[figure].title
+        for figure, top in tops.items()
+    ]
+    before = min(_VALUE + 1, room - 1 - max(map(len, titles)))
     cells = [
-        f"{'':{_VALUE}} {WORDS[figure].title}".ljust(room)
-        if room > _VALUE + 1 + least
+        f"{'':{before}}{title}".ljust(room)
+        if before >= 0
         else f"{WORDS[figure].name:>{_VALUE}}".ljust(room)
-        for figure in figures
+        for figure, title in zip(figures, titles, strict=True)
     ]
     lines = [Text(" " * first + "".join(cells), MUTED, no_wrap=True, end="")]
-    tops = {figure: _top(figure, _each([source])) for figure in figures}
     for name, gpu in zip(names, source.gpus or (None,), strict=True):
         drawn = [Text(" " * first, no_wrap=True, end="") for _ in range(rows - 1)]
         drawn.append(Text(name.ljust(first), MUTED, no_wrap=True, end=""))

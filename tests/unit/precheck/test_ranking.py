@@ -363,3 +363,14 @@ def test_a_host_is_named_once_however_many_reasons_there_are(names: list[str]):
     troubles = tuple(Trouble(Stage.HOST, (host,), "it fails", host) for host in names)
     ranking = rank(measured(troubles=troubles))
     assert sorted(who_is_named(ranking).split("; ")) == sorted(set(names))
+
+
+@given(st.floats(0.01, 3.0))
+def test_a_host_whose_cpus_together_do_less_than_one_was_not_idle(share: float):
+    figures = [
+        *of_host("cpu_one", a=1500.0, b=1500.0),
+        *of_host("cpu_all", a=1500.0 * share, b=3000.0),
+    ]
+    [ranked] = [one for one in rank(measured(*figures, hosts="ab")).hosts if one.host == "a"]
+    assert ("all CPUs together computed less than one alone" in ranked.busy) is (share < 0.8)
+    assert ranked.verdict is not Verdict.WELL or share >= 0.8

@@ -180,6 +180,7 @@ def test_graphs_against_none_between_two_campaigns(
     text = dlperf("compare", COMPILE, GRAPHS, "--across", "graphs")
     assert "graphs=off→on" in text
     assert f"Baseline: {COMPILE.name}. Candidate: {GRAPHS.name}. Medians in images/s; " in text
+    assert "a change counts beyond 2%, where Welch's interval excludes 1." in text
     for side, campaign in (("Baseline", COMPILE), ("Candidate", GRAPHS)):  # and so below the table
         (line,) = re.findall(rf"^{side}: (.*?) · ", text, re.MULTILINE)
         assert line == campaign.name
@@ -269,3 +270,10 @@ def test_two_sizes_of_a_model_do_not_fail_a_pipeline(dlperf: Dlperf) -> None:
     assert {case["verdict"] for case in told["cases"]} == {"insufficient"}
     assert told["regressions"] == 0
     assert "GPT-2 124M in the baseline, GPT-2 1.3B in the candidate" in told["cases"][0]["reason"]
+
+
+def test_nothing_is_called_the_same_beside_settings_that_are_not(dlperf: Dlperf) -> None:
+    compiled, tf32 = (GRAPHS.parent / f"h200-x4-resnet50-{name}" for name in ("compiled", "tf32"))
+    text = dlperf("compare", compiled, tf32, "--across", "compile", "precision", code=1)
+    assert "iterations is 160 in the baseline, 72 in the candidate" in text
+    assert "the same." not in text

@@ -47,8 +47,8 @@ def test_a_verdict_is_marked_and_its_reason_and_its_campaign_count_the_logs(
     summaries = sorted(workspace.campaigns(), key=lambda one: one.path.name)
     found = held_against(read_sides(workspace, summaries, {}), 0, 0.05)
     labels = labels_of(found)
-    for reasoned in (False, True):
-        rows = compared_rows(found, labels, reasons=reasoned)
+    for wide in (False, True):
+        rows = compared_rows(found, labels, wide=wide)
         assert sum("▲" in str(row.cells[-1]) for row in rows) == len(doubted)
     panel = campaigns_panel(found, 0.0).plain
     assert ("give" in panel) is bool(count)

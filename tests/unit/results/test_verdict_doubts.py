@@ -19,7 +19,9 @@ from backends.results.history import history
 from backends.results.history_json import history_document
 from backends.results.history_report import history_tables, history_words
 from backends.results.run_result import RunResult
+from backends.results.verdict_doubts import Doubt, why_doubted
 from tests.unit.results.test_history import campaign, times
+from tui.key_bindings import PANELS
 
 Runs = Callable[..., list[RunResult]]
 HERE = Machines(1, 1, 8, 64, frozenset({"GPU-a"}))
@@ -46,6 +48,12 @@ def expected(one: dict[str, object], other: dict[str, object]) -> list[str]:
     if len(prints) > 1 and "" not in prints:
         told += ["devices" if H200 in prints else "environment"]
     return told
+
+
+@pytest.mark.parametrize("doubt", [doubt for doubt in Doubt if why_doubted([doubt])])
+def test_help_of_compare_names_every_reason_for_doubt(doubt: Doubt) -> None:
+    [line] = [one for one in PANELS["compare"].about.split("\n") if "in doubt: so" in one]
+    assert why_doubted([doubt]) in line
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
