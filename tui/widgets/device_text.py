@@ -16,7 +16,7 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN, link_colour
 TOPOLOGY, LINKS = "Topology", "Links"
 """How the matrix of links begins, where that is below the GPUs: with affinities, and without."""
 
-NOBODY, UNASKED = "–", "not known"
+NOBODY, UNASKED, OURS = "–", "not known", "ours"
 
 
 def gpu_lines(
@@ -55,7 +55,7 @@ def gpu_lines(
             continue
         behind = Text("  ").append_text(troubles) if troubles else Text()
         if width is not None:
-            room = max(len(nobody), width - line.cell_len - behind.cell_len)
+            room = max(len(nobody), len(OURS), width - line.cell_len - behind.cell_len)
             remarks.truncate(room, overflow="ellipsis")
         lines.append(line.append_text(remarks).append_text(behind))
     if width is not None:
@@ -129,7 +129,7 @@ def _user(process: GpuProcess, own: Mapping[str, str] | None) -> Text:
     if not process.run_id:
         return Text(plain(process.user), WARN, end="")
     if own is None:
-        return Text("ours", ACCENT, end="")
+        return Text(OURS, ACCENT, end="")
     return Text(f"our run {plain(own.get(process.run_id, process.run_id))}", ACCENT, end="")
 
 

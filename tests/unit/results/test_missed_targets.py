@@ -59,7 +59,7 @@ def test_a_missed_target_is_told_with_what_was_reached_and_how_many_more(
             assert n < LOOKS[0]
             assert "not known from" in line
             continue
-        assert f"reached ±{percent(width, 2)} with {n} repeats" in line
+        assert f"reached ±{percent(width, 2, beyond=[target])} with {n} repeats" in line
         more = re.search(r"about (\d+) more", line)
         assert (more is None) is (stop is Stop.PLATEAU)
         if more is not None:
