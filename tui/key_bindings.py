@@ -70,7 +70,7 @@ _EVERYWHERE = (
         "O",
         "campaigns",
         "Campaigns",
-        "look at, resume, replay or compare campaigns",
+        "look at, resume or replay campaigns; compare two: mark both, then c",
         footer=90,
     ),
     Key(
