@@ -70,7 +70,7 @@ _EVERYWHERE = (
         "O",
         "campaigns",
         "Campaigns",
-        "look at, resume or replay campaigns; compare two: mark both, then c",
+        "look at, resume or replay; or compare campaigns: mark two, then c",
         footer=90,
     ),
     Key(

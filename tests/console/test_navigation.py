@@ -25,8 +25,8 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tui.cli.console import parting_words
 from tui.command_palette import ActionsProvider, rank
-from tui.key_bindings import PAGES, PANELS
 from tui.kept_words import titled
+from tui.key_bindings import PAGES, PANELS
 from tui.program_name import called_again, called_as
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Help, Reading
@@ -208,7 +208,8 @@ async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspac
 
 
 @pytest.mark.parametrize(
-    ("active", "anew"), [(0, "."), (1, " · 1 at work begins anew."), (2, " · 2 at work begin anew.")]
+    ("active", "anew"),
+    [(0, "."), (1, " · 1 at work begins anew."), (2, " · 2 at work begin anew.")],
 )
 async def test_what_is_left_of_a_demo_says_how_far_it_is_and_what_begins_anew(
     workspace: FakeWorkspace, active: int, anew: str
