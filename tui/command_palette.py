@@ -47,7 +47,7 @@ AGAIN = "; again: "
 """In what a key does, before what it does the next time."""
 LATER = 3e3
 """What a rank is divided by of what changes a plan that is not in front."""
-WIDEST, MOST, AROUND, KEY = 112, 96, 8, 8
+WIDEST, MOST, AROUND, KEY = 160, 96, 8, 8
 """Columns of the palette; percent of the terminal's, at most; of what is around a line in it; and
 those at a line's end where only its key stands."""
 LAST = 1e8
@@ -227,13 +227,12 @@ class ActionsProvider(Provider):
 
 
 def brief(words: str, room: int) -> str:
-    """As many of its clauses as have room; of a first one that has none its first words."""
+    """All of it, or as many of its clauses as have room, or its first words, with "…" behind."""
     if cell_len(words) <= room:
         return words
-    ends = [found.start() for found in re.finditer(r"[;,.:] ", words)]
-    clauses = (words[:end] for end in reversed(ends))
-    first = words[: ends[0]] if ends else words
-    return next((one for one in clauses if cell_len(one) <= room), shorten_words(first, room))
+    ends = [found.start() for found in re.finditer(r"[;.] ", words)]
+    clauses = (f"{words[:end]} …" for end in reversed(ends))
+    return next((one for one in clauses if cell_len(one) <= room), shorten_words(words, room))
 
 
 def shorten_words(words: str, room: int) -> str:

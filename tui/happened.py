@@ -1,18 +1,26 @@
 """What happened in a campaign, as its notes tell it: runs that started and how they ended,
-runs that were added, and each end of the campaign."""
+what a diagnosis found, runs that were added, and each end of the campaign."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState
+from backends.hangs.verdict_words import verdict_line
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
+from profiles.format.case_labels import CaseLabels, case_labels
 from tui.text import rate_text
 
+if TYPE_CHECKING:
+    from backends.campaign.record.run_view import RunView
+
 Note = tuple[float, str, str]
-STARTED, ENDED, ADDED, WENT_ON = "started", "ended", "added", "goes on"
+STARTED, DIAGNOSED, LEFT = "started", "diagnosed", "left"
+ENDED, ADDED, WENT_ON = "ended", "added", "goes on"
 MOST = 200
 """Of a campaign of many runs the last ones."""
 
@@ -24,18 +32,24 @@ def happened(state: CampaignState) -> list[Note]:
 
 def _all(state: CampaignState) -> Iterator[Note]:
     several = len({run.profile for run in state.runs.values()}) > 1
+    labels = case_labels(run.case for run in state.runs.values())
     names = {
-        run.run_id: f"{run.profile} {run.label}" if several else run.label
-        for run in state.runs.values()
+        run.run_id: f"{run.profile} " * several + called(run, labels) for run in state.runs.values()
     }
-    tried_again = {run.retry_of for run in state.runs.values()}
     for run in state.runs.values():
         name = names[run.run_id]
         if run.started_at is not None:
             yield run.started_at, STARTED, name
         if run.state.ended and run.ended_at is not None:
-            again = "; tried again" * (run.run_id in tried_again)
-            yield run.ended_at, str(run.state), f"{name}{_outcome(run)}{again}"
+            how = LEFT if run.category == Cause.LEFT else str(run.state)
+            yield run.ended_at, how, f"{name}{_outcome(run)}"
+        if run.diagnosis is not None and run.diagnosed_at is not None:
+            silent = (run.last_reading_at or 0.0) <= run.diagnosed_at
+            yield (
+                run.diagnosed_at,
+                DIAGNOSED,
+                f"{name}: {verdict_line(run.diagnosis, silent=silent)}",
+            )
     ended = 0.0
     for at, how in state.turns:
         if how:
@@ -43,6 +57,11 @@ def _all(state: CampaignState) -> Iterator[Note]:
         went_on = WENT_ON, f"{format_duration(at - ended)} after its end"
         yield at, *((ENDED, how) if how else went_on)
     yield from _added(state, names)
+
+
+def called(run: RunRecord | RunView, labels: CaseLabels) -> str:
+    """Beside the others, without what all of them share."""
+    return labels.label(run.case) + run.label.removeprefix(run.case.label)
 
 
 def _added(state: CampaignState, names: Mapping[str, str]) -> Iterator[Note]:

@@ -70,7 +70,7 @@ _EVERYWHERE = (
         "O",
         "campaigns",
         "Campaigns",
-        "look at, resume, replay or compare campaigns",
+        "look at, resume or replay; or compare campaigns: mark two, then c",
         footer=90,
     ),
     Key(

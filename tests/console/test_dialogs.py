@@ -198,7 +198,7 @@ async def test_words_are_found_in_what_is_read(
             assert dialog.lines()[having[number]].strip() in screen_text(app)
             await pilot.press("n")
         await pilot.press("slash", *"nowhere", "enter")
-        await until(pilot, lambda: "nothing has: " in screen_text(app))
+        await until(pilot, lambda: "nothing has: nowhere (looked in all of " in screen_text(app))
 
 
 async def test_space_and_b_turn_the_pages_of_what_is_read(workspace: FakeWorkspace) -> None:

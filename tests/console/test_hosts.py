@@ -458,7 +458,7 @@ async def test_every_gpu_is_in_sight_on_the_smallest_terminal(
 
 
 @given(width=st.integers(60, 220), label=st.integers(1, 60), wired=st.booleans())
-@example(105, 1, wired=True)
+@example(width=105, label=1, wired=True)
 @settings(max_examples=200, deadline=None)
 def test_who_uses_a_gpu_is_said_in_whole_words_at_every_width(
     width: int, label: int, wired: bool

@@ -282,8 +282,9 @@ async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
     assert "A keeper (pid 4711) goes on with kept: " in told
+    log = ["The keeper's log:", f"  {path}/keeper.log"]
     again = ["Come back with:", "  dlperf-tui", "or look on with:"]
-    assert told.splitlines()[1:] == [*again, f"  dlperf-tui status --watch {path}"]
+    assert told.splitlines()[1:] == [*log, *again, f"  dlperf-tui status --watch {path}"]
 
 
 async def test_leaving_a_campaign_that_ended_while_it_was_followed_says_how_and_where_it_is(
@@ -352,8 +353,8 @@ async def test_a_command_that_is_told_at_the_end_names_a_campaign_by_its_name_wh
     ):
         assert shlex.split(told.splitlines()[-1])[-1] == word
     for told in (left_words(live, begun), followed_words(live)):
-        assert told.startswith(f"A keeper (pid 4711) goes on with\n{titled(live)}.\n")
-        assert f"  {live.path / 'keeper.log'}" in told.splitlines()
+        assert told.startswith(f"A keeper (pid 4711) goes on with {titled(live)}.\n")
+        assert f"The keeper's log:\n  {live.path / 'keeper.log'}\n" in told
 
 
 async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:

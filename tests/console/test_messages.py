@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,10 @@ from textual.widgets import Input
 from backends.campaign.folder.tags_and_note import About, write_about
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.state import fold
+from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
+from backends.hangs.verdict_words import verdict_line
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
@@ -37,7 +41,7 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
-from tui.happened import ADDED, ENDED, STARTED, WENT_ON, happened
+from tui.happened import ADDED, DIAGNOSED, ENDED, LEFT, STARTED, WENT_ON, happened
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.refused_keys import UNSEEN
 from tui.screens.campaign_list import Unfinished
@@ -271,6 +275,33 @@ def test_notes_tell_each_end_of_a_campaign_and_what_it_went_on_with(
         told.append((now, ENDED, f"{number} failed"))
     own = (ENDED, ADDED, WENT_ON)
     assert [note for note in happened(fold(events)) if note[1] in own] == told
+
+
+@given(
+    st.sampled_from(["", Cause.EXIT, Cause.STALLED, Cause.LEFT]),
+    st.booleans(),
+    st.dictionaries(st.sampled_from(["checkpointing", "compile"]), st.integers(1, 9)),
+)
+def test_notes_tell_of_a_run_what_was_so_at_that_time_by_the_name_that_the_list_has(
+    category: str, again: bool, shared: dict[str, int]
+) -> None:
+    first = replace(planned_run(1, 0.0), parameters=shared)
+    found = Diagnosis((Suspect("n1", 1, None, None, (Finding(Sign.STOPPED),)),), ranks=2)
+    events: list[ev.Event] = [
+        first,
+        ev.RunAssigned(
+            t=1.0, run_id=first.run_id, hosts=("n1",), commands=("",), port=1, log="a.log"
+        ),
+        ev.RunDiagnosed(t=2.0, run_id=first.run_id, diagnosis=found),
+        ev.RunFailed(t=3.0, run_id=first.run_id, reason="none", category=category),
+    ]
+    if again:
+        events.append(replace(first, t=9.0, run_id="a-0001-a2", attempt=2, retry_of=first.run_id))
+    assert happened(fold(events)) == [
+        (1.0, STARTED, "1n1g #1"),
+        (2.0, DIAGNOSED, f"1n1g #1: {verdict_line(found)}"),
+        (3.0, LEFT if category == Cause.LEFT else "failed", "1n1g #1: none"),
+    ]
 
 
 def planned_run(number: int, now: float) -> ev.RunPlanned:

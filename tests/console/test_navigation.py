@@ -25,13 +25,14 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tui.cli.console import parting_words
 from tui.command_palette import ActionsProvider, rank
+from tui.kept_words import titled
 from tui.key_bindings import PAGES, PANELS
 from tui.program_name import called_again, called_as
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Help, Reading
 from tui.screens.help import BESIDE, WORDS
 from tui.screens.page import Page
-from tui.screens.quit_question import quit_question
+from tui.screens.quit_question import detached_words, quit_question
 from tui.widgets.keybar import KeyBar, _width, offered
 from tui.widgets.keyed_table import KeyedTable
 
@@ -206,6 +207,19 @@ async def test_to_quit_a_demo_costs_only_what_is_at_work(workspace: FakeWorkspac
     assert f"1 run still to end, {one.eta_text}" in question.text.plain
 
 
+@pytest.mark.parametrize(
+    ("active", "anew"),
+    [(0, "."), (1, " · 1 at work begins anew."), (2, " · 2 at work begin anew.")],
+)
+async def test_what_is_left_of_a_demo_says_how_far_it_is_and_what_begins_anew(
+    workspace: FakeWorkspace, active: int, anew: str
+) -> None:
+    async with console(workspace) as (app, _):
+        shown = begin(app, workspace).snapshot()
+    demo = replace(shown, active=active, simulated=True)
+    assert detached_words(demo).splitlines()[0] == f"{titled(demo)}{anew}"
+
+
 @pytest.mark.parametrize("active", [0, 1, 2])
 @pytest.mark.parametrize("left", [0, 1, 2])
 async def test_the_question_to_quit_says_nothing_of_runs_that_there_are_not(
@@ -217,7 +231,7 @@ async def test_the_question_to_quit_says_nothing_of_runs_that_there_are_not(
     [detach] = [one.label for one in question._answers if one.value == "detach"]
     assert "nobody" in detach
     assert ("collects" in detach) == bool(active)
-    assert "until a console or 'resume' goes on with it" in question.text.plain
+    assert "After d the campaign waits for a console or 'resume'" in question.text.plain
     told = " ".join([str(question.text), *(one.label for one in question._answers)])
     if active + left:
         assert ("at work" in told) == (active > 0)

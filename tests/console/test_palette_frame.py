@@ -20,7 +20,7 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeWorkspace
-from tui.command_palette import CHANGES_PLAN, Palette, beyond, brief
+from tui.command_palette import AROUND, CHANGES_PLAN, KEY, WIDEST, Palette, beyond, brief
 from tui.key_bindings import PANELS, key_name
 
 
@@ -38,7 +38,7 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
             await pilot.press(*typed)
             await until(pilot, lambda: shows(app, "No action that works now"))
         box = app.screen.query_one("#--input").region
-        assert box.width >= min(112, size[0] * 96 // 100)
+        assert box.width >= min(160, size[0] * 96 // 100)
         lines = [line[box.x : box.right] for line in screen_text(app).splitlines()[box.y :]]
         end = next(n for n, line in enumerate(lines) if line.startswith("╰"))
         assert lines[0].replace("─", "") == "╭╮"
@@ -152,16 +152,23 @@ def test_what_is_said_of_an_action_is_more_than_its_name(page: str) -> None:
 
 
 @given(st.lists(st.text("abc", min_size=1), min_size=1), st.integers(4, 60), st.data())
-def test_what_an_action_does_is_told_in_whole_clauses_where_one_has_room(
+def test_what_an_action_does_is_told_in_whole_clauses_and_a_cut_has_its_mark(
     found: list[str], room: int, data: st.DataObject
 ) -> None:
     between = st.sampled_from([" ", "; ", ", ", ". ", ": "])
     words = found[0] + "".join(data.draw(between) + word for word in found[1:])
     told = brief(words, room)
     assert len(told) <= room
-    clause = re.split(r"[;,.:] ", words)[0]
-    if len(clause) <= room:
-        assert (words + ";").startswith(told)
-        assert words[len(told) :][:1] in ("", *";,.:")
-    else:
-        assert told.endswith("…")
+    assert told.endswith("…") is (told != words)
+    kept = told.removesuffix("…").rstrip()
+    assert words.startswith(kept)
+    assert not kept or words[len(kept) :][:1] in ("", " ", *";.")
+    clause = re.split(r"[;.] ", words)[0]
+    if told != words and len(clause) + 2 <= room:
+        assert words[len(kept)] in ";."
+
+
+def test_what_actions_do_has_room_at_200_columns() -> None:
+    told = {key.help: key.label for one in PANELS.values() for key in one.keys if key.palette}
+    for words, label in told.items():
+        assert brief(words, WIDEST - AROUND - KEY - len(f"{label}  ")) == words

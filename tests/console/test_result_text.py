@@ -59,6 +59,8 @@ def test_what_sets_the_grade_stands_first(speeds: list[float], failed: int) -> N
     grades = [letter[0] for letter in told if letter[0] in "ABCD" and letter[1] == " "]
     assert grades == sorted(grades, reverse=True)
     assert len(told) == len(found_lines(case, group))
+    free = [found for found, _ in found_lines(case, group) if found.ceiling is Grade.A]
+    assert panel.count(" · costs no grade\n") == len(free) == len(told) - len(grades)
     assert ("→ more repeats" in panel) == bool(sets & {"few repeats", "wide interval"}) * (
         case.grade > Grade.A
     )

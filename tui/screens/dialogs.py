@@ -462,7 +462,7 @@ class Findable(Dialog[Result]):
 
     @property
     def _nothing_has(self) -> str:
-        return f"nothing has: {plain(self._looked_for)}"
+        return f"nothing has: {plain(self._looked_for)} (looked in all of {plain(self.called)})"
 
     def action_find(self) -> None:
         def answered(words: str | None) -> None:

@@ -39,8 +39,8 @@ def quit_question(
     goes_on = "Runs on the hosts go on without this console. " * bool(live.active)
     text = (
         f"{plain(live.called)} has {has}{_eta(live)}. {goes_on}A keeper, a process on this "
-        f"machine, {does}; consoles and commands can ask it for changes. After d it waits until a "
-        "console or 'resume' goes on with it."
+        f"machine, {does}; consoles and commands can ask it for changes. After d the campaign "
+        "waits for a console or 'resume'."
     )
     if hosts := by_hand(let_in_by, tuple(let_in_by)):
         text += (
@@ -115,14 +115,14 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
 def detached_words(left: CampaignSnapshot) -> str:
     """What is printed when only the runs go on."""
     if left.simulated:
-        again = plain(demo_of(left.path))
+        anew = f" · {left.active} at work begin{'s' * (left.active == 1)} anew" * bool(left.active)
         return (
-            f"{plain(left.called)}\n"
-            "is not finished. r resumes it where it is offered, else O, then r, in:\n"
-            f"{COMMAND}{again}"
+            f"{plain(titled(left))}{anew}.\n"
+            "r resumes it where it is offered, else O, then r, in:\n"
+            f"{COMMAND}{plain(demo_of(left.path))}"
         )
     return (
-        f"{counted(left.active, 'run')} still at work on the hosts, of\n{plain(left.called)}.\n"
+        f"{counted(left.active, 'run')} of {plain(left.called)} still at work on the hosts.\n"
         f"Come back with:\n{COMMAND}{plain(called_again())}\n"
         f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(named(left.path))}"
     )
@@ -151,7 +151,7 @@ def _keeps(left: CampaignSnapshot, pid: int) -> str:
     watch = f"{called_as()} status --watch {named(left.path)}"
     again = plain(called_again())
     return (
-        f"A keeper (pid {pid}) goes on with\n{plain(titled(left))}.\n"
-        f"Its log:\n{COMMAND}{plain(str(left.path / KEEPER_LOG))}\n"
+        f"A keeper (pid {pid}) goes on with {plain(titled(left))}.\n"
+        f"The keeper's log:\n{COMMAND}{plain(str(left.path / KEEPER_LOG))}\n"
         f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"
     )

@@ -421,7 +421,9 @@ def _distrust(case: CaseResult, group: Group, *, here: bool, watched: Collection
         text.append("▲ ", WARN)
         if found.ceiling > Grade.A and case.grade is not None:
             text.append(f"{found.ceiling} ", f"bold {_GRADE_COLOURS[found.ceiling]}")
-        text.append(f"{plain(_by_key(line))}\n")
+        text.append(plain(_by_key(line)))
+        none = case.grade is not None and found.ceiling is Grade.A
+        text.append(f"{' · costs no grade' * none}\n", MUTED)
     ways = _better(case, group, here=here, watched=watched) if case.spread is not None else ()
     for way_on in ways:
         text.append("→ ", ACCENT).append(f"{way_on}\n")

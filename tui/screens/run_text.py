@@ -25,6 +25,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, apart, case_labels
+from tui.happened import called
 from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, lies_elsewhere
 from tui.text import (
     bar,
@@ -163,8 +164,7 @@ class RunRows:
             self.enough = max(map(cell_len, first), default=0)
 
     def _name(self, run: RunView) -> str:
-        called = _called(run, self._labels)
-        return f"{run.profile} {called}" if len(self._profiles) > 1 else called
+        return f"{run.profile} " * (len(self._profiles) > 1) + called(run, self._labels)
 
     def shared(self, viewed: CampaignSnapshot) -> str:
         """:func:`shared_of_all` of its runs."""
@@ -190,7 +190,7 @@ class RunRows:
             same = before is not None and (before[0] is run or before[0] == run)
             replaced = run.run_id not in last
             if before is None or not same or before[1] != (*by, replaced):
-                label = _label(_called(run, self._labels), profiles.get(run.profile, ""))
+                label = _label(called(run, self._labels), profiles.get(run.profile, ""))
                 row = _row(run, label, units=units, bar_width=bar_width, replaced=replaced)
                 before = (run, (*by, replaced), row)
             self._known[run.run_id] = before
@@ -213,10 +213,6 @@ class RunRows:
             if room + cut + SCROLL_BAR < LEAST_BAR:
                 room, most = room + (gone.width or 0) + PADDING, BAR
         return max(LEAST_BAR, min(room, most))
-
-
-def _called(run: RunView, labels: CaseLabels) -> str:
-    return labels.label(run.case) + run.label.removeprefix(run.case.label)
 
 
 def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bool) -> Row:
