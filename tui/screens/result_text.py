@@ -258,7 +258,6 @@ def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
     failing = _only_failed_yet(case)
     if not told and not failing:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
-    told.sort(key=lambda concern: concern is Concern.FEW_REPEATS)  # n says it, too
     if not case.succeeded:  # before what its machines are: there is no figure for that to change
         told.sort(key=lambda concern: concern not in _OF_ATTEMPTS)
     words = ["failed so far"] * failing + [_in_short(one, case) for one in told]
