@@ -151,6 +151,8 @@ PANELS: Mapping[str, Panel] = {
         "List:\n"
         "Hosts: asked again every minute; those of a fast demo every ten seconds of yours, and "
         "ages are of its simulated time.\n"
+        "degraded: runs may use it, but what it measures cannot be trusted; o on Matrix leaves it "
+        "out.\n"
         "a,b are the same machine: names of one kernel; runs on them share its devices.\n"
         "slot: a device for CPU workloads: one for each CPU, or as many as the inventory says.\n"
         "no lease: no run has the host; one at a time gets it, so that two do not share it.\n"
@@ -248,7 +250,7 @@ PANELS: Mapping[str, Panel] = {
                 "plus,equals_sign",
                 "repeats(1)",
                 "More",
-                "the same number for all marked profiles: where theirs differ, the largest of them",
+                "repeats, the same number for all marked profiles: where theirs differ, the largest",
                 said="+",
                 footer=4,
                 named="One more repeat of each case",
@@ -409,7 +411,7 @@ PANELS: Mapping[str, Panel] = {
         "CV: their standard deviation over their mean; of repeats: page 4.\n"
         "◆: the speed dropped or rose, by the mean of what follows over that before.\n"
         "not level before: until there it was slower, or faster.\n"
-        "drift: from the first reading that counts to the last; ×: a stall.\n"
+        "drift: of a straight line through the readings that count; ×: a stall.\n"
         "rank 5 14% slow: its own time of a step, for which the others wait.\n"
         "Telemetry:\n"
         "figures: the last; of a run that has ended means while it trained, °C the highest.\n"

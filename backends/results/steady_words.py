@@ -164,10 +164,10 @@ def _warm_up(found: Disturbance) -> tuple[str, str]:
     )
     slow = found.size < 0
     return (
-        f"the window begins {size} {'slow' if slow else 'fast'} and is not level before {en}: its "
-        f"mean is {cost} {'below' if slow else 'above'} that of the rest",
+        f"the window begins {size} {'slow' if slow else 'fast'} and is not level before {en}: by "
+        f"the shape that fits best its mean is {cost} {'below' if slow else 'above'} its level",
         f"统计窗口起始{'慢' if slow else '快'} {size}，{zh}之前不平稳："
-        f"均值比其余部分{'低' if slow else '高'} {cost}",
+        f"按拟合最佳的形状，均值比其水平{'低' if slow else '高'} {cost}",
     )
 
 
@@ -181,7 +181,10 @@ def _step(found: Disturbance) -> tuple[str, str]:
 
 def _trend(found: Disturbance) -> tuple[str, str]:
     size = signed_percent(found.size)
-    return f"the speed drifts by {size} over the window", f"速度在窗口内漂移 {size}"
+    return (
+        f"the speed drifts by {size} over the window, by a straight line",
+        f"速度在窗口内漂移 {size}（按直线拟合）",
+    )
 
 
 def _stalls(found: Disturbance) -> tuple[str, str]:

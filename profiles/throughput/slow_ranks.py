@@ -40,9 +40,17 @@ class Slow:
 class _Pace:
     seen: int = 0
     times: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    taken_at: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     median: float | None = None
     """Of the window; None until it is full."""
     slower_since: float | None = None
+
+    def begin(self, limit_s: float) -> float:
+        """When that began which its median tells: the first of its times that is above, or longer
+        ago, if all have been since."""
+        times = zip(self.taken_at, self.times, strict=True)
+        first = next((at for at, own_s in times if own_s > limit_s), self.taken_at[-1])
+        return first if self.slower_since is None else min(first, self.slower_since)
 
 
 class RankPaces:
@@ -63,6 +71,7 @@ class RankPaces:
         if pace.seen <= WARM_UP:
             return
         pace.times.append(own_s)
+        pace.taken_at.append(now)
         if len(pace.times) == WINDOW:
             if pace.median is not None:
                 del self._medians[bisect_left(self._medians, pace.median)]
@@ -96,8 +105,8 @@ class RankPaces:
             noise = _error(self._paces[rank].times) + _error(self._paces[of_usual].times)
             limit = STAYS if rank in self._named else LEAST
             if excess >= max(limit, NOISES * noise / usual):
-                since = self._paces[rank].slower_since
-                found.append(Slow(rank, excess, own, usual, now if since is None else since))
+                since = self._paces[rank].begin(usual * (1 + STAYS))
+                found.append(Slow(rank, excess, own, usual, since))
         self._named = frozenset(slow.rank for slow in found)
         return tuple(sorted(found, key=lambda slow: (-slow.excess, slow.rank)))
 

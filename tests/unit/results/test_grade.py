@@ -479,8 +479,8 @@ def test_every_shape_has_words():
                 assert disturbance_text(found, lang)
     fast = replace(STEP, shape=Shape.WARM_UP, size=0.03, cost=0.004)
     assert disturbance_text(fast) == (
-        "the window begins 3.0% fast and is not level before step 500: its mean is 0.40% above "
-        "that of the rest"
+        "the window begins 3.0% fast and is not level before step 500: by the shape that fits best "
+        "its mean is 0.40% above its level"
     )
 
 
