@@ -27,13 +27,13 @@ def lies_elsewhere(viewed: CampaignSnapshot) -> str:
 def way_on_elsewhere(viewed: CampaignSnapshot) -> str:
     """How a campaign goes on from a directory that is not its own, and why so; "" in its own."""
     elsewhere = lies_elsewhere(viewed)
-    return f"{elsewhere}: 'dlperf-tui resume --adopt' goes on here" * bool(elsewhere)
+    return f"{elsewhere}: the command 'resume CAMPAIGN --adopt' goes on" * bool(elsewhere)
 
 
-def titled(shown: CampaignSnapshot) -> str:
+def titled(shown: CampaignSnapshot, *, goes_on: bool = True) -> str:
     """ "2026-11-21-resnet50: 9/24 runs · ETA 41m", by its directory; where nothing was measured it
-    says so."""
-    said = " · ".join([shown.summary, *again_words(shown)])
+    says so. ``goes_on``: somebody goes on with it, so that it has an ETA."""
+    said = " · ".join([shown.summary if goes_on else shown.progress, *again_words(shown)])
     return f"{shown.called}: {'SIMULATED · ' * shown.simulated}{said}"
 
 

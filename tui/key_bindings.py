@@ -250,7 +250,7 @@ PANELS: Mapping[str, Panel] = {
                 "plus,equals_sign",
                 "repeats(1)",
                 "More",
-                "repeats, the same number for all marked profiles: where theirs differ, the largest",
+                "repeats: the same number for all marked profiles; of theirs the largest",
                 said="+",
                 footer=4,
                 named="One more repeat of each case",

@@ -385,11 +385,19 @@ def host_lines(
     of_used: Sequence[Finding],
     age_s: Callable[[HostSnapshot], float | None] | None = None,
 ) -> list[str]:
-    """Before a dry-run: what is said of its hosts together, as that they differ or are one
-    machine; :func:`unfit_lines`; and ``narrowed``, of :func:`usable_now`. ``of_used``: findings of
-    the plan that that gives, on the hosts which the runs are shown on."""
+    """Of a dry-run: what is said of its hosts together, as that they differ or are one machine;
+    what preflight warns of each; :func:`unfit_lines`; and ``narrowed``, of :func:`usable_now`.
+    ``of_used``: findings of the plan that that gives, on the hosts which the runs are shown on."""
     together = (one for one in of_used if not one.host and one.level == Level.WARN)
     lines = [f"{one.what}; {one.remedy}" for one in together]
+    of_host: dict[str, list[str]] = {}
+    for one in of_used:
+        if one.host and one.level == Level.WARN:
+            of_host.setdefault(one.host, []).append(one.what)
+    alike: dict[str, list[str]] = {}
+    for host, warned in of_host.items():
+        alike.setdefault("; ".join(warned), []).append(host)
+    lines += [f"{ranked_nodeset(hosts)}: {warned}" for warned, hosts in alike.items()]
     return [*lines, *unfit_lines(plan, snapshots, findings, age_s), *[narrowed] * bool(narrowed)]
 
 

@@ -403,11 +403,11 @@ async def test_a_dry_run_begins_with_its_schedule_and_a_key_goes_from_run_to_run
         assert all(line.startswith("# ") for line in lines[notes:] if line)
         assert f"# {len([*filter(None, lines[notes + 1 :])])} notes at the end" == lines[1]
         assert not any("stands for" in line for line in lines[:notes])
-        seen = []
+        at = -1
         for key in "]" * 8 + "[" * 7:
             await pilot.press(key)
-            seen.append(area.cursor_location[0])
-        assert seen == [*heads, heads[-1], heads[-1], *heads[-2::-1], heads[0], heads[0]]
+            at = (at + (1 if key == "]" else -1)) % len(heads)
+            assert area.cursor_location[0] == heads[at]
         await pilot.press("G")
         await until(pilot, lambda: area.scroll_y == area.max_scroll_y)
         await pilot.press("[")
@@ -431,6 +431,23 @@ async def test_a_dry_run_says_nothing_of_a_host_that_it_leaves_out(tmp_path: Pat
             text = app.screen.query_one(TextArea).text
             assert ("GPU model differs" in text) is said
             assert ("leave out" in text) is not said
+
+
+async def test_a_dry_run_says_what_preflight_warns_of_each_host_that_it_shows(
+    tmp_path: Path,
+) -> None:
+    hosts = []
+    for host, load1 in zip(v100_hosts(), (40.0, 40.0, 0.5, 0.5), strict=True):
+        assert host.facts is not None
+        hosts.append(known_host(host.name, host.address, replace(host.facts, load1=load1)))
+    workspace = FakeWorkspace(tmp_path, hosts=hosts)
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("a", "d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        text = app.screen.query_one(TextArea).text
+    warned = [line for line in text.splitlines() if "load 40.0 on 48 CPUs" in line]
+    assert [line.split(":")[0] for line in warned] == ["# node[1-2]"]
 
 
 def small_workspace(workspace: FakeWorkspace, slots: int = 2) -> FakeWorkspace:

@@ -217,7 +217,9 @@ async def test_what_is_left_of_a_demo_says_how_far_it_is_and_what_begins_anew(
     async with console(workspace) as (app, _):
         shown = begin(app, workspace).snapshot()
     demo = replace(shown, active=active, simulated=True)
-    assert detached_words(demo).splitlines()[0] == f"{titled(demo)}{anew}"
+    assert "ETA" in titled(demo)
+    assert "ETA" not in detached_words(demo), "nobody goes on"
+    assert detached_words(demo).splitlines()[0] == f"{titled(demo, goes_on=False)}{anew}"
 
 
 @pytest.mark.parametrize("active", [0, 1, 2])

@@ -131,7 +131,7 @@ def test_a_copy_refuses_what_goes_on_with_it_before_it_asks(
     for action in CHANGES:
         said = why_not(action, viewed, run)
         assert "copy" in said
-        assert "'dlperf-tui resume --adopt'" in said
+        assert "'resume CAMPAIGN --adopt'" in said
         assert len(f"+ Repeat: {said}") <= 80 - EDGE
 
 

@@ -91,9 +91,10 @@ def _of_simulated(live: CampaignSnapshot) -> Choice:
     left = counted(live.total - live.done, "run")
     to_end = f"{left} still to end{_eta(live)}"
     if live.active:
+        others = ", and goes on with the others" * (live.total - live.done > live.active)
         words = (
             f"{to_end}. The simulated hosts go with this console, and what is at work "
-            "there. A later demo begins that anew, and goes on with the others."
+            f"there. A later demo begins that anew{others}."
         )
         what = f"a later demo begins {counted(live.active, 'run')} at work anew"
     else:
@@ -117,7 +118,7 @@ def detached_words(left: CampaignSnapshot) -> str:
     if left.simulated:
         anew = f" · {left.active} at work begin{'s' * (left.active == 1)} anew" * bool(left.active)
         return (
-            f"{plain(titled(left))}{anew}.\n"
+            f"{plain(titled(left, goes_on=False))}{anew}.\n"
             "r resumes it where it is offered, else O, then r, in:\n"
             f"{COMMAND}{plain(demo_of(left.path))}"
         )

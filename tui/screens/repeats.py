@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.campaign.record.run_state import RunState
+from backends.campaign.record.run_view import DEMO_LEFT, LEFT
 from backends.hosts.fingerprint import devices_of, has_gpus, tells_devices_alone
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results import render
@@ -200,9 +201,11 @@ def distribution_text(case: CaseResult, width: int, others: Sequence[CaseResult]
 
 
 def _state(run: RunResult) -> Text:
-    """As Runs has it: ``✓ succeeded``, ``✗ failed``, ``– skipped``, ``‖ paused``"""
+    """As Runs has it: ``✓ succeeded``, ``✗ failed``, ``– skipped``, ``‖ paused``, ``◌ left``"""
     if run.skipped:
         return cell("– skipped", BAD)
+    if run.reason == DEMO_LEFT:
+        return run_state(RunState(run.state), over=LEFT)
     if run.ended:
         good = run.state == SUCCEEDED
         return cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD)

@@ -112,6 +112,11 @@ class CampaignSnapshot:
     @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m", "8/24 succeeded · 1 failed · ETA 41m"."""
+        return " · ".join([self.progress, *[self.eta_text] * bool(self.eta_text)])
+
+    @property
+    def progress(self) -> str:
+        """Without an ETA, which only one has with which somebody goes on."""
         well = succeeded(self)
         parts = [f"{well}/{self.total} {'runs' if well == self.done else 'succeeded'}"]
         parts += lost_words(self)
@@ -119,8 +124,6 @@ class CampaignSnapshot:
             parts.append(f"{self.paused} paused")
         if self.finished:
             parts.append("finished")
-        elif self.eta_text:
-            parts.append(self.eta_text)
         return " · ".join(parts)
 
     @property

@@ -97,6 +97,18 @@ def test_since_when_and_until_when_a_rank_is_slow() -> None:
         assert all((one.rank, one.since) == (2, 20.0) for one in named if step < 40)
 
 
+def test_a_rank_is_slow_since_the_first_of_the_times_that_tell_it() -> None:
+    """One that is usual between them, or only the last that is slow, makes that no shorter."""
+    for usual_at in range(WINDOW):
+        paces = RankPaces(3)
+        for step in range(20):
+            for rank in range(3):
+                slow = rank == 2 and step >= 10 and step != 14 + usual_at
+                paces.take(rank, 1.3 if slow else 1.0, float(step))
+            for one in paces.slow(float(step)):
+                assert one.since <= step - WINDOW // 2
+
+
 TIMES = st.sampled_from([1.0, 1.0, 1.04, 1.3, 2.0, 7.0, -1.0, float("nan")])
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tui.cli.shared.exit_codes import OK
@@ -33,6 +34,8 @@ def print_campaign(path: Path, **more: object) -> None:
 
 def say(text: str) -> None:
     """A line for the person at the terminal; never on stdout, which may be a document."""
+    with suppress(OSError):  # a pipe: what was printed comes first; who closed it is told later
+        sys.stdout.flush()
     print(text, file=sys.stderr, flush=True)
 
 
