@@ -163,7 +163,7 @@ PANELS: Mapping[str, Panel] = {
         "else it gets the first two.\n"
         "Bars: memory in use of all that the GPU has, and use of 100%; ┄ is what is left.\n"
         "Lines: the last two minutes, the newest at the right; a gap: nothing was seen then.\n"
-        "their height: up to 100%, 100 °C, all memory, the power limit, the application clock, or "
+        "their height: up to 100%, 100 °C, all memory, the power limit, the application clock, "
         "else the GPU's highest, or the most seen; ↑: beyond that.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),

@@ -444,7 +444,7 @@ async def test_the_palette_finds_the_replay_and_says_what_it_looked_through(
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await pilot.press("4", "ctrl+p", *"repl")
-        await until(pilot, lambda: "replay or compare campaigns" in screen_text(app))
+        await until(pilot, lambda: "resume or replay" in screen_text(app))
         await pilot.press(*"qqqq")
         await until(pilot, lambda: "No action that works now has these words" in screen_text(app))
 

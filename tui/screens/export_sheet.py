@@ -489,10 +489,12 @@ class ExportSheet(Dialog[None]):
         except DlperfError as error:
             self.app.post_message(Problem(error))
         else:
+            self._last = path
             if self.here:
-                self._last = path
                 self.tick()
                 self._renew()
+            elif self.is_attached:
+                self._show_choices()
             if not self.here or self._writing > 1:  # the sheet shows the last alone
                 told = f"written {path.name} in {path.parent}"
                 self.app.post_message(Said(told, ended="Export"))
