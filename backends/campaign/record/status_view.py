@@ -112,7 +112,8 @@ class CampaignSnapshot:
     @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m", "8/24 succeeded · 1 failed · ETA 41m"."""
-        return " · ".join([self.progress, *[self.eta_text] * bool(self.eta_text)])
+        eta = "" if self.finished else self.eta_text
+        return " · ".join([self.progress, *[eta] * bool(eta)])
 
     @property
     def progress(self) -> str:

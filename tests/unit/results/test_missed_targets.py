@@ -68,7 +68,7 @@ def test_a_missed_target_is_told_with_what_was_reached_and_how_many_more(
             in_all = n + int(more[1])
             assert int(more[1]) >= 2
             assert error / math.sqrt(in_all) < 1.02 * target
-            assert in_all <= max(1.4 * (error / target) ** 2 + 2, 1.4 * n, 8)
+            assert in_all <= math.ceil(max(1.4 * (error / target) ** 2 + 2, 1.4 * n, 8))
 
 
 def test_run_says_it_of_each_case(runs_of: Runs, capsys: pytest.CaptureFixture[str]) -> None:
