@@ -72,15 +72,19 @@ class DryRuns:
             in_turn, key=lambda run: math.inf if run[1][1] is None else run[1][1].start
         )
         return tuple(
-            replace(
-                self._run(factory, cases[id(planned)], repeat, slot, again=number > repeats),
-                number=number,
-            )
+            self._run(factory, cases[id(planned)], repeat, slot, number, again=number > repeats)
             for number, ((repeat, planned), slot) in by_start
         )
 
     def _run(
-        self, factory: RunFactory, case: _Case, repeat: int, slot: Slot | None, *, again: bool
+        self,
+        factory: RunFactory,
+        case: _Case,
+        repeat: int,
+        slot: Slot | None,
+        number: int,
+        *,
+        again: bool,
     ) -> DryRun:
         planned = case.planned
         names = self._plan.idle_hosts(planned) if slot is None else slot.hosts
@@ -99,6 +103,7 @@ class DryRuns:
             case.of_all,
             None if slot is None else slot.start,
             None if slot is None or slot.end == math.inf else slot.end,
+            number,
         )
 
     def _jobs(self, queue: Queue) -> dict[str, str]:

@@ -40,6 +40,13 @@ def clock_text(t: float, now: float) -> str:
     return at.strftime("%H:%M" if at.date() == today.date() else "%Y-%m-%d %H:%M")
 
 
+def in_largest_unit(seconds: float) -> str:
+    """Whole, rounded down: 40s, 12m, 3h, 5d."""
+    units = ((86400, "d"), (3600, "h"), (60, "m"))
+    size, unit = next((one for one in units if seconds >= one[0]), (1, "s"))
+    return f"{int(seconds // size)}{unit}"
+
+
 def format_duration(seconds: float) -> str:
     """How a screen shows it, seconds rounded: 12s, 3m05s, 2h10m, 3d04h."""
     total = max(0, round(seconds))

@@ -232,12 +232,8 @@ def brief(words: str, room: int) -> str:
         return words
     ends = [found.start() for found in re.finditer(r"[;.] ", words)]
     clauses = (f"{words[:end]} …" for end in reversed(ends))
-    return next((one for one in clauses if cell_len(one) <= room), shorten_words(words, room))
-
-
-def shorten_words(words: str, room: int) -> str:
-    """Its first words, whole, with "…" behind."""
-    return textwrap.shorten(words, max(room, 1), placeholder=" …")
+    first = textwrap.shorten(words, max(room, 1), placeholder=" …")
+    return next((one for one in clauses if cell_len(one) <= room), first)
 
 
 def beyond(key: Key, label: str, about: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_view import LEFT
 from backends.campaign.record.state import CampaignState
 from backends.hangs.verdict_words import verdict_line
 from profiles.counted import counted, first_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from backends.campaign.record.run_view import RunView
 
 Note = tuple[float, str, str]
-STARTED, DIAGNOSED, LEFT = "started", "diagnosed", "left"
+STARTED, DIAGNOSED = "started", "diagnosed"
 ENDED, ADDED, WENT_ON = "ended", "added", "goes on"
 MOST = 200
 """Of a campaign of many runs the last ones."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from backends.hosts.preflight_finding import Finding
     from backends.keeper.process import Begun
     from backends.keeper.request import Verb
+    from backends.precheck.judged import Judged
     from tui.backend_protocols import CampaignSummary, Controller, Workspace
     from tui.precheck_at_work import PrecheckAtWork
     from tui.side_by_side import Side
@@ -80,6 +81,14 @@ class Session:
     @property
     def hosts(self) -> tuple[HostSnapshot, ...]:
         return self.workspace.cluster.snapshots()
+
+    async def judgements(self) -> Mapping[str, Judged]:
+        """What prechecks say of hosts; in a thread, where what looks at them loads as well."""
+
+        def read() -> Mapping[str, Judged]:
+            return self.workspace.prechecks.judgements()
+
+        return await asyncio.to_thread(read)
 
     @property
     def untold(self) -> bool:

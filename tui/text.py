@@ -19,7 +19,7 @@ from backends.results.numbers import readable, rounded
 from backends.results.run_result import BANDWIDTH
 from profiles.cleantext import clean_text
 from profiles.counted import counted
-from profiles.durations import format_duration
+from profiles.durations import format_duration, in_largest_unit
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
 
@@ -448,10 +448,7 @@ def _told_apart(names: Collection[str], width: int) -> dict[str, str]:
 
 def ago(seconds: float) -> str:
     """How long something is past: "now", "40s ago", "12m ago", "3h ago", "5d ago"."""
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit} ago"
-    return "now"
+    return f"{in_largest_unit(seconds)} ago" if seconds >= 1 else "now"
 
 
 def clock_time(t: float) -> str:

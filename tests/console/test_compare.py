@@ -7,7 +7,7 @@ import csv
 import json
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -25,7 +25,7 @@ from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
 from backends.hosts.fingerprint import fingerprint_text
 from backends.results.compared_environments import Apart
-from backends.results.comparison import Ground, Verdict, compare
+from backends.results.comparison import ComparedCase, Ground, Verdict, compare
 from backends.results.comparison_files import comparison_document
 from backends.results.comparison_report import comparison_markdown, reason
 from profiles.errors import DlperfError
@@ -55,7 +55,7 @@ from tui.screens.compare_screen import READING_AGAIN, Compare
 from tui.screens.compare_text import VERDICTS, title_words
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.repeats import Repeats
-from tui.side_by_side import Side
+from tui.side_by_side import Side, SideBySide
 from tui.text import cell, number, problem_line
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
@@ -128,6 +128,18 @@ async def open_compare(app: DlperfApp, pilot: Pilot[str], marks: int) -> Compare
     assert isinstance(app.screen, Compare)
     await until(pilot, partial(shows, app, "threshold"))
     return app.screen
+
+
+def with_cases(
+    found: SideBySide, changed: Callable[[ComparedCase], Sequence[ComparedCase]]
+) -> SideBySide:
+    """Of two campaigns, as if these were their cases; ``changed``: the first of those they have."""
+    [other] = found.others
+    assert other.comparison is not None
+    cases = tuple(changed(other.comparison.cases[0]))
+    return replace(
+        found, others=(replace(other, comparison=replace(other.comparison, cases=cases)),)
+    )
 
 
 async def test_two_marked_campaigns_are_compared_and_esc_leads_back_to_their_marks(
@@ -338,16 +350,14 @@ async def test_the_title_has_the_baseline_and_the_threshold_whatever_else_there_
     async with console(workspace) as (app, pilot):
         screen = await open_compare(app, pilot, 2)
         assert screen._found is not None
-        [other] = screen._found.others
-        assert other.comparison is not None
-        [case, *_] = other.comparison.cases
         for room, verdicts in product(range(74, 200, 9), range(1, 6)):
             kinds = tuple(Verdict)[:verdicts]
-            cases = tuple(replace(case, verdict=verdict) for verdict in kinds)
-            against = replace(other, comparison=replace(other.comparison, cases=cases * 20))
+            several = with_cases(
+                screen._found,
+                lambda case, kinds=kinds: [replace(case, verdict=kind) for kind in kinds * 20],
+            )
             for across in ((), ("precision",), ("graphs", "precision", "batch_size")):
-                found = replace(screen._found, others=(against,), across=across)
-                title = title_words(found, room)
+                title = title_words(replace(several, across=across), room)
                 assert len(title) <= room
                 assert title.startswith("Against 1 2026-")
                 assert "give-it · " in title
@@ -1167,13 +1177,14 @@ async def test_the_title_says_in_doubt_in_words_beside_what_one_side_alone_has(
     async with console(workspace) as (app, pilot):
         screen = await open_compare(app, pilot, 2)
         assert screen._found is not None
-        [other] = screen._found.others
-        assert other.comparison is not None
-        [case, *_] = other.comparison.cases
-        doubted = replace(case, verdict=Verdict.IMPROVEMENT, other_machines=True)
-        alone = replace(case, ground=Ground.NOT_IN_CANDIDATE, verdict=Verdict.INSUFFICIENT)
-        against = replace(other, comparison=replace(other.comparison, cases=(doubted, alone)))
-        title = title_words(replace(screen._found, others=(against,)), 74)
+        found = with_cases(
+            screen._found,
+            lambda case: (
+                replace(case, verdict=Verdict.IMPROVEMENT, other_machines=True),
+                replace(case, ground=Ground.NOT_IN_CANDIDATE, verdict=Verdict.INSUFFICIENT),
+            ),
+        )
+        title = title_words(found, 74)
         assert "1 in doubt · 1 on one side" in title
 
 

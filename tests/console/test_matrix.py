@@ -371,14 +371,19 @@ async def test_a_case_can_be_added(workspace: FakeWorkspace) -> None:
         await until(pilot, partial(shows, app, "7 cases"))
 
 
+async def open_dry_run(app: DlperfApp, pilot: Pilot[str]) -> TextArea:
+    """Of what is marked on Matrix; its text."""
+    await pilot.press("d")
+    await until(pilot, lambda: isinstance(app.screen, DryRunView))
+    return app.screen.query_one(TextArea)
+
+
 async def test_the_dry_run_shows_every_command_and_starts_nothing(
     workspace: FakeWorkspace,
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         await open_matrix(app, pilot)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, DryRunView))
-        text = app.screen.query_one(TextArea).text
+        text = (await open_dry_run(app, pilot)).text
         assert text.count("python3 of_cnn_train_val.py") == 1 + 1 + 1 + 2 + 2 + 4
         assert "# 6/6  4n1g b32 #1  on node1, node2, node3, node4" in text
         await pilot.press("y")
@@ -393,9 +398,7 @@ async def test_a_dry_run_begins_with_its_schedule_and_a_key_goes_from_run_to_run
 ) -> None:
     async with console(workspace, SMALL) as (app, pilot):
         await open_matrix(app, pilot)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, DryRunView))
-        area = app.screen.query_one(TextArea)
+        area = await open_dry_run(app, pilot)
         lines = area.text.split("\n")
         heads = [at for at, line in enumerate(lines) if line.startswith("# ") and "/6  " in line]
         notes = lines.index("# notes:")
@@ -426,9 +429,7 @@ async def test_a_dry_run_says_nothing_of_a_host_that_it_leaves_out(tmp_path: Pat
             await open_matrix(app, pilot)
             await pilot.press("n", "space")
             await until(pilot, partial(shows, app, "1 case ×"))
-            await pilot.press("d")
-            await until(pilot, lambda app=app: isinstance(app.screen, DryRunView))
-            text = app.screen.query_one(TextArea).text
+            text = (await open_dry_run(app, pilot)).text
             assert ("GPU model differs" in text) is said
             assert ("leave out" in text) is not said
 
@@ -443,9 +444,8 @@ async def test_a_dry_run_says_what_preflight_warns_of_each_host_that_it_shows(
     workspace = FakeWorkspace(tmp_path, hosts=hosts)
     async with console(workspace, LARGE) as (app, pilot):
         await open_matrix(app, pilot)
-        await pilot.press("a", "d")
-        await until(pilot, lambda: isinstance(app.screen, DryRunView))
-        text = app.screen.query_one(TextArea).text
+        await pilot.press("a")
+        text = (await open_dry_run(app, pilot)).text
     warned = [line for line in text.splitlines() if "load 40.0 on 48 CPUs" in line]
     assert [line.split(":")[0] for line in warned] == ["# node[1-2]"]
 
@@ -469,8 +469,7 @@ async def test_enter_in_the_dry_run_starts_what_was_read_there(workspace: FakeWo
     small = small_workspace(workspace)
     async with console(small, LARGE) as (app, pilot):
         await one_case_marked(app, pilot)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        await open_dry_run(app, pilot)
         read = app.screen
         assert isinstance(read, DryRunView)
         await until(pilot, lambda: read.sight.since < monotonic())
@@ -487,13 +486,11 @@ async def test_the_dry_run_of_a_start_leads_back_to_it_or_starts_it(
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, StartDialog) and app.screen.able("start"))
         for _ in range(2):
-            await pilot.press("d")
-            await until(pilot, lambda: isinstance(app.screen, DryRunView))
+            await open_dry_run(app, pilot)
             assert shows(app, "1n1g")
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, StartDialog))
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        await open_dry_run(app, pilot)
         await pilot.press("enter")
         await until(pilot, lambda: workspace.started)
         assert len(workspace.started) == 1
@@ -537,8 +534,7 @@ async def test_a_dry_run_of_what_preflight_stops_starts_nothing(workspace: FakeW
         await one_case_marked(app, pilot)
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "no disk left"))
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        await open_dry_run(app, pilot)
         assert not shows(app, "⏎ Start")
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "preflight says stop"))

@@ -383,7 +383,7 @@ def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     assert lines[2] == f"→ {remedy_line(found if asked else None)}"
     assert lines[3].startswith("→ t tries it again")
     assert lines[-2:] == ["  │ the last", "  │ lines"], "below what is known of it"
-    assert verdict_of(run, state.runs[run_id]).startswith("◆ " * asked)
+    assert bool(verdict_of(run, state.runs[run_id])) is asked
 
 
 @pytest.mark.parametrize("ranks", [1, 8])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -270,13 +269,9 @@ class HostPicker(MarkList[str]):
 
     @work(exclusive=True, group="judgements", description="read what prechecks say of hosts")
     async def read_judgements(self) -> None:
-        """In a thread, where what looks at prechecks loads as well."""
-        self._judged = await asyncio.to_thread(self._judgements)
+        self._judged = await self._session.judgements()
         if self.here and self._judged:
             self.fill()
-
-    def _judgements(self) -> Mapping[str, Judged]:
-        return self._session.workspace.prechecks.judgements()
 
     def tick(self) -> None:
         """As they are by now: they are asked again meanwhile."""

@@ -325,7 +325,7 @@ class ExportSheet(Dialog[None]):
             if layout is None or what.format == "html" or (lays := layout.tables) is None:
                 text = exported(state, path, what, path)
                 return LaidOut(text, file_text(text))
-            results = laid_out(state, path, what, path)
+            results = laid_out(state, path, what, layout.name, path)
             text = published(results, layout.name, what.format, what.options)
         except DlperfError as error:
             return LaidOut(None, [*map(folded, problem(error).split())])

@@ -256,12 +256,8 @@ class HostsPage(Page):
     @work(exclusive=True, group="judgements", description="read what prechecks say of hosts")
     async def read_judgements(self) -> None:
         if self.session.playing is None:
-            self._judged = await asyncio.to_thread(self._judgements)
+            self._judged = await self.session.judgements()
             self._show_detail()
-
-    def _judgements(self) -> Mapping[str, Judged]:
-        """In a thread, where what looks at prechecks loads as well."""
-        return self.session.workspace.prechecks.judgements()
 
     def on_screen_suspend(self) -> None:
         self._watched = None

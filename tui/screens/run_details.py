@@ -211,7 +211,7 @@ def verdict_of(run: RunView, record: RunRecord) -> str:
     if found is None or (not found.suspects and run.state is RunState.SUCCEEDED):
         return ""
     silent = run.silent_s is not None or run.state is RunState.FAILED
-    return f"◆ {plain(verdict_line(found, silent=silent))}"
+    return plain(verdict_line(found, silent=silent))
 
 
 def _diagnosed(
@@ -221,7 +221,7 @@ def _diagnosed(
     found = record.diagnosis
     if found is None or not (verdict := verdict_of(run, record)):
         return
-    text.append(verdict[:2], ACCENT).append(verdict[2:], f"bold {TEXT}")
+    text.append("◆ ", ACCENT).append(verdict, f"bold {TEXT}")
     flies = SIMULATED_TIME * simulated
     text.append(f"  asked at {clock_time(record.diagnosed_at or 0.0)}{flies}\n", MUTED)
     for line in evidence_lines(found):

@@ -161,7 +161,7 @@ class RunPanels(Vertical):
         told = self.told_in_sight or self.alone
         self.reason.display = bool(reason or verdict) and not told
         if self.reason.display:
-            said = filter(None, (Text(reason, BAD), Text(verdict)))
+            said = filter(None, (Text(reason, BAD), Text(f"◆ {verdict}" * bool(verdict))))
             self.reason.show(Text("\n").join(said))
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run, names)

@@ -19,11 +19,10 @@ from backends.campaign.record.run_view import (
     RunView,
     chart_series,
 )
-from backends.campaign.record.silence import silence_text
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
-from profiles.durations import format_duration
+from profiles.durations import format_duration, in_largest_unit
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.happened import called
 from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, lies_elsewhere
@@ -253,7 +252,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
 def state_text(run: RunView) -> Text:
     """``▶ running``, ``▲ silent 4m``, ``✓ succeeded``: kept, so not to be added to."""
     begun = run.elapsed_s is not None
-    silence = "" if run.silent_s is None else silence_text(run.silent_s)
+    silence = "" if run.silent_s is None else in_largest_unit(run.silent_s)
     return _state(run.state, run.paused, run.over, begun, silence, run.doing == WARMING_UP)
 
 

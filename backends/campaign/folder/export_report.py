@@ -89,23 +89,28 @@ def linked(
     )
 
 
-def laid_out(state: CampaignState, campaign: Path, what: Export, where: Path) -> Results:
-    """What an export has of the campaign that lies in ``campaign``, with the paths of logs as they
-    are found from the directory ``where``; blocking."""
+def _runs(state: CampaignState, campaign: Path, what: Export, where: Path) -> tuple[RunResult, ...]:
     runs = run_results(state)
     if what.format == "md":
         (runs,) = shown_names([campaign], [runs])
     if what.format != "json":  # whose document names the campaign
         runs = logs_from(runs, campaign, where)
-    if what.layout is not None:
-        runs = linked(runs, where, what.layout, what.format)
+    return tuple(runs)
+
+
+def laid_out(
+    state: CampaignState, campaign: Path, what: Export, layout: str, where: Path
+) -> Results:
+    """What a ``layout`` has of the campaign that lies in ``campaign``, with the paths of logs as
+    they are found from the directory ``where``; blocking."""
+    runs = linked(_runs(state, campaign, what, where), where, layout, what.format)
     machines = recorded_each([(campaign, runs)])
     precheck, notes = precheck_document(campaign), state.notes_of_results
     return Results(state.campaign, runs, summarise(runs), campaign, precheck, machines, notes)
 
 
 def exported(state: CampaignState, campaign: Path, what: Export, where: Path) -> str:
-    """The text of an export, of what :func:`laid_out` has; blocking.
+    """The text of an export; of the other parameters see :func:`laid_out`. Blocking.
 
     Raises
     ------
@@ -115,10 +120,10 @@ def exported(state: CampaignState, campaign: Path, what: Export, where: Path) ->
         from backends.campaign.folder.whole_report import html_of  # noqa: PLC0415 (seldom needed)
 
         return html_of(state, campaign, lang=what.options.lang)
-    results = laid_out(state, campaign, what, where)
     if what.layout is None or what.format == "html":
-        context = report_context(state, campaign)
-        return render_report(context, results.runs, results.groups, what.options.lang)
+        context, runs = report_context(state, campaign), _runs(state, campaign, what, where)
+        return render_report(context, runs, summarise(runs), what.options.lang)
+    results = laid_out(state, campaign, what, what.layout, where)
     return published(results, what.layout, what.format, what.options)
 
 

@@ -15,13 +15,13 @@ from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import Expected
 from backends.campaign.record.run_record import MISSING, MISSING_BESIDE, Series
-from backends.campaign.record.silence import silence_text, silent_s
+from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
 from backends.transports.transport import Problem
-from profiles.durations import clock_text, format_duration
+from profiles.durations import clock_text, format_duration, in_largest_unit
 from profiles.format.case import Case
 
 NO_READING = "no reading"
@@ -237,7 +237,7 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
 
 def _silent(run: RunRecord, quiet_s: float, given_up_in_s: float | None) -> str:
     """``running, no reading for 4m; ended as stalled in 6m unless one comes``"""
-    said = f"{run.state}, {NO_READING} for {silence_text(quiet_s)}"
+    said = f"{run.state}, {NO_READING} for {in_largest_unit(quiet_s)}"
     if given_up_in_s is None:
         return said
     return f"{said}; ended as stalled in {format_duration(given_up_in_s)} unless one comes"

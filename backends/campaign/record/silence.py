@@ -25,10 +25,3 @@ def silent_s(run: RunRecord, now: float) -> float | None:
     longest_s = max(later - earlier for earlier, later in pairwise(times))
     quiet_s = now - last
     return quiet_s if quiet_s > max(SILENT_TIMES * usual_s, LONGER_TIMES * longest_s) else None
-
-
-def silence_text(quiet_s: float) -> str:
-    """In its largest unit, whole: ``3m``."""
-    units = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
-    unit, name = next(one for one in units if quiet_s >= one[0] or one[0] == 1)
-    return f"{int(quiet_s) // unit}{name}"
