@@ -90,6 +90,7 @@ class Measuring:
         self._token = secrets.token_hex(4)  # in every run's id; ranks know each other by it
         self._number = 0
         self._figures: dict[tuple[object, object], Figure] = {}
+        self._loads: dict[str, float] = {}  # before anything of ours was at work there
         self._troubles: list[Trouble] = []
         self._left_out: dict[str, str] = dict(plan.left_out)
         self._out: set[str] = set()  # broken, or left out: nothing more is asked of them
@@ -100,9 +101,7 @@ class Measuring:
     def measured(self) -> Measured:
         """So far."""
         hosts = tuple(name for name in self._targets if name not in self._left_out)
-        loads = {
-            t.name: high_load(t.snapshot.facts) for t in self._plan.targets if t.snapshot.facts
-        }
+        loads = {name: self._high_load(target) for name, target in self._targets.items()}
         return Measured(
             hosts,
             (*self._figures.values(), *self._seen()),
@@ -112,6 +111,12 @@ class Measuring:
             shared_of(self._plan.targets),
             {t.name: t.gpu_model for t in self._plan.targets if t.gpu_model},
         )
+
+    def _high_load(self, target: Target) -> str:
+        """As our program found it when it began there, else as the probe did, which is older."""
+        if (facts := target.snapshot.facts) is None:
+            return ""
+        return high_load(replace(facts, load1=self._loads.get(target.name, facts.load1)))
 
     def _seen(self) -> Iterator[Figure]:
         """What the probe saw of GPUs, where no program has told of it."""
@@ -206,6 +211,9 @@ class Measuring:
         if not figures:
             part.how, part.reason = How.FAILED, "it printed no figure"
             return self._trouble_of_one(stage, part, f"{logs}/{host}.log", last)
+        for load in (figure.details.get("load1") for figure in figures):
+            if isinstance(load, float):
+                self._loads.setdefault(host, load)
         self._take(figures)
         return False
 

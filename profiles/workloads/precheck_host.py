@@ -5,7 +5,8 @@ Every figure is a line of JSON behind a mark, so that it is found in a log whate
 
     precheck: {"metric": "cpu_one", "value": 1412.3, "unit": "MB/s"}
 
-``cpu_one``  SHA-256 of one process, MB/s; ``cpu_all``: of one process per CPU that may be used
+``cpu_one``  SHA-256 of one process, MB/s; ``load1``: the load of the minute before, as it begins
+``cpu_all``  of one process per CPU that may be used
 ``memory``   a copy of 64 MiB by one process, GB/s read and written
 ``disk_write``, ``disk_read``  64 MiB in the run's directory, MB/s; synced, and read from the disk
 ``cpu_clock``  mean of all CPUs while they work, MHz, where the kernel tells it
@@ -149,7 +150,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.5, help="of each figure (1.5)")
     parser.add_argument("--disk-mib", type=int, default=64, help="written and read (64); 0: none")
     options = parser.parse_args()
-    say("cpu_one", hash_rate(options.seconds), "MB/s")
+    load = os.getloadavg()[0]
+    say("cpu_one", hash_rate(options.seconds), "MB/s", load1=round(load, 2))
     processes = min(usable_cpus(), MOST_PROCESSES)
     together, clock = hash_rate_of_all(options.seconds, processes)
     say("cpu_all", together, "MB/s", processes=processes)

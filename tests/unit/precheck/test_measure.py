@@ -32,10 +32,12 @@ Outcome = Callable[[tuple[str, ...]], How | float]
 
 
 class Cluster:
-    """``outcome``: of the hosts of a run how it ends, or the figure that each has."""
+    """``outcome``: of the hosts of a run how it ends, or the figure that each has. ``load``: as a
+    program finds it when it begins; each leaves more."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: Outcome, load: float = 0.0) -> None:
         self.outcome = outcome
+        self.load = load
         self.runs: list[tuple[str, ...]] = []
 
     async def run_group(
@@ -48,7 +50,8 @@ class Cluster:
         if isinstance(found, How):
             first.how, first.reason = found, f"it is {found}"
         elif len(run.hosts) == 1:
-            for metric in ("cpu_one", "cpu_all", "memory"):
+            first.log += _line("cpu_one", found, load1=self.load)
+            for metric in ("cpu_all", "memory"):
                 first.log += _line(metric, found)
         else:
             for rank_ in range(len(run.hosts)):
@@ -60,7 +63,7 @@ class Cluster:
         return self.runs.count(hosts)
 
 
-def _line(metric: str, value: float, **more: int) -> bytes:
+def _line(metric: str, value: float, **more: float) -> bytes:
     told = {"metric": metric, "value": value, "unit": "x", **more}
     return f"precheck: {json.dumps(told)}\n".encode()
 
@@ -117,6 +120,25 @@ async def test_a_slow_moment_is_no_slow_host(measured: Callable[..., Any]) -> No
     ranking, _ = await measured(cluster, 4)
     assert ranking.named == ()
     assert cluster.times("node2") == 2
+
+
+@pytest.mark.parametrize(("probed", "begun", "told"), [(9.0, 0.1, ""), (0.1, 9.0, "load 9.0")])
+async def test_the_load_of_when_it_began_counts_not_an_older_one_nor_what_it_leaves_itself(
+    measured: Callable[..., Any], probed: float, begun: float, told: str
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def outcome(hosts: tuple[str, ...]) -> How | float:
+        cluster.load = begun if hosts not in asked else 99.0
+        asked.append(hosts)
+        return 10.0 if hosts == ("node2",) else 100.0  # so it is measured once more
+
+    cluster = Cluster(outcome)
+    facts = replace(parse_probe(b"", 0.0, 0.0), cpus=2, load1=probed)
+    ranking, _ = await measured(cluster, 4, dict.fromkeys(map("node{}".format, range(1, 5)), facts))
+    assert cluster.times("node2") == 2
+    for ranked in ranking.hosts:
+        assert ranked.busy.partition(" on ")[0] == told
 
 
 async def test_a_host_that_fails_twice_is_named_and_asked_for_nothing_more(
