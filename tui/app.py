@@ -32,6 +32,7 @@ from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
 from tui.messages import CampaignStarted, NoMore, Problem, Said, let_pass, make_room, take_back
 from tui.repaint import Painted
+from tui.screens import opening
 from tui.screens.front_screen import FrontScreen
 from tui.screens.login_questions import ConsolePrompter
 from tui.screens.page import Page
@@ -69,7 +70,8 @@ def _actions() -> type[Provider]:
 class DlperfApp(App[str]):
     """The console on a workspace. ``readonly``: looks, starts and changes nothing.
     ``prompter``: asks here what the workspace's logins want to know. ``theme_file``: where it is
-    kept which colours the operator chose.
+    kept which colours the operator chose. ``frame_first``: something is to be seen before the
+    first page is made.
 
     ``run`` returns what the operator is to be told after it, such as that runs go on; or "".
     """
@@ -88,10 +90,14 @@ class DlperfApp(App[str]):
         readonly: bool = False,
         prompter: ConsolePrompter | None = None,
         theme_file: Path | None = None,
+        frame_first: bool = False,
     ) -> None:
         self.session = Session(workspace, readonly=readonly)
         if self.session.alone and not readonly and self.DEFAULT_MODE == "hosts":
             self.DEFAULT_MODE = "matrix"  # type: ignore[misc]  # what can be started here
+        self._first_mode = self.DEFAULT_MODE
+        if frame_first:
+            self.DEFAULT_MODE = opening.MODE  # type: ignore[misc]
         super().__init__(driver_class=Terminal)
         let_go_of_closed_screens()
         end_scroll_bars_with_whole_cells()
@@ -100,6 +106,7 @@ class DlperfApp(App[str]):
             prompter.attach(self)
         self.typed = TypedAhead(self, self._hand_on, self._dealt_with)
         self._flash = Flash(self, self.typed, self._why_nothing)
+        self._opening = contextlib.ExitStack()
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
         self._rung: Rung | None = None
@@ -113,6 +120,9 @@ class DlperfApp(App[str]):
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         for name in PAGES:
             self.add_mode(name, partial(self.new_page, name))
+        if frame_first:
+            self.add_mode(opening.MODE, partial(opening.Opening, self.session, self._first_mode))
+            self._opening.enter_context(self.typed.kept())  # for the page
 
     def new_page(self, name: str) -> Screen[None]:
         """Made when it is first opened, so that the first paint needs only one."""
@@ -129,7 +139,8 @@ class DlperfApp(App[str]):
         sweep = Sweep()
         self.set_interval(SWEEP_S, lambda: sweep.in_pause(self.typed.over_for))
         self.set_interval(LOOK_S, self._flash.look)
-        self.call_after_refresh(self._first)
+        opens = self.current_mode == opening.MODE
+        self.call_after_refresh(self.open_first_page if opens else self._first)
 
     # What the terminal shows -------------------------------------------------------------------
 
@@ -192,6 +203,15 @@ class DlperfApp(App[str]):
         self._flash.look()
 
     # At the start ------------------------------------------------------------------------------
+
+    @work(group="opening", description="open the first page")
+    async def open_first_page(self) -> None:
+        if isinstance(self.screen, FrontScreen):
+            self.screen.paint()
+        await self.switch_mode(self._first_mode)
+        await self.remove_mode(opening.MODE)
+        self._opening.close()
+        self.call_after_refresh(self.call_after_refresh, self._first)  # it is filled by the first
 
     def _first(self) -> None:
         self._probe_first()

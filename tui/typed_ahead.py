@@ -45,7 +45,7 @@ class TypedAhead:
         self._dealt_with = dealt_with
         self._waiting: deque[Key | Paste] = deque()
         self._held = 0
-        self._lent = False
+        self._kept = self._lent = False
         self.number = 0
         """Of the key that was handed on last."""
         self._alarm: Timer | None = None
@@ -62,6 +62,8 @@ class TypedAhead:
 
     def next(self) -> Key | Paste | None:
         """The next one, if what is in front can take it now."""
+        if self._kept:
+            return None
         if self._lent or not self._app.screen_stack:  # it is on its way out
             self._waiting.clear()
         while self._waiting:
@@ -154,6 +156,16 @@ class TypedAhead:
             yield
         finally:
             self._held -= 1
+            self.go_on()
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """No key goes anywhere, however long it waits: nothing that has keys was in front yet."""
+        self._kept = True
+        try:
+            yield
+        finally:
+            self._kept = False
             self.go_on()
 
     @contextmanager

@@ -68,6 +68,7 @@ def open_console(
             readonly=arguments.readonly,
             prompter=prompter,
             theme_file=default_file(),
+            frame_first=True,
         )
         return await run_to_end(app)
 

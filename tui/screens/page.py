@@ -39,6 +39,18 @@ NO_HOST_ASKED = "not in a replay, which asks no host"
 ONLY_LOOKS = "not here: this console only looks"
 
 
+def header_of(session: Session) -> Header:
+    """The first line, of what the session shows."""
+    return Header(
+        session.workspace.cluster.login_host,
+        session.hosts,
+        session.viewed,
+        only_looks=session.readonly,
+        simulated=session.simulated_word,
+        replay=session.playing is not None,
+    )
+
+
 class Page(FrontScreen[None]):
     """One of the four pages. Pulls what it shows at most twice a second, while in front."""
 
@@ -115,16 +127,8 @@ class Page(FrontScreen[None]):
         return None
 
     def compose(self) -> ComposeResult:
-        session, viewed = self.session, self.session.viewed
-        yield Header(
-            session.workspace.cluster.login_host,
-            session.hosts,
-            viewed,
-            only_looks=session.readonly,
-            simulated=session.simulated_word,
-            replay=session.playing is not None,
-        )
-        yield Tabs(self.PANEL, left_out="matrix" if session.playing is not None else "")
+        yield header_of(self.session)
+        yield Tabs(self.PANEL, left_out="matrix" if self.session.playing is not None else "")
         with Vertical(id="body"):
             yield from self.body()
         yield KeyBar()
