@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_view import LEFT
 from backends.campaign.record.state import CampaignState
 from backends.hangs.verdict_words import verdict_line
 from profiles.counted import counted, first_of
@@ -42,8 +40,7 @@ def _all(state: CampaignState) -> Iterator[Note]:
         if run.started_at is not None:
             yield run.started_at, STARTED, name
         if run.state.ended and run.ended_at is not None:
-            how = LEFT if run.category == Cause.LEFT else str(run.state)
-            yield run.ended_at, how, f"{name}{_outcome(run)}"
+            yield run.ended_at, run.ended_as, f"{name}{_outcome(run)}"
         if run.diagnosis is not None and run.diagnosed_at is not None:
             silent = (run.last_reading_at or 0.0) <= run.diagnosed_at
             yield (

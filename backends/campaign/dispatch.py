@@ -424,7 +424,8 @@ class Dispatcher:
             await self._recorder.commit()
 
     async def _plan_retry(self, run: RunRecord) -> None:
-        if run.attempt >= self._max_attempts or run.run_id in self.cancel_asked:
+        tries = self._recorder.state.tries(run)
+        if tries >= self._max_attempts or run.run_id in self.cancel_asked:
             return
         if self._order is not None or self._recorder.state.cancel_asked:
             return

@@ -19,6 +19,7 @@ from backends.campaign.folder.tags_and_note import About, write_about
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.run_record import ENDS, LEFT, NOT_BEGUN, SKIPPED
 from backends.campaign.record.state import fold
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
 from backends.hangs.verdict_words import verdict_line
@@ -41,7 +42,7 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
-from tui.happened import ADDED, DIAGNOSED, ENDED, LEFT, STARTED, WENT_ON, happened
+from tui.happened import ADDED, DIAGNOSED, ENDED, STARTED, WENT_ON, happened
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.refused_keys import UNSEEN
 from tui.screens.campaign_list import Unfinished
@@ -302,6 +303,44 @@ def test_notes_tell_of_a_run_what_was_so_at_that_time_by_the_name_that_the_list_
         (2.0, DIAGNOSED, f"1n1g #1: {verdict_line(found)}"),
         (3.0, LEFT if category == Cause.LEFT else "failed", "1n1g #1: none"),
     ]
+
+
+@given(st.lists(st.sampled_from(ENDS), min_size=1, max_size=8))
+def test_notes_call_the_end_of_a_run_what_the_lists_call_it(ends: list[str]) -> None:
+    events: list[ev.Event] = [planned_run(n + 1, 0.0) for n in range(len(ends))]
+    for run, how in zip(events[:], ends, strict=True):
+        assert isinstance(run, ev.RunPlanned)
+        if how not in (SKIPPED, NOT_BEGUN):
+            events += [
+                ev.RunAssigned(
+                    t=1.0, run_id=run.run_id, hosts=("n1",), commands=("",), port=1, log="a.log"
+                ),
+                ev.RunLaunched(t=1.0, run_id=run.run_id, boot_ids=("b",)),
+            ]
+        category = {NOT_BEGUN: Cause.IN_VAIN, LEFT: Cause.LEFT}.get(how, Cause.EXIT)
+        failed = ev.RunFailed(t=2.0, run_id=run.run_id, reason="none", category=category)
+        of_its_own = {
+            "succeeded": ev.RunSucceeded(
+                t=2.0,
+                run_id=run.run_id,
+                throughput=1.0,
+                readings=1,
+                used=1,
+                window="all",
+                statistic="median",
+                log="a.log",
+            ),
+            "cancelled": ev.RunCancelled(t=2.0, run_id=run.run_id),
+            SKIPPED: ev.RunCancelled(t=2.0, run_id=run.run_id),
+        }
+        events.append(of_its_own.get(how, failed))
+    state = fold([*events, ev.CampaignFinished(t=3.0)])
+    notes = [note for note in happened(state) if note[1] != STARTED]
+    assert Counter(how for _, how, _ in notes) == Counter([*ends, ENDED])
+    [told] = (words for _, how, words in notes if how == ENDED)
+    assert Counter(ends) == {
+        word: int(count) for count, word in (part.split(" ", 1) for part in told.split(", "))
+    }
 
 
 def planned_run(number: int, now: float) -> ev.RunPlanned:

@@ -10,8 +10,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Static
 
+from backends.campaign.record.run_record import LEFT
 from backends.campaign.record.run_state import RunState
-from backends.campaign.record.run_view import DEMO_LEFT, LEFT
+from backends.campaign.record.run_view import DEMO_LEFT
 from backends.hosts.fingerprint import devices_of, has_gpus, tells_devices_alone
 from backends.inventory.nodesets import ranked_nodeset
 from backends.results import render

@@ -9,7 +9,7 @@ from rich.text import Text
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_results import run_result
-from backends.campaign.record.run_view import COLLECTING, LEFT, WARMING_UP, RunView, chart_series
+from backends.campaign.record.run_view import COLLECTING, WARMING_UP, RunView, chart_series
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
@@ -314,8 +314,10 @@ def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, st
             took = f" after {format_duration(max(0.0, one.ended_at - one.started_at))}"
         where = f" on {ranked_nodeset(one.hosts)}" if one.hosts else ""
         why = f": {one.reason}" if one.reason else ""
-        how = "skipped" if one.skipped else LEFT if one.category == Cause.LEFT else one.state
-        yield "" if place else "attempts", f"{one.attempt}. {how}{took}{where}{why}"
+        yield (
+            "" if place else "attempts",
+            f"{one.attempt}. {one.ended_as or one.state}{took}{where}{why}",
+        )
 
 
 def _environment(

@@ -16,8 +16,8 @@ from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_view import LEFT, ChartSeries, RunView, chart_series
+from backends.campaign.record.run_record import LEFT, RunRecord
+from backends.campaign.record.run_view import ChartSeries, RunView, chart_series
 from backends.campaign.record.run_window import (
     RunWindow,
     came_at_once,

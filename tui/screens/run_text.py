@@ -9,9 +9,9 @@ from functools import lru_cache
 from rich.cells import cell_len
 from rich.text import Text
 
+from backends.campaign.record.run_record import LEFT
 from backends.campaign.record.run_view import (
     COLLECTING,
-    LEFT,
     NO_READING,
     NO_READING_YET,
     WARMING_UP,

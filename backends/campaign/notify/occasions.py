@@ -116,7 +116,7 @@ def _is_final(run: RunRecord, state: CampaignState, max_attempts: int) -> bool:
     if run.state is not RunState.FAILED:
         return run.state.ended
     again = run.category == Cause.REQUEUED or run.retry != "never"
-    return state.finished or not again or run.attempt >= max_attempts
+    return state.finished or not again or state.tries(run) >= max_attempts
 
 
 def _name(run: RunRecord) -> str:

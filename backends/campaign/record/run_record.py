@@ -31,6 +31,9 @@ TOLD_LATE_S = 1.0
 """Within this what was told of a run as it came agrees with how long it ran on its hosts."""
 
 
+LEFT, SKIPPED, NOT_BEGUN = "left", "skipped", "not begun"
+ENDS = ("succeeded", "failed", LEFT, NOT_BEGUN, "cancelled", SKIPPED)
+"""All of :attr:`RunRecord.ended_as`."""
 MISSING = "missing; "
 MISSING_BESIDE = f"of its other hosts {MISSING}"
 """Why a log does not give a figure: it is gone; or some beside it are."""
@@ -194,6 +197,17 @@ class RunRecord:
     @property
     def never_begun(self) -> bool:
         return self.skipped or self.in_vain
+
+    @property
+    def ended_as(self) -> str:
+        """How it has ended, in the words of every list; empty where it has not."""
+        if self.skipped:
+            return SKIPPED
+        if self.in_vain:
+            return NOT_BEGUN
+        if self.category == Cause.LEFT:
+            return LEFT
+        return str(self.state) if self.state.ended else ""
 
     @property
     def attempt_words(self) -> str:

@@ -14,7 +14,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import Expected
-from backends.campaign.record.run_record import MISSING, MISSING_BESIDE, Series
+from backends.campaign.record.run_record import LEFT, MISSING, MISSING_BESIDE, Series
 from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
@@ -31,7 +31,6 @@ COLLECTING = "collecting"
 TAKEN_UP = "being taken up again"
 """Of a run that was at work before: its hosts have not told yet how far it is."""
 DEMO_LEFT = "its demo was left"
-LEFT = "left"
 """As what went with the demo that had its hosts; in the journal it has failed."""
 NOT_COLLECTED = "ended, not collected yet"
 

@@ -19,6 +19,7 @@ word arrived).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
@@ -28,7 +29,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.outages import NO_OUTAGES, Outages, outage_notes, outages_after
 from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs, planning, record_of
-from backends.campaign.record.run_record import NewReadings, RunRecord
+from backends.campaign.record.run_record import ENDS, NewReadings, RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Held
 from backends.hosts.preflight_finding import Bearing
@@ -240,6 +241,12 @@ class CampaignState:
         """The last attempt of every planned repeat, in planning order."""
         return latest_attempts(self.runs.values())
 
+    def tries(self, run: RunRecord) -> int:
+        """Attempts up to this one that tell something of the run: that a demo was left does not."""
+        of_it = (one for one in self.runs.values() if one.slot == run.slot)
+        left = sum(one.category == Cause.LEFT and one.attempt <= run.attempt for one in of_it)
+        return run.attempt - left
+
     @property
     def lost(self) -> tuple[RunRecord, ...]:
         """What has ended without success and is to have no further attempt: failed, cancelled, or
@@ -419,10 +426,12 @@ def _finished(state: CampaignState, event: ev.CampaignFinished) -> CampaignState
             return replace(state, lost_ends=frozenset(active))
     if state.finished:
         return state
-    states = [run.state for run in state.latest_attempts()]
-    counts = ((states.count(one), one) for one in RunState if one.ended)
+    counts = Counter(run.ended_as for run in state.latest_attempts())
     ends = [run.ended_at for run in state.runs.values() if run.ended_at is not None]
-    end = max(ends, default=event.t), ", ".join(f"{many} {one}" for many, one in counts if many)
+    end = (
+        max(ends, default=event.t),
+        ", ".join(f"{counts[how]} {how}" for how in ENDS if how in counts),
+    )
     return replace(state, finished=True, turns=(*state.turns, end))
 
 
