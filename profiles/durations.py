@@ -41,9 +41,11 @@ def clock_text(t: float, now: float) -> str:
 
 
 def in_largest_unit(seconds: float) -> str:
-    """Whole, rounded down: 40s, 12m, 3h, 5d."""
+    """Whole, rounded down: 111s, 12m, 3h, 5d."""
+    if seconds < 120:
+        return f"{int(seconds)}s"
     units = ((86400, "d"), (3600, "h"), (60, "m"))
-    size, unit = next((one for one in units if seconds >= one[0]), (1, "s"))
+    size, unit = next(one for one in units if seconds >= one[0])
     return f"{int(seconds // size)}{unit}"
 
 

@@ -9,11 +9,12 @@ from textual.actions import parse
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from tui.key_bindings import PAGES, PANELS, key_name
+from tui.key_bindings import PAGES, PANELS, key_name, sign_of
 from tui.key_types import Key
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
+ARROWS = frozenset({"up", "down", "left", "right"})
 UNSEEN = "not taken: the screen had only just changed; press it again"
 NOT_HERE = {"ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it"}
 """Keys that other programs have."""
@@ -101,12 +102,12 @@ def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
         return ""  # which has nothing to do where the focus is
     for panel in (PANELS[one] for one in panels if one in PANELS and one not in PAGES):
         for key in panel.keys:
-            if key.palette and pressed in key.keys.split(","):
+            if key.palette and _is_of(pressed, key):
                 own.append(f"{key.label} in {panel.title}")
                 name = key_name(key)
     for page, entry in PAGES.items():
         for key in PANELS[page].keys:
-            if key.action not in ("leave", "back") and pressed in key.keys.split(","):
+            if key.action not in ("leave", "back") and _is_of(pressed, key):
                 found.setdefault(_label(key), []).append(entry.label)
                 name = key_name(key)
     elsewhere = (
@@ -115,6 +116,11 @@ def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
     )
     there = "; ".join([*own, *elsewhere])
     return f"{name}: not here; it is {there}" if there else NOT_HERE.get(pressed, "")
+
+
+def _is_of(pressed: str, key: Key) -> bool:
+    """It may be another name of it, as "=" is of "+", but no arrow that is a way, too."""
+    return pressed in key.keys.split(",") and (pressed not in ARROWS or sign_of(pressed) in key.said)
 
 
 def _label(key: Key) -> str:

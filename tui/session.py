@@ -498,16 +498,18 @@ class Session:
         return tuple(told), viewed.state.created_at
 
     def standing_notes(self, viewed: CampaignSnapshot | None) -> tuple[Note, ...]:
-        """Those that a page goes on saying: of what its operator began without, or forced, until
-        somebody has read that, or the campaign is over."""
+        """Those that a page goes on saying. What its operator began without, or forced, until
+        somebody has read that, or the campaign is over; that nobody watched it, until it is read.
+        """
         if viewed is None:
             return ()
-        decided = viewed.state.notes_of_begin
+        decided, unwatched = viewed.state.notes_of_begin, viewed.state.notes_of_unwatched
 
         def over(note: Note) -> bool:
-            return viewed.finished or (viewed.identity, note) in self._read
+            read = (viewed.identity, note) in self._read
+            return (read and note in unwatched) or ((read or viewed.finished) and note in decided)
 
-        return tuple(one for one in viewed.notes if not (one in decided and over(one)))
+        return tuple(one for one in viewed.notes if not over(one))
 
     def note_of_viewed(self) -> str:
         """What its operator noted on the campaign that is shown; "" where nothing."""

@@ -23,11 +23,13 @@ _REMEDIES = (  # of several signs the one that helps most surely
     ((Sign.NETWORK,), "look at the network ports of {host}"),
     ((Sign.GONE, Sign.RAS_DEAD), "look in the log for why {who} ended on {host}"),
 )
+_WAS_STOPPED = "find out who stopped {who} on {host}, or held it"
 _OF_THE_PROGRAM = "look at what {who} did on {host} while the others waited for it"
 
 
-def remedy_line(found: Diagnosis | None) -> str:
-    """One line, of the likeliest suspect; ``found``: None where nobody was asked."""
+def remedy_line(found: Diagnosis | None, *, over: bool = False) -> str:
+    """One line, of the likeliest suspect; ``found``: None where nobody was asked. ``over``: the run
+    has ended, and its processes with it."""
     if found is None or not found.suspects:
         return NOBODY_NAMED
     first = found.suspects[0]
@@ -35,6 +37,8 @@ def remedy_line(found: Diagnosis | None) -> str:
         (words for signs, words in _REMEDIES if first.signs.intersection(signs)), _OF_THE_PROGRAM
     )
     gpu = "its GPUs" if first.device is None else f"GPU{first.device}"
+    if words is _GO_ON and over:
+        words = _WAS_STOPPED
     if words is _GO_ON and Sign.STOPPED in first.signs and first.pid is not None:
         words = f"{{who}} on {{host}} was stopped; this lets it go on there: kill -CONT {first.pid}"
     return words.format(host=clean_text(first.host) or "its host", who=_who(first), gpu=gpu)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from backends.hosts.host_facts import (
     HostState,
 )
 from backends.hosts.preflight_finding import Bearing, Finding, Level
+from backends.hosts.topology import LinkClass, link_class
 
 DISK_STOP_MIB = 1024
 DISK_WARN_MIB = 10 * 1024
@@ -26,6 +28,7 @@ _IDLE_UTILIZATION_PCT = 5
 _CONTEXT_MEMORY_MIB = 100  # a CUDA context takes more
 _UNEXPLAINED_MEMORY_MIB = 1024
 _SLOWED_DOWN = ("hardware slowdown", "thermal", "power brake", "application clocks")
+_BEFORE_AMPERE = re.compile(r"\b([PV]100|G[PV]100|TITAN|RTX 20\d\d|Quadro)\b")
 _MEND_DRIVER = "mend the driver, or leave the host out"
 
 _Found = tuple[Level, str, str]
@@ -75,7 +78,7 @@ def _degrading(
     for check in (_worn, _hot):
         for gpu in facts.gpus:
             of_it = replace(about, gpus=(gpu.index,))
-            yield from (Finding(name, *found, bearing=of_it) for found in check(gpu))
+            yield from (Finding(name, *found, bearing=of_it) for found in check(facts, gpu))
     yield from (Finding(name, *found, harmless=True) for found in _clock(facts))
 
 
@@ -174,7 +177,7 @@ def _set_otherwise(facts: HostFacts) -> Iterable[_Found]:
         )
 
 
-def _worn(gpu: Gpu) -> Iterable[_Found]:
+def _worn(facts: HostFacts, gpu: Gpu) -> Iterable[_Found]:
     """Memory errors, and whatever slows a GPU down."""
     title = f"GPU{gpu.index}"
     if gpu.ecc_uncorrected:
@@ -182,8 +185,7 @@ def _worn(gpu: Gpu) -> Iterable[_Found]:
             Level.STOP,
             f"{title} has {gpu.ecc_uncorrected} uncorrected memory errors since its driver "
             "was loaded",
-            f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it; replace it if they "
-            "come back",
+            f"{_reset(facts, gpu)}; replace it if they come back",
         )
     if slowed := slowed_by(gpu):
         yield (
@@ -195,12 +197,23 @@ def _worn(gpu: Gpu) -> Iterable[_Found]:
         )
 
 
+def _reset(facts: HostFacts, gpu: Gpu) -> str:
+    """Before Ampere nvidia-smi resets GPUs that NVLink connects together, or none of them."""
+    topology, label = facts.topology, f"GPU{gpu.index}"
+    known = topology is not None and label in topology.labels
+    links = topology.links[topology.labels.index(label)] if topology and known else ()
+    linked = any(link_class(link) is LinkClass.NVLINK for link in links)
+    if linked and _BEFORE_AMPERE.search(gpu.name):
+        return "nvidia-smi -r as root, which resets all GPUs, when nothing runs on any of them"
+    return f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it"
+
+
 def slowed_by(gpu: Gpu) -> list[str]:
     """What lowers its clock though it should not."""
     return [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
 
 
-def _hot(gpu: Gpu) -> Iterable[_Found]:
+def _hot(_: HostFacts, gpu: Gpu) -> Iterable[_Found]:
     if gpu.temperature_c is not None and gpu.temperature_c >= HOT_C:
         remedy = "look at cooling: nvidia-smi -q -d TEMPERATURE"
         yield Level.WARN, f"GPU{gpu.index} is hot: {gpu.temperature_c} °C", remedy

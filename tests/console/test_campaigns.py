@@ -495,6 +495,22 @@ async def test_space_marks_and_stays_as_on_the_matrix(workspace: FakeWorkspace) 
         await until(pilot, lambda: "1 marked" not in screen_text(app))
 
 
+async def test_marks_that_a_filter_hides_are_told(workspace: FakeWorkspace) -> None:
+    for number in range(3):
+        path = Path(f"/c/c{number}")
+        workspace.summaries.append(FakeSummary(f"c{number}", path, "finished", 2, 2))
+    async with console(workspace) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("space", "j", "space", "j", "space")
+        await until(pilot, partial(shows, app, "3 marked"))
+        await pilot.press(*"/c1", "enter")
+        await until(pilot, partial(shows, app, "3 marked, 2 of them hidden"))
+        await pilot.press("escape")
+        await until(pilot, lambda: "hidden" not in screen_text(app))
+        assert shows(app, "3 marked")
+
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
@@ -873,7 +889,7 @@ async def test_marking_moves_no_column_and_what_is_typed_to_filter_is_in_sight(
         assert heading in screen_text(app)
         assert screen_text(app).count("─ Campaigns") == 1
         await pilot.press("/", "h", "2", "0")
-        assert shows(app, "Campaigns · 1 marked · /h20 · 13 of 17")
+        assert shows(app, "Campaigns · 1 marked, hidden · /h20 · 13 of 17")
         region = app.screen.query_one(FilterLine).region
         assert screen_text(app).splitlines()[region.y][region.x : region.right].strip() == "h20"
         await pilot.press("enter", "end")

@@ -16,7 +16,7 @@ from tests.console.conftest import HUGE, LARGE, begin, console, screen_text, sho
 from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_matrix import open_matrix
-from tui.key_bindings import PAGES, PANELS
+from tui.key_bindings import PAGES, PANELS, sign_of
 from tui.plan_words import hosts_text, usable_text
 from tui.refused_keys import where_else
 from tui.screens.dry_run import DryRunView
@@ -191,6 +191,12 @@ def test_where_else_a_key_is_is_said_by_names_that_pages_and_panels_have_above_t
     said = [where_else(key, panels=("log",)) for key in keys]
     places = [re.findall(r"(?: on | in | key of )([A-Z][^;]*)", words) for words in said]
     assert {name for one in places for names in one for name in names.split(", ")} == shown
+
+
+@pytest.mark.parametrize("pressed", ["up", "down", "left", "right"])
+def test_no_arrow_is_said_to_be_another_key_elsewhere(pressed: str) -> None:
+    words = where_else(pressed, panels=PANELS)
+    assert not words or sign_of(pressed) in words.partition(":")[0]
 
 
 async def test_repeats_that_are_the_operators_choice_are_told_as_such(

@@ -9,6 +9,8 @@ import pytest
 from textual.command import CommandList
 from textual.fuzzy import Matcher
 
+from backends.campaign.record.events import Noted
+from backends.campaign.record.state import apply
 from profiles.counted import counted
 from tests.console.conftest import (
     HUGE,
@@ -579,6 +581,26 @@ async def test_what_it_began_without_is_said_until_it_was_read_or_it_is_over_and
             await until(pilot, lambda: "▲ the journal waits" in screen_text(app))
             await pilot.press("N", "escape")
             tick(app)
+
+
+@pytest.mark.parametrize("finished", [False, True])
+async def test_that_nobody_watched_it_is_said_until_it_was_read_whether_it_is_over_or_not(
+    workspace: FakeWorkspace, *, finished: bool
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace)
+        event = Noted(t=workspace.clock(), text="Nobody watched it for 25s", of_results=True)
+        controller.state = apply(controller.state, event)
+        workspace.clock.tick(9000 * finished)
+        for page in "34":
+            await pilot.press(page)
+            tick(app)
+            await until(pilot, lambda: "▲ Nobody watched it for 25s" in screen_text(app))
+        await pilot.press("N", "escape")
+        for page in "34":
+            await pilot.press(page)
+            tick(app)
+            await until(pilot, lambda: "▲ Nobody watched it" not in screen_text(app))
 
 
 async def test_where_something_else_is_planned_only_what_is_grave_is_noted(

@@ -6,8 +6,9 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -129,6 +130,10 @@ class ProgramParser(Parser):
                     del rest[rest.index(owner, at)]
                 meant = shlex.join(["dlperf-tui", *rest[:at], owner, *rest[at:]])
                 self.error(f"{option} stands behind a command, did you mean {meant!r}?")
+            if not owners:
+                known = [*self._option_string_actions, *chain(*map(_options_of, COMMANDS))]
+                near = did_you_mean(option, known) * option.startswith("--")
+                self.error(f"unrecognized arguments: {option}{near}")
         try:
             return super().parse_known_args(args, namespace)
         except UnnamedError as unnamed:
@@ -164,7 +169,7 @@ def _option_of(word: str) -> str:
     return word.partition("=")[0] if word.startswith("--") else word[:2]
 
 
-def _options_of(command: str) -> Container[str]:
+def _options_of(command: str) -> Collection[str]:
     return _parser_of(command)._option_string_actions
 
 

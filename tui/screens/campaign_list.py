@@ -210,12 +210,19 @@ class CampaignList(Dialog[str]):
         every = (Listed(one, fastest_of(one, self._results)) for one in self._summaries or ())
         listed = [one.summary for one in self._order.of(every)]
         panel.table.refill(campaign_rows(listed, self._now, self._marked, self._results))
-        marks = f" · {len(self._marked)} marked" if self._marked else ""
-        order = "" if self._order == BY_AGE else f" · {self._order.words}"
-        reading = " · reading figures …" * (self.READS_RESULTS and not self._past.known)
-        panel.retitle(f"{self._title}{marks}{order}{reading}")
+        self._retitle()
         panel.say_when_empty(self._why_empty())
         self.refresh_bindings()
+
+    def _retitle(self) -> None:
+        marks = f" · {len(self._marked)} marked" if self._marked else ""
+        hidden = {str(path) for path in self._marked} - {*self._panel.table.shown_keys}
+        if hidden and self._panel.filter_text:
+            of_them = "" if len(hidden) == len(self._marked) else f"{len(hidden)} of them "
+            marks = f"{marks}, {of_them}hidden"
+        order = "" if self._order == BY_AGE else f" · {self._order.words}"
+        reading = " · reading figures …" * (self.READS_RESULTS and not self._past.known)
+        self._panel.retitle(f"{self._title}{marks}{order}{reading}")
 
     def _why_empty(self) -> str:
         if self._summaries is None:
@@ -232,6 +239,10 @@ class CampaignList(Dialog[str]):
         self.refresh_bindings()
 
     @on(TablePanel.Filtered)
+    def _filtered(self) -> None:
+        self._retitle()
+        self._say_chosen()
+
     def _say_chosen(self) -> None:
         """With what the filter found, also where no column has it."""
         chosen = self._chosen()

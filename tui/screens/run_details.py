@@ -201,7 +201,7 @@ def _remedy(run: RunView, record: RunRecord) -> str:
     if run.state is RunState.FAILED and record.category != Cause.STALLED:
         return REMEDIES.get(run.reason, "")
     stuck = run.state is RunState.FAILED or (run.silent_s is not None and record.diagnosis)
-    return remedy_line(record.diagnosis) if stuck else ""
+    return remedy_line(record.diagnosis, over=run.state.ended) if stuck else ""
 
 
 def verdict_of(run: RunView, record: RunRecord) -> str:

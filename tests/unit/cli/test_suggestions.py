@@ -133,6 +133,18 @@ def test_an_option_is_not_taken_for_one_that_begins_alike(cli: Cli) -> None:
     assert "unrecognized arguments: --profile" in cli.complaint("status", "--profile", "X")
 
 
+@pytest.mark.parametrize("option", ["--inventory", "--profile-dir", "--readonly", "--engine"])
+def test_an_option_before_any_command_that_is_written_wrong_is_named_itself(
+    cli: Cli, option: str
+) -> None:
+    for at in range(4, len(option)):
+        wrong = option[:at] + option[at + 1 :]
+        for words in ([wrong, "x"], [wrong, "x", "hosts"], [wrong, "status"]):
+            line = cli.complaint(*words)
+            assert f"unrecognized arguments: {wrong}, did you mean '{option}'?" in line
+    assert "did you mean" not in cli.complaint("-Z", "x")
+
+
 def test_several_hosts_are_one_word(cli: Cli) -> None:
     for more in (["b"], ["b", "c[1-2]"]):
         told = cli.complaint("plan", "-p", "cpu-smoke", "--hosts", "a", *more, "--json")

@@ -33,5 +33,12 @@ def test_what_lets_a_stopped_rank_go_on_is_told_where_its_process_is_known() -> 
         assert "kill" not in remedy_line(Diagnosis((first,)))
 
 
+@pytest.mark.parametrize("sign", list(Sign))
+def test_nobody_is_told_to_let_go_on_what_has_ended(sign: Sign) -> None:
+    found = Diagnosis((Suspect("node3", 5, 3, 4711, (Finding(sign),)),))
+    said = remedy_line(found, over=True)
+    assert not any(words in said for words in ("4711", "kill", "go on"))
+
+
 def test_where_nobody_is_named_the_hosts_are_told_from_the_program() -> None:
     assert remedy_line(None) == remedy_line(Diagnosis()) == NOBODY_NAMED

@@ -16,9 +16,11 @@ from backends.hosts.host_facts import GpuProcess, HostFacts, HostState
 from backends.hosts.hosts_json import host_document
 from backends.hosts.preflight_finding import Level
 from backends.hosts.probe import probe, snapshot_of
+from backends.hosts.topology import parse_topology
 from backends.inventory.host_entry import Host
 from backends.remote.lease import Lease
 from tests.console.fakes import facts
+from tests.support.nvidia_smi import H200_LINKS, V100_LINKS
 
 WELL = facts()
 
@@ -29,6 +31,21 @@ def with_gpu(**changes: object) -> HostFacts:
     return replace(WELL, gpus=tuple(gpus))
 
 
+@pytest.mark.parametrize("links", [V100_LINKS, H200_LINKS, None])
+@pytest.mark.parametrize(
+    "name", ["Tesla V100-SXM2-16GB", "Tesla P100-SXM2-16GB", "NVIDIA H200", "A100"]
+)
+def test_gpus_that_nvlink_connects_are_reset_together_before_ampere_else_alone(
+    links: str | None, name: str
+) -> None:
+    topology = parse_topology(links) if links is not None else None
+    worn = replace(with_gpu(ecc_uncorrected=2, name=name), topology=topology)
+    together = topology is not None and "100-" in name
+    [found] = [one for one in concerns(worn) if "uncorrected" in one.what]
+    assert found.remedy.startswith(f"nvidia-smi {'' if together else '-i 3 '}-r as root")
+    assert ("on any of them" in found.remedy) is together
+
+
 def test_a_host_that_is_well_has_no_concern() -> None:
     assert concerns(WELL) == ()
     assert state_of(WELL) == (HostState.READY, "")
@@ -37,7 +54,7 @@ def test_a_host_that_is_well_has_no_concern() -> None:
 @pytest.mark.parametrize(
     ("found", "what", "remedy"),
     [
-        (with_gpu(ecc_uncorrected=2), "GPU3 has 2 uncorrected memory errors", "nvidia-smi -i 3 -r"),
+        (with_gpu(ecc_uncorrected=2), "GPU3 has 2 uncorrected memory errors", "nvidia-smi -r"),
         (
             with_gpu(throttle_reasons=("hardware thermal slowdown",)),
             "GPU3 is slowed down: hardware thermal slowdown",
