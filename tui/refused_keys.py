@@ -120,7 +120,9 @@ def where_else(pressed: str, here: str = "", panels: Iterable[str] = ()) -> str:
 
 def _is_of(pressed: str, key: Key) -> bool:
     """It may be another name of it, as "=" is of "+", but no arrow that is a way, too."""
-    return pressed in key.keys.split(",") and (pressed not in ARROWS or sign_of(pressed) in key.said)
+    return pressed in key.keys.split(",") and (
+        pressed not in ARROWS or sign_of(pressed) in key.said
+    )
 
 
 def _label(key: Key) -> str:

@@ -128,9 +128,10 @@ def unequal_text(unequal: Unequal) -> str:
     )
 
 
-def conclusions(ranking: Ranking) -> tuple[str, ...]:
-    """What follows from it, each a sentence."""
-    return tuple(_conclusions(ranking))
+def conclusions(ranking: Ranking, measured: Measured) -> tuple[str, ...]:
+    """What follows from it, and what does not, each a sentence."""
+    not_measured = unmeasured_gpus(measured)
+    return (*_conclusions(ranking), *[not_measured] * bool(not_measured))
 
 
 def _conclusions(ranking: Ranking) -> Iterator[str]:
@@ -237,6 +238,15 @@ def main_figures(measured: Measured, host: str) -> str:
     """Of a host, on one line: "SHA-256 on all CPUs 812 MB/s · matrix products 13.1 to 13.4
     TFLOP/s", of its GPUs the slowest and the fastest; empty where nothing of it was measured."""
     return _ranges([f for f in measured.figures if f.hosts == (host,)], _MAIN)
+
+
+def unmeasured_gpus(measured: Measured) -> str:
+    """Of hosts of whose GPUs nothing was measured, a sentence; empty where there is none such."""
+    told = {f.hosts[0] for f in measured.figures if f.metric in METRICS and f.devices}
+    hosts = [host for host in measured.hosts if measured.gpus.get(host) and host not in told]
+    if not hosts:
+        return ""
+    return f"GPUs of {fold_nodeset(hosts)} were not measured: nothing is said of their speed."
 
 
 def figures_together(measured: Measured) -> str:
@@ -418,7 +428,7 @@ def precheck_markdown(precheck: Precheck, heading: str = "#") -> str:
         if measured.hosts
         else "No host was measured."
     )
-    lines += [md_text(line) for line in conclusions(precheck.ranking)]
+    lines += [md_text(line) for line in conclusions(precheck.ranking, measured)]
     tables = (ranking_table(precheck.ranking), *figure_tables(precheck))
     lines.append(render_markdown(tables, heading=f"{heading}#").rstrip("\n"))
     if precheck.ways:

@@ -144,7 +144,7 @@ async def _precheck(arguments: argparse.Namespace, wishes: Wishes) -> int:
 def print_precheck(precheck: Precheck) -> None:
     """On stdout: the ranking first."""
     tables = (ranking_table(precheck.ranking), *figure_tables(precheck))
-    print_tables(tables, ((), conclusions(precheck.ranking)))
+    print_tables(tables, ((), conclusions(precheck.ranking, precheck.measured)))
 
 
 def _print_plan(plan: PrecheckPlan, *, json: bool) -> None:

@@ -89,7 +89,7 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
     if not precheck.finished:
         text.append("It was stopped before its end.\n", WARN)
     ranking = precheck.ranking
-    follows = conclusions(ranking)
+    follows = conclusions(ranking, precheck.measured)
     first = [line for line in follows if "--hosts" in line or line.startswith(PROPOSED)]
     for line in first:
         text.append(f"{plain(line)}\n", ACCENT)

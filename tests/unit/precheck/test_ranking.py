@@ -28,6 +28,7 @@ from backends.prechecking import findings_of
 from tui.screens.precheck_text import proposal
 
 H200 = "NVIDIA H200"
+NOTHING = Measured((), (), ())
 
 
 def of_host(metric: str, **values: float) -> list[Figure]:
@@ -124,13 +125,13 @@ def test_of_two_hosts_that_fail_together_neither_is_blamed():
     trouble = Trouble(Stage.PAIRS, ("a", "b"), "NCCL: timed out", kind="NCCL")
     ranking = rank(measured(troubles=(trouble,), hosts="ab"))
     assert (ranking.named, ranking.troubles) == ((), (trouble,))
-    assert "nobody can tell whose doing it is" in " ".join(conclusions(ranking))
+    assert "nobody can tell whose doing it is" in " ".join(conclusions(ranking, NOTHING))
 
 
 def test_two_hosts_that_differ_are_told_and_neither_is_named():
     ranking = rank(measured(*of_host("cpu_one", a=100.0, b=50.0), hosts="ab"))
     assert (ranking.named, len(ranking.unequal)) == ((), 1)
-    said = " ".join(conclusions(ranking))
+    said = " ".join(conclusions(ranking, NOTHING))
     assert "b has 50 MB/s of SHA-256 on one CPU, 50.0% below a" in said
     assert "of two nobody can tell" in said
 
@@ -152,7 +153,7 @@ def test_hosts_are_called_as_the_others_only_where_all_was_compared_and_well(
     ]
     trouble = Trouble(Stage.ALL, tuple("abcd"), "timed out")
     ranking = rank(measured(*figures, troubles=(trouble,) if failed else ()))
-    said = " ".join(conclusions(ranking))
+    said = " ".join(conclusions(ranking, NOTHING))
     alone = [kind for kind in kinds if kinds.count(kind) == 1]
     assert (AS_OTHERS in said) is (not alone and not failed)
     assert "Nobody is named" in said
@@ -163,12 +164,12 @@ def test_hosts_are_called_as_the_others_only_where_all_was_compared_and_well(
 def test_where_two_differ_neither_is_called_as_the_others_are():
     figures = [*of_host("cpu_one", a=100.0, b=50.0), *of_host("memory", a=10.0, b=10.0)]
     ranking = rank(measured(*figures, hosts="ab"))
-    assert AS_OTHERS not in " ".join(conclusions(ranking))
+    assert AS_OTHERS not in " ".join(conclusions(ranking, NOTHING))
 
 
 def test_of_two_hosts_the_one_pair_is_compared_with_nobody_whichever_sends():
     figures = [of_pair(1.0, "a", "b", "exchange"), of_pair(1.0, "b", "a", "exchange")]
-    said = " ".join(conclusions(rank(measured(*figures, hosts="ab"))))
+    said = " ".join(conclusions(rank(measured(*figures, hosts="ab")), NOTHING))
     assert "the only one of its kind: TCP between two hosts (NCCL)." in said
     assert AS_OTHERS not in said
 
@@ -270,7 +271,7 @@ def test_hosts_for_runs_of_several_are_two_or_more_and_none_of_them_are_to_be_ke
     assert not any(set(pair) <= together for pair in apart)
     every = {(a, b) for a in keep for b in keep if a < b}
     assert bool(together) == bool(every - {(min(pair), max(pair)) for pair in apart})
-    said = list(conclusions(ranking))
+    said = list(conclusions(ranking, NOTHING))
     several = f"For runs of several hosts: {hosts_option(ranking.keep_together)}"
     assert (several in said) == bool(apart and together)
     none = "No two hosts are left for runs of several hosts."
@@ -307,7 +308,7 @@ def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float],
         assert (ranked.host in ranking.keep) == (well and judged)
         assert ("load 15.8 on 2 CPUs" in reasons_text(ranked)) != judged
         assert (ranked.host in ranking.exclude) == (not well)
-    said = " ".join(conclusions(ranking))
+    said = " ".join(conclusions(ranking, NOTHING))
     well = [host for host in busy if idle[host].verdict is Verdict.WELL]
     assert ("not judged" in said.lower()) == bool(well)
     assert ("no host is left" in said) == all(
@@ -347,7 +348,7 @@ def test_whoever_proposes_hosts_keeps_their_order_and_says_where_their_gpus_diff
     ranking = rank(Measured(tuple(hosts), (), troubles, gpus=told))
     kept = [host for host in hosts if host not in broken] if broken else []
     assert [*proposed(ranking)] == kept
-    said = conclusions(ranking)
+    said = conclusions(ranking, NOTHING)
     if kept:
         option = proposal(ranking)
         assert expand_nodeset(option.split("'")[1]) == tuple(kept)
@@ -356,6 +357,20 @@ def test_whoever_proposes_hosts_keeps_their_order_and_says_where_their_gpus_diff
         assert any(option in found.remedy for found in findings_of(precheck))
     of_kept = {told[host] for host in kept} - {""}
     assert any("grade D" in line for line in said) == (len(of_kept) > 1)
+
+
+@given(st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("abcd")))
+def test_gpus_of_which_nothing_was_measured_are_told_whatever_else_was(
+    with_gpus: set[str], gpus_measured: set[str]
+):
+    figures = of_host("cpu_one", **dict.fromkeys("abcd", 1500.0))
+    figures += [one for host in gpus_measured for one in of_gpus("gemm", host, 777.0)]
+    found = replace(measured(*figures), gpus=dict.fromkeys(with_gpus, H200))
+    said = [line for line in conclusions(rank(found), found) if "not measured" in line]
+    left = sorted(with_gpus - gpus_measured)
+    assert bool(said) is bool(left)
+    if left:
+        assert said[0].startswith(f"GPUs of {fold_nodeset(left)} were not measured")
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1))
