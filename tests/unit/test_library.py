@@ -759,7 +759,7 @@ def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
         (
             "cpu-smoke",
             "cpu_smoke: node 0: lost node 1 (it closed the connection)",
-            "a node was lost",
+            "another node was lost",
         ),
         (
             "cpu-smoke",

@@ -156,8 +156,10 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
     """
     match verb:
         case Verb.CANCEL if run_ids is None:
+            at_work = any(run.state.active for run in controller.snapshot().runs)
             controller.cancel_all()
-            return "all runs are being ended, and none is started"
+            first = "all runs are being ended, and none" if at_work else "none of the runs"
+            return f"{first} is started"
         case Verb.CANCEL:
             return _cancel(controller, run_ids or ())
         case Verb.RETRY:
