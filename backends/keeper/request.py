@@ -27,6 +27,7 @@ class Verb(StrEnum):
     PAUSE = "pause"
     UNPAUSE = "unpause"
     REPEAT = "repeat"
+    DIAGNOSE = "diagnose"
 
 
 @dataclass(frozen=True, slots=True)

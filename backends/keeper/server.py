@@ -54,6 +54,7 @@ class Work(Protocol):
     def cancel_all(self) -> None: ...
     def retry(self, run_id: str) -> None: ...
     def repeat(self, repeats: int, first: int) -> None: ...
+    def diagnose(self, run_id: str) -> bool: ...
 
 
 class RequestServer:
@@ -186,6 +187,9 @@ def _do(wish: Wish, work: Work) -> None:
                 work.unpause(run_id)
         case Verb.REPEAT:
             work.repeat(wish.repeats, wish.first)
+        case Verb.DIAGNOSE:
+            for run_id in wish.run_ids:
+                work.diagnose(run_id)
 
 
 def _changed(wish: Wish, state: CampaignState) -> tuple[str, ...]:
@@ -206,6 +210,8 @@ def _changed(wish: Wish, state: CampaignState) -> tuple[str, ...]:
             return tuple(run_id for run_id in known if runs[run_id].paused)
         case Verb.UNPAUSE:
             return tuple(run_id for run_id in known if not runs[run_id].paused)
+        case Verb.DIAGNOSE:
+            return tuple(known)
         case _:
             return new_runs(state, wish.repeats, wish.first)
 
@@ -247,6 +253,9 @@ def _taken_event(request: Request, by: str, state: CampaignState, now: float) ->
             chosen = runs_to_retry(state, runs)
         case Verb.PAUSE | Verb.UNPAUSE:
             chosen = runs_to_pause(state, runs, pause=request.verb is Verb.PAUSE)
+        case Verb.DIAGNOSE:
+            asked = [state.run(run_id) for run_id in runs or ()]
+            chosen = tuple(run.run_id for run in asked if run.state is RunState.RUNNING)
         case Verb.REPEAT:
             first = first_of_more(state)
             more = number_of_more(state, request.repeats, first)
@@ -274,6 +283,7 @@ _DONE = {
     Verb.PAUSE: "paused",
     Verb.UNPAUSE: "unpaused",
     Verb.REPEAT: "more planned",
+    Verb.DIAGNOSE: "whose hosts are asked why it does not move",
 }
 
 
@@ -282,6 +292,8 @@ def _words(wish: Wish, changed: tuple[str, ...]) -> str:
         return "all runs asked to end"
     if wish.verb == Verb.CANCEL and not changed:
         return "nothing to end: it has ended before"
+    if wish.verb == Verb.DIAGNOSE and not changed:
+        return "nobody to ask: the run is not at work"
     words = f"{counted(len(changed), 'run')} {_DONE[Verb(wish.verb)]}"
     left = len(wish.run_ids) - len(changed)
     if wish.verb == Verb.PAUSE and left > 0:

@@ -29,7 +29,6 @@ from tui.kept_words import titled
 from tui.leaving import finished_words
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
-from tui.screens.possible_changes import ONLY_AT_WORK
 from tui.screens.quit_question import detached_words, followed_words, left_words
 
 KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
@@ -221,8 +220,11 @@ async def test_the_campaign_of_a_keeper_is_shown_live_and_changed_through_it(
         opened = app.session.opened
         assert opened is not None
         run = next(run for run in opened.runs if run.state is RunState.RUNNING)
+        workspace.answers += [Answer("0", True, "1 run whose hosts are asked", (run.run_id,))]
         await pilot.press("d")
-        await until(pilot, lambda: any(ONLY_AT_WORK in n.message for n in app._notifications))
+        await until(pilot, partial(shows, app, "1 run whose hosts are asked"))
+        assert workspace.asked == [(Verb.DIAGNOSE, (run.run_id,), 0)]
+        workspace.asked.clear()
         workspace.answers += [Answer("1", True, "1 run asked to end", (run.run_id,))]
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, Choice))

@@ -30,7 +30,6 @@ RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 NONE_WAITS = "no run in the list waits"
 GOES_WITH_IT = ("follow", "to_work")
 """Keys for what goes on in a campaign."""
-ONLY_AT_WORK = "only the console at work on the campaign asks its hosts"
 
 
 def possible_changes(
@@ -50,7 +49,7 @@ def possible_changes(
         "cancel_run": not ending,
         "cancel_all": viewed.done < viewed.total,
         "retry": retriable,
-        "diagnose": run is not None and run.state is RunState.RUNNING and not viewed.read_only,
+        "diagnose": run is not None and run.state is RunState.RUNNING,
         "pause": run is not None and run.state.waits,
         "repeat": bool(viewed.runs),
         "pause_all": bool(waiting),
@@ -107,8 +106,6 @@ def why_not(
 
 
 def _no_diagnosis(viewed: CampaignSnapshot, run: RunView, is_so: str, details: str) -> str:
-    if run.state is RunState.RUNNING:
-        return ONLY_AT_WORK
     told = viewed.state.run(run.run_id).diagnosis is not None
     return f"{is_so}; {details} what its hosts said" if told else is_so
 

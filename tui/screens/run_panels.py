@@ -448,7 +448,7 @@ class RunPanels(Vertical):
                 now=now,
                 at=at,
                 expected=expected,
-                asks=not viewed.read_only,
+                asks=not fixed,
                 log=self._session.told_log(run),
                 folder="" if self._session.playing else f"{viewed.path}/",
                 on_cpus=self._is_on_cpus(viewed.state.runs[run.run_id]),

@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from backends.campaign.record.run_view import RunView
 from backends.campaign.record.status_view import CampaignSnapshot
+from backends.keeper.request import Verb
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Said
@@ -341,13 +342,18 @@ class RunsPage(RunChanges):
         return super().check_action(action, parameters)
 
     def action_diagnose(self) -> None:
-        run, controller = self.selected, self.session.controller
-        if run is not None and controller is not None and controller.diagnose(run.run_id):
-            self.panels.view = "details"  # where the answer will stand
-            self._give_room("")
-            if (viewed := self.viewed) is not None:
-                self.panels.asks_why(viewed.state.run(run.run_id), run.label)
-            self.tick()
+        run, viewed, controller = self.selected, self.viewed, self.session.controller
+        if run is None or viewed is None:
+            return
+        if self.session.opened is not None:
+            self._change(Verb.DIAGNOSE, [run.run_id])
+        elif controller is not None and controller.diagnose(run.run_id):
+            self.panels.asks_why(viewed.state.run(run.run_id), run.label)
+        else:
+            return
+        self.panels.view = "details"  # where the answer will stand
+        self._give_room("")
+        self.tick()
 
     def action_view(self) -> None:
         """The next; where one is alone, the next alone, as on Results."""

@@ -67,6 +67,11 @@ class Work:
         self.left = lines_left
         self.state = fold(filter(None, map(decode, lines)))
         self._queued: list[ev.Event] = []
+        self.diagnosed: list[str] = []
+
+    def diagnose(self, run_id: str) -> bool:
+        self.diagnosed.append(run_id)
+        return True
 
     def note(self, event: ev.Event) -> None:
         self.state = fold([event], self.state)
@@ -144,6 +149,7 @@ WISHES: dict[str, Callable[[Path], str]] = {
     "retry": lambda path: asks(path, Verb.RETRY),
     "pause": lambda path: asks(path, Verb.PAUSE),
     "repeat": lambda path: asks(path, Verb.REPEAT, repeats=2),
+    "diagnose": lambda path: asks(path, Verb.DIAGNOSE, (run_id(2),)),
 }
 
 
@@ -334,6 +340,23 @@ def test_a_run_that_was_cancelled_before_is_not_said_to_be_asked_to_end(
     assert (told.done, told.run_ids) == (True, asked)
     runs = "1 run" if len(asked) == 1 else f"{len(asked)} runs"
     assert told.text == (f"{runs} asked to end" if asked else "nothing to end: it has ended before")
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_only_the_hosts_of_a_run_at_work_are_asked_why_it_does_not_move(
+    campaign: Path, *, at_work: bool
+) -> None:
+    run = run_id(2)
+    begun = [
+        ev.RunAssigned(t=NOW, run_id=run, hosts=("n1",), commands=("",), port=1, log="a.log"),
+        ev.RunLaunched(t=NOW, run_id=run, boot_ids=("b",)),
+    ]
+    work = Work(list(map(encode, [*BEGUN, *begun * at_work])))
+    request_id = asks(campaign, Verb.DIAGNOSE, (run,))
+    serve(campaign, work)
+    told = answer(campaign, request_id)
+    assert (told.run_ids, work.diagnosed) == ((run,) * at_work, [run] * at_work)
+    assert ("nobody to ask" in told.text) is not at_work
 
 
 def test_what_only_a_newer_version_can_do_is_refused_in_words_and_stops_nothing_else(
