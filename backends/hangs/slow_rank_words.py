@@ -19,7 +19,8 @@ def slow_rank_line(
     slow: SlowRank, *, ranks: int = 0, ended_at: float | None = None, now: float | None = None
 ) -> str:
     """``rank 5 on node3 GPU5: own time 14% above the others since 02:13``; of less than a minute
-    how long, and of less than some minutes with the seconds.
+    how long, and of less than some minutes with the seconds; of one that ended no later than it
+    began that nobody knows when it was.
 
     ``ranks``: of the run, where that is known. ``ended_at``: when it was over, ``now``: of one that
     is at work, seconds since the epoch; neither: nobody says.
@@ -30,7 +31,9 @@ def slow_rank_line(
     clock = "%H:%M:%S" if 0 <= seconds < CLOCK_S else "%H:%M"
     since = _clock(slow.since, clock)
     when = f"since {since}"
-    if until is not None and 0 <= seconds < SHORT_S:
+    if until is not None and seconds <= 0:
+        when = "at a time that is not known"
+    elif until is not None and seconds < SHORT_S:
         when = f"for {seconds:.{int(seconds < 10)}f} s from {since} on"
     elif slow.until is not None:
         when = f"from {since} to {_clock(slow.until, clock)}"

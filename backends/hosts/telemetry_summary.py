@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 POWER_IS_OF_S = 1.0
 """Drivers of Ampere GPUs and newer tell the mean of so long (nvmlDeviceGetPowerUsage): the first
 sample of a run is partly of before."""
+STAMPED_S = 1.0
+"""A host's own lines tell the second in which they were taken, and not when in it."""
 FEWEST_SAMPLES = 2
 """One sample is of a moment, and no mean of a time."""
 SLOWED_BY_CLOCK = 0.03
@@ -132,34 +134,57 @@ class Span:
         return Span(self.start + seconds, self.end + seconds)
 
 
+ALWAYS = Span(-math.inf, math.inf)
+
+
 def summarise(
     seen: HostTelemetry,
     host: str,
     devices: Sequence[int],
     trained: Span,
     slow: Mapping[int, Span],
+    ran: Span = ALWAYS,
 ) -> Telemetry:
-    """Of one host.
+    """Of one host. No sample counts that was taken after the run's end, nor what passed between two
+    of which one was taken before its launch.
 
     Parameters
     ----------
     devices: the indices of its GPUs that the run used.
     trained: from the first reading to the last, by the host's clock.
     slow: parts of it in which the run was slower, by the number of their disturbance.
+    ran: from its launch to its end on this host, by the host's clock.
     """
+    seen = _while_it_ran(seen, ran)
+    trained = Span(max(trained.start, ran.start), trained.end)
     gpus, meanwhile = [], []
     for device in devices:
         rows = seen.gpus[seen.gpus["gpu"] == device]
         if not len(rows):
             continue
         others = seen.others[seen.others["gpu"] == device]
-        gpus.append(_gpu_use(rows, trained, seen.reasons, host, device, others["pid"].nunique()))
+        use = _gpu_use(rows, trained, seen.reasons, host, device, others["pid"].nunique())
+        gpus.append(replace(use, ecc_errors=_gained(ran.of(rows)["ecc_errors"].dropna())))
         for number, span in slow.items():
             found = _meanwhile(rows, trained, span, seen.reasons)
             if found is not None:
                 meanwhile.append(Meanwhile(number, host, device, *found))
-    uses = () if not len(seen.host) else (_host_use(seen.host, trained, host),)
+    uses = () if not len(seen.host) else (_host_use(seen.host, trained, host, ran),)
     return Telemetry(tuple(gpus), uses, tuple(meanwhile))
+
+
+def _while_it_ran(seen: HostTelemetry, ran: Span) -> HostTelemetry:
+    """What was sampled before its launch stays, but not as time that passed."""
+    gpus = Span(-math.inf, ran.end).of(seen.gpus)
+    whole = gpus["time_s"] - gpus["passed"] >= ran.start
+    passed = {name: gpus[name].where(whole, 0.0) for name in ("passed", *seen.reasons)}
+    by_second = Span(-math.inf, ran.end - STAMPED_S)
+    return replace(
+        seen,
+        gpus=gpus.assign(**passed),
+        host=by_second.of(seen.host),
+        others=by_second.of(seen.others),
+    )
 
 
 def _gpu_use(
@@ -175,7 +200,6 @@ def _gpu_use(
     passed = own["passed"]
     powered = float(passed[own["power_w"].notna()].sum())
     power = _mean_power(own, trained)
-    ecc = rows["ecc_errors"].dropna()
     return GpuUse(
         host=host,
         gpu=device,
@@ -189,7 +213,6 @@ def _gpu_use(
         temperature_c_max=_known(own["temperature_c"].max()),
         memory_mib_max=_known(rows["memory_mib"].max()),  # what is held before counts as well
         throttled_s={reason: float(own[reason].sum()) for reason in reasons} or None,
-        ecc_errors=int(max(0.0, ecc.iloc[-1] - ecc.iloc[0])) if len(ecc) else None,
         other_processes=others,
     )
 
@@ -209,16 +232,20 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _host_use(rows: pd.DataFrame, trained: Span, host: str) -> HostUse:
+def _gained(counts: pd.Series[float]) -> int | None:
+    """From the first to the last; None of fewer than two."""
+    return int(max(0.0, counts.iloc[-1] - counts.iloc[0])) if len(counts) > 1 else None
+
+
+def _host_use(rows: pd.DataFrame, trained: Span, host: str, ran: Span) -> HostUse:
     own = trained.of(rows)
     busy, total = (own[name].iloc[-1] - own[name].iloc[0] if len(own) else 0 for name in _TICKS)
-    swapped = rows["swapped_kib"]
     return HostUse(
         host=host,
         cpus=int(rows["cpus"].iloc[0]),
         load_start=float(rows["load1"].iloc[0]),
         cpu_busy=float(busy / total) if total > 0 else None,
-        swapped_kib=int(swapped.iloc[-1] - swapped.iloc[0]) if len(rows) > 1 else None,
+        swapped_kib=_gained(ran.of(rows)["swapped_kib"]),
     )
 
 

@@ -162,7 +162,8 @@ def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
 def _over(run: RunRecord, event: ev.RunOver) -> RunRecord:
     if not run.state.active or run.over_at is not None:
         return run
-    return replace(run, over_at=_end_of(run, event), launched_at=_launch_of(run, event))
+    over = replace(run, over_at=_end_of(run, event), launched_at=_launch_of(run, event))
+    return _slow_by_its_end(over)
 
 
 def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
@@ -261,6 +262,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         hosts=run.hosts or event.hosts,
         reason="",
     )
+    ended = _slow_by_its_end(ended)
     if event.telemetry is None or not came_at_once(ended):
         return ended
     return replace(ended, telemetry=event.telemetry.untimed)
@@ -280,7 +282,7 @@ def _in_fp8(run: RunRecord) -> bool:
 def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
     if run.state.ended:
         return run
-    return replace(
+    failed = replace(
         run,
         state=RunState.FAILED,
         launched_at=_launch_of(run, event),
@@ -296,12 +298,13 @@ def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
         fingerprint=event.fingerprint,
         log=event.log or run.log,
     )
+    return _slow_by_its_end(failed)
 
 
 def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
     if run.state.ended:
         return run
-    return replace(
+    cancelled = replace(
         run,
         state=RunState.CANCELLED,
         ended_at=event.t,
@@ -309,6 +312,7 @@ def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
         cleanup=event.cleanup.on_hosts(run.hosts),
         fingerprint=event.fingerprint,
     )
+    return _slow_by_its_end(cancelled)
 
 
 def _diagnosed(run: RunRecord, event: ev.RunDiagnosed) -> RunRecord:
@@ -318,7 +322,17 @@ def _diagnosed(run: RunRecord, event: ev.RunDiagnosed) -> RunRecord:
 
 
 def _slow_ranks(run: RunRecord, event: ev.SlowRanksTold) -> RunRecord:
-    return replace(run, slow_ranks=event.slow_ranks) if run.state.active else run
+    if not run.state.active:
+        return run
+    return _slow_by_its_end(replace(run, slow_ranks=event.slow_ranks))
+
+
+def _slow_by_its_end(run: RunRecord) -> RunRecord:
+    """No rank of it was slow for longer than it ran, whenever that was told."""
+    end = run.over_at or run.ended_at
+    if end is None or not run.slow_ranks:
+        return run
+    return replace(run, slow_ranks=tuple(slow.by(end) for slow in run.slow_ranks))
 
 
 def _paused(run: RunRecord, event: ev.RunPaused) -> RunRecord:

@@ -17,6 +17,7 @@ from backends.clocks import sleep
 from backends.engines.engine import AllocatedHost
 from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.hosts.telemetry_summary import Span, Telemetry, summarise
+from backends.remote.wrapper_messages import RunStatus
 from backends.transports.transport import HostUnreachableError
 from profiles.throughput.steady import Disturbance, Shape
 
@@ -63,8 +64,17 @@ class HostWatch:
             self._log.append(data)
         self._line_ended = data.endswith(b"\n")
 
-    def summary(self, trained: Span, slow: Mapping[int, Span]) -> Telemetry:
-        """Of what is in the file, if there is one; times are those of this machine. Blocking."""
+    def summary(
+        self,
+        trained: Span,
+        slow: Mapping[int, Span],
+        ran: Span,
+        ends: Mapping[str, RunStatus | None],
+    ) -> Telemetry:
+        """Of what is in the file, if there is one; times are those of this machine. Blocking.
+
+        ``ran``: from the run's launch to its end; ``ends``: by host what it said of that itself.
+        """
         facts = self._host.snapshot.facts
         ahead = facts.certain_clock_offset_s if facts else 0.0
         if (fd := open_to_read(self._log.path)) is None:
@@ -77,17 +87,31 @@ class HostWatch:
             self._host.devices if self._host.has_gpus else (),
             trained.later(ahead),
             {number: span.later(ahead) for number, span in slow.items()},
+            _by_its_clock(ends.get(self._host.name)) or ran.later(ahead),
         )
 
 
+def _by_its_clock(end: RunStatus | None) -> Span | None:
+    if end is None or end.started_at is None or end.ended_at is None:
+        return None
+    return Span(end.started_at, end.ended_at)
+
+
 async def seen_meanwhile(
-    watches: Sequence[HostWatch], run: RunRecord, steady: Sequence[Disturbance]
+    watches: Sequence[HostWatch],
+    run: RunRecord,
+    steady: Sequence[Disturbance],
+    ends: Mapping[str, RunStatus | None],
 ) -> Telemetry:
-    """What all hosts of a run tell, after its end; nothing of those that tell nothing."""
+    """What all hosts of a run tell, after its end; nothing of those that tell nothing.
+
+    ``ends``: by host what it said of that.
+    """
+    ran = Span(run.launched_at or -math.inf, run.over_at or math.inf)
     trained = _between(run, 0, run.reading_count - 1)
     slow = {number: _slow_part(run, found) for number, found in enumerate(steady)}
     found = await asyncio.gather(
-        *(asyncio.to_thread(watch.summary, trained, slow) for watch in watches),
+        *(asyncio.to_thread(watch.summary, trained, slow, ran, ends) for watch in watches),
         return_exceptions=True,
     )
     for error in found:

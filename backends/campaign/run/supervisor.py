@@ -439,7 +439,7 @@ class RunSupervisor:
             await self._finish_failed(failed)
             return
         run = self._recorder.state.runs[self.run.run_id]
-        seen = await seen_meanwhile(self._watches, run, measured.steady or ())
+        seen = await seen_meanwhile(self._watches, run, measured.steady or (), dict(self._ends))
         await self._recorder.record(
             succeeded(
                 self.run,

@@ -7,15 +7,20 @@ import re
 from dataclasses import dataclass, field, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.run_changes import record_of
+from backends.campaign.record.state import fold
 from backends.campaign.run.slow_rank_feed import EVERY_S, SlowRankFeed
 from backends.hangs.slow_rank import SlowRank
 from backends.hangs.slow_rank_words import slow_rank_line, still_slow
 from profiles.format.catalog import Catalog
 from profiles.throughput.own_times import OwnTimeReader
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
 
 PROFILE = Catalog.load((), None).get("torch-resnet50")
 
@@ -140,3 +145,33 @@ def test_words_say_who_where_by_how_much_and_since_when() -> None:
     assert (
         still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 14% slow on node3 GPU5, 1 more"
     )
+
+
+TIMES = st.floats(3.0, 90.0)
+
+
+@given(TIMES, st.none() | TIMES, st.floats(0.5, 80.0), st.booleans(), st.booleans())
+def test_no_rank_is_slow_for_longer_than_its_run_ran_nor_after_its_end(
+    since: float, until: float | None, ran_s: float, over_first: bool, failed: bool
+) -> None:
+    """What it printed while nobody looked comes at once, and is told when it came."""
+    run_id = "r-0001-a1"
+    slow = replace(SLOW, since=since, until=None if until is None else max(since, until))
+    told = ev.SlowRanksTold(t=91.0, run_id=run_id, slow_ranks=(slow,))
+    over = ev.RunOver(t=91.0, run_id=run_id, ran_s=ran_s)
+    end = succeeded(run_id, t=92.0, ran_s=ran_s)
+    lost = ev.RunFailed(t=92.0, run_id=run_id, reason="x", ran_s=ran_s)
+    launched = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+    told_late = [over, told] if over_first else [told]
+    run = fold([*launched, *told_late, lost if failed else end]).runs[run_id]
+    assert run.ended_at == pytest.approx(2.0 + ran_s)
+    [found] = run.slow_ranks or ()
+    assert found.since <= run.ended_at
+    assert (found.until is None) is (until is None), "whether it was slow to its end"
+    assert found.until is None or found.since <= found.until <= run.ended_at
+    line = slow_rank_line(found, ended_at=run.ended_at)
+    assert ("at a time that is not known" in line) is (
+        found.since == (run.ended_at if found.until is None else found.until)
+    )
+    if lasted := re.search(r"for ([\d.]+) s", line):
+        assert float(lasted[1]) <= ran_s + 0.5

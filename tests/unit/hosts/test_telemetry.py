@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.hosts.telemetry import HostTelemetry, read_telemetry
-from backends.hosts.telemetry_summary import GpuUse, Span, Telemetry, summarise
+from backends.hosts.telemetry_summary import ALWAYS, GpuUse, Span, Telemetry, summarise
 
 HEADER = (
     "timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], "
@@ -61,10 +61,10 @@ def read(*lines: str) -> HostTelemetry:
 HOUR = Span(EPOCH, EPOCH + 3600)
 
 
-def seen(*lines: str, trained: Span = HOUR, **more: object) -> Telemetry:
-    slow = more.get("slow", {})
-    assert isinstance(slow, dict)
-    return summarise(read(*lines), "node1", (0,), trained, slow)
+def seen(
+    *lines: str, trained: Span = HOUR, ran: Span = ALWAYS, slow: dict[int, Span] | None = None
+) -> Telemetry:
+    return summarise(read(*lines), "node1", (0,), trained, slow or {}, ran)
 
 
 def only(telemetry: Telemetry) -> GpuUse:
@@ -107,6 +107,55 @@ def test_only_what_was_between_the_first_reading_and_the_last_counts() -> None:
     use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10, EPOCH + 20)))
     assert use.power_w_mean == 500.0
     assert 10 <= use.seconds <= 11
+
+
+def sampled(second: int, per_s: int) -> str:
+    """Everything that a host tells at once; all that it counts has grown by so much each second."""
+    us = second * per_s * 1000
+    return host(second, second * per_s, per_s, second * per_s) + gpu(
+        second + 0.3,
+        memory=per_s,
+        utilization=str(per_s % 100),
+        power=per_s,
+        clock=per_s,
+        temperature=per_s,
+        ecc=second * per_s,
+        last=f"{us}, {us}",
+    )
+
+
+SECONDS = st.lists(st.integers(0, 60), unique=True).map(sorted)
+
+
+@given(SECONDS, st.integers(0, 59), st.integers(1, 60), st.integers(0, 60), st.integers(101, 399))
+def test_what_was_after_the_end_of_a_run_changes_no_figure_of_it(
+    seconds: list[int], end: int, late_s: int, began: int, other: int
+) -> None:
+    """However late the last readings came: they were stamped when they did."""
+    trained, ran = Span(EPOCH + began, EPOCH + end + late_s), Span(EPOCH, EPOCH + end + 0.2)
+    slow = {0: Span(EPOCH + end / 2, EPOCH + end + late_s)}
+    own = [sampled(s, 100) for s in seconds if s < end]
+    later = [sampled(s, other) for s in seconds if s >= end]
+    others = [f"other, {EPOCH + s:.0f}, 0, 4711\n" for s in seconds if s >= end]
+    found = seen(HEADER, *own, *later, *others, trained=trained, ran=ran, slow=slow)
+    assert found == seen(HEADER, *own, trained=trained, ran=ran, slow=slow)
+    for use in found.hosts:
+        assert use.cpu_busy in (None, 0.25)
+
+
+@given(SECONDS, st.integers(1, 60), st.integers(101, 399))
+def test_what_passed_before_the_launch_of_a_run_changes_no_figure_of_it(
+    seconds: list[int], launch: int, other: int
+) -> None:
+    trained, ran = Span(EPOCH, EPOCH + 70), Span(EPOCH + launch, EPOCH + 70)
+    own = [sampled(s, 100) for s in seconds if s >= launch]
+    before = [sampled(s, other) for s in seconds if s < launch]
+    found = seen(HEADER, *before, *own, trained=trained, ran=ran)
+    alone = seen(HEADER, *own, trained=trained, ran=ran)
+    for use, same in zip(found.hosts if own else (), alone.hosts, strict=True):
+        assert replace(use, load_start=same.load_start) == same
+    for gpu_use, gpu_same in zip(found.gpus if own else (), alone.gpus, strict=True):
+        assert replace(gpu_use, memory_mib_max=gpu_same.memory_mib_max) == gpu_same
 
 
 @pytest.mark.parametrize("hour", [22, 23, 6, 0, 17])
