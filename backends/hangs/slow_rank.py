@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +10,8 @@ class SlowRank:
     """``excess``: 0.12 is 12% above ``usual_s``, the own time of the usual rank per step.
 
     ``host``, ``device``: where its line was read, and which of the run's devices there it has, None
-    where it has none of its own. ``since``, ``until``: seconds since the epoch; None: it still is.
+    where it has none of its own. ``since``, ``until``: seconds since the epoch, where the first of
+    its spans begins and the last ends; None: it still is. ``between_s``: not slow in that time.
     """
 
     rank: int
@@ -21,3 +22,12 @@ class SlowRank:
     usual_s: float
     since: float
     until: float | None = None
+    between_s: float = 0.0
+
+    def after(self, before: SlowRank | None, touching_s: float = 0.0) -> SlowRank:
+        """With what was told of the rank before; a gap of ``touching_s`` or less is none."""
+        if before is None or self.since <= before.since:
+            return self
+        gap_s = 0.0 if before.until is None else max(0.0, self.since - before.until)
+        between_s = before.between_s + (gap_s if gap_s > touching_s else 0.0)
+        return replace(self, since=before.since, between_s=between_s)

@@ -318,7 +318,12 @@ def _diagnosed(run: RunRecord, event: ev.RunDiagnosed) -> RunRecord:
 
 
 def _slow_ranks(run: RunRecord, event: ev.SlowRanksTold) -> RunRecord:
-    return replace(run, slow_ranks=event.slow_ranks) if run.state.active else run
+    if not run.state.active:
+        return run
+    before = {one.rank: one for one in run.slow_ranks or ()}
+    return replace(
+        run, slow_ranks=tuple(one.after(before.get(one.rank)) for one in event.slow_ranks)
+    )
 
 
 def _paused(run: RunRecord, event: ev.RunPaused) -> RunRecord:
