@@ -10,8 +10,9 @@ class SlowRank:
     """``excess``: 0.12 is 12% above ``usual_s``, the own time of the usual rank per step.
 
     ``host``, ``device``: where its line was read, and which of the run's devices there it has, None
-    where it has none of its own. ``since``, ``until``: seconds since the epoch; None: it still is.
-    Both the run's end: what told it came later, and when it was is not known.
+    where it has none of its own. ``since``, ``until``: seconds since the epoch, where the first of
+    its spans begins and the last ends; until None: it still is. Both the run's end: what told it
+    came later, and when it was is not known. ``between_s``: not slow in that time.
     """
 
     rank: int
@@ -22,8 +23,18 @@ class SlowRank:
     usual_s: float
     since: float
     until: float | None = None
+    between_s: float = 0.0
+
+    def after(self, before: SlowRank | None, touching_s: float = 0.0) -> SlowRank:
+        """With what was told of the rank before; a gap of ``touching_s`` or less is none."""
+        if before is None or self.since <= before.since:
+            return self
+        gap_s = 0.0 if before.until is None else max(0.0, self.since - before.until)
+        between_s = before.between_s + (gap_s if gap_s > touching_s else 0.0)
+        return replace(self, since=before.since, between_s=between_s)
 
     def by(self, end: float) -> SlowRank:
         """Nothing of it after ``end``, that of its run: what came later was there by then."""
-        until = None if self.until is None else min(self.until, end)
-        return replace(self, since=min(self.since, end), until=until)
+        since, until = min(self.since, end), None if self.until is None else min(self.until, end)
+        between_s = min(self.between_s, (end if until is None else until) - since)
+        return replace(self, since=since, until=until, between_s=between_s)

@@ -8,9 +8,12 @@ from datetime import datetime
 
 from backends.hangs.slow_rank import SlowRank
 from profiles.cleantext import clean_text
+from profiles.durations import format_duration
 
 SHORT_S = 60.0
 """Of less it is told how long it was."""
+BETWEEN_S = 1.0
+"""Spans that lie closer together are told as one."""
 CLOCK_S = 300.0
 """From here on a clock by the minute says enough."""
 
@@ -19,8 +22,8 @@ def slow_rank_line(
     slow: SlowRank, *, ranks: int = 0, ended_at: float | None = None, now: float | None = None
 ) -> str:
     """``rank 5 on node3 GPU5: own time 14% above the others since 02:13``; of less than a minute
-    how long, and of less than some minutes with the seconds; of one that ended no later than it
-    began that nobody knows when it was.
+    how long, of less than some minutes with the seconds, and of several spans how long in all; of
+    one that ended no later than it began that nobody knows when it was.
 
     ``ranks``: of the run, where that is known. ``ended_at``: when it was over, ``now``: of one that
     is at work, seconds since the epoch; neither: nobody says.
@@ -31,12 +34,18 @@ def slow_rank_line(
     clock = "%H:%M:%S" if 0 <= seconds < CLOCK_S else "%H:%M"
     since = _clock(slow.since, clock)
     when = f"since {since}"
+    several = slow.between_s >= BETWEEN_S
     if until is not None and seconds <= 0:
         when = "at a time that is not known"
-    elif until is not None and seconds < SHORT_S:
-        when = f"for {seconds:.{int(seconds < 10)}f} s from {since} on"
+    elif until is not None and seconds < SHORT_S and not several:
+        when = f"for {_lasting(seconds)} from {since} on"
     elif slow.until is not None:
         when = f"from {since} to {_clock(slow.until, clock)}"
+    if several:
+        lasted = (
+            "on and off" if latest is None else f"for {_lasting(seconds - slow.between_s)} in all"
+        )
+        when = f"{lasted} {when}"
     who = f"rank {slow.rank} on {clean_text(slow.host)}{_device(slow)}"
     others = "the other" if ranks == 2 else "the others"
     return f"{who}: own time {slow.excess:.0%} above {others} {when}"
@@ -57,6 +66,12 @@ def still_slow(slow_ranks: Sequence[SlowRank] | None) -> str:
 
 def _device(slow: SlowRank) -> str:
     return "" if slow.device is None else f" GPU{slow.device}"
+
+
+def _lasting(seconds: float) -> str:
+    if seconds >= SHORT_S:
+        return format_duration(seconds)
+    return f"{max(0.0, seconds):.{int(seconds < 10)}f} s"
 
 
 def _clock(t: float, clock: str) -> str:

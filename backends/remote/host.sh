@@ -35,6 +35,8 @@
 #     follow RUN OFFSET [SECONDS]         may wait for a directory that another machine has just made
 #     status, follow, start               @status ... orphans=: "-"; "?" where nobody can tell; else
 #                                         pid:ticks[,...] of what may be left without our marker
+#                                         quiet=: seconds since the log of a run that is at work here
+#                                         was written to; "-" where nobody can tell
 #     start ... TICKET [DIGEST...]        @ticket, and 80, where it is "-": to be sent again with it
 #     cancel RUN GRACE                    @cancel killed= left= phase= orphans=; left is "-" where
 #                                         nobody can tell that nothing is left
@@ -74,6 +76,10 @@ clock() { # sets now: 1/100 s since boot
 }
 
 size_of() { stat -c %s -- "$1" 2>/dev/null || wc -c <"$1"; }
+
+quiet_of() { # $1: a file. Seconds since it was written to, by this machine's clock
+    written=$(stat -c %Y -- "$1" 2>/dev/null) && printf '%s\n' $(($(date +%s) - written)) || echo -
+}
 
 # --- processes -----------------------------------------------------------------------------------
 
@@ -279,10 +285,12 @@ look() { # sets phase and everything that answer prints
 
 answer() {
     look
+    quiet=-
+    [ $phase$same_boot != running1 ] || quiet=$(quiet_of "$run/output.log")
     [ ! -e "$run/in_job" ] || same_boot=1 # of the node; this may be another machine
-    printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s orphans=%s oom=%s\n' \
+    printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s orphans=%s oom=%s quiet=%s\n' \
         "$phase" "$sup_pid" "$sup_boot" "$same_boot" "$size" "$code" "$sup_started" "$ended" \
-        "$timed_out" "$leftovers" "$exit_left" "$cancelled" "$hidden" "${oom:-0}"
+        "$timed_out" "$leftovers" "$exit_left" "$cancelled" "$hidden" "${oom:-0}" "$quiet"
 }
 
 starting() { # somebody prepares this run at this moment

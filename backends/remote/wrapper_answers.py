@@ -59,6 +59,7 @@ def status_of(output: bytes, host: str) -> RunStatus:
             cancelled=answer["cancelled"] == "1",
             orphans=orphans_of(answer),
             oom_kills=int(answer.get("oom", "0")),
+            quiet_s=time_of(answer.get("quiet", "-")),
         )
     except (KeyError, ValueError) as error:
         raise RemoteError("the record of the run is damaged", where=host) from error

@@ -154,7 +154,8 @@ class RunStatus:
     processes that the script left running and that were ended; ``left``: those that would not end.
     ``orphans``: processes that may be left without our marker, where nobody adopts a run's orphans;
     None: nobody can tell. ``oom_kills``: processes that the kernel ended because the run's cgroup
-    was at its limit of memory.
+    was at its limit of memory. ``quiet_s``: since the log of a run at work was written to, by the
+    host's clock; None: nobody can tell.
     """
 
     phase: RunPhase
@@ -171,6 +172,7 @@ class RunStatus:
     cancelled: bool = False
     orphans: tuple[int, ...] | None = ()
     oom_kills: int = 0
+    quiet_s: float | None = None
 
     @property
     def signal(self) -> int | None:

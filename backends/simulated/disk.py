@@ -48,6 +48,7 @@ class RunFiles:
     container: str = ""
     who: str = ""
     log: bytearray | None = None
+    log_written: float = 0.0  # seconds since the epoch, by the machine's clock
     tickets: set[str] = field(default_factory=set)
     preparing: set[int] = field(default_factory=set)
     claimed: bool = False

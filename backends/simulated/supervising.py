@@ -133,6 +133,7 @@ class Launcher:
             raise Failed("cannot write the run directory")
         if files.log is None:
             files.log = bytearray()
+            files.log_written = self._kernel.wall
 
     def _take_lease(self, lease: Lease, starter: Process, asked: Asked) -> Finishing:
         """Whether it is taken now. False also when our own start of a moment ago has it."""
@@ -296,6 +297,7 @@ class Launcher:
         if files.log is None:
             files.log = bytearray()
         files.log += data[: self._disk.take(len(data))]
+        files.log_written = self._kernel.wall
 
     def _bear(self, child: Child, asked: Asked, main: Process, supervisor: Process) -> None:
         kernel = self._kernel

@@ -54,6 +54,7 @@ class Look:
     left: int = 0
     cancelled: bool = False
     orphans: str = "-"
+    quiet: int | None = None
 
     def __str__(self) -> str:
         def text(value: float | None) -> str:
@@ -64,7 +65,8 @@ class Look:
             f" same_boot={self.same_boot:d} size={self.size} code={_or_dash(self.code)}"
             f" started={text(self.started)} ended={text(self.ended)}"
             f" timed_out={self.timed_out:d} leftovers={self.leftovers} left={self.left}"
-            f" cancelled={self.cancelled:d} orphans={self.orphans} oom=0\n"
+            f" cancelled={self.cancelled:d} orphans={self.orphans} oom=0"
+            f" quiet={_or_dash(self.quiet)}\n"
         )
 
 
@@ -127,6 +129,11 @@ class Wrapper:
             left=over.left if over else 0,
             cancelled=over.cancelled if over else phase == "lost" and files.cancelled,
             orphans=orphans if same_boot else "-",
+            quiet=(
+                int(self.kernel.wall) - int(files.log_written)
+                if phase == "running" and same_boot and files.log is not None
+                else None
+            ),
         )
 
     def starting(self, files: RunFiles) -> bool:

@@ -27,23 +27,29 @@ NOISES = 3.0
 @dataclass(frozen=True, slots=True)
 class Slow:
     """``excess``: 0.12 is 12% above ``usual_s``, own time of the usual rank per step; ``since``:
-    when that began, in the seconds of who asks."""
+    when that began, in the seconds of who asks; ``every_s``: from one of its times to the next."""
 
     rank: int
     excess: float
     own_s: float
     usual_s: float
     since: float
+    every_s: float
 
 
 @dataclass(slots=True)
 class _Pace:
     seen: int = 0
+    began_at: float = 0.0
     times: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     taken_at: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     median: float | None = None
     """Of the window; None until it is full."""
     slower_since: float | None = None
+
+    @property
+    def every_s(self) -> float:
+        return (self.taken_at[-1] - self.began_at) / max(1, self.seen - 1)
 
     def begin(self, limit_s: float) -> float:
         """When that began which its median tells: the first of its times that is above, or longer
@@ -67,6 +73,7 @@ class RankPaces:
         if not 0 <= rank < self._world or not 0 < own_s < 1e6:
             return
         pace = self._paces.setdefault(rank, _Pace())
+        pace.began_at = pace.began_at if pace.seen else now
         pace.seen += 1
         if pace.seen <= WARM_UP:
             return
@@ -105,8 +112,9 @@ class RankPaces:
             noise = _error(self._paces[rank].times) + _error(self._paces[of_usual].times)
             limit = STAYS if rank in self._named else LEAST
             if excess >= max(limit, NOISES * noise / usual):
-                since = self._paces[rank].begin(usual * (1 + STAYS))
-                found.append(Slow(rank, excess, own, usual, since))
+                pace = self._paces[rank]
+                since = pace.begin(usual * (1 + STAYS))
+                found.append(Slow(rank, excess, own, usual, since, pace.every_s))
         self._named = frozenset(slow.rank for slow in found)
         return tuple(sorted(found, key=lambda slow: (-slow.excess, slow.rank)))
 

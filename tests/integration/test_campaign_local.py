@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -27,6 +28,7 @@ from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.run import end_reason, supervisor
+from backends.campaign.run.stall import StallWatch
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
 from tests.support.processes import kill
@@ -135,7 +137,7 @@ async def test_a_run_that_says_nothing_is_diagnosed_and_ended(bench: Bench) -> N
     controller = await bench.start(profile="quiet", lines=3, after="time.sleep(600)")
     run = only_run(await finish(controller))
     assert run.state is RunState.FAILED
-    assert run.reason == "stalled at step 2: no reading for 1s"
+    assert re.fullmatch(r"stalled at step 2: no reading for \d+s", run.reason)
     assert run.cleanup.verified
     diagnosis = (controller.path / run.log).with_suffix(".diagnosis.txt").read_text()
     assert "steady.py" in diagnosis
@@ -333,6 +335,83 @@ async def test_a_run_that_was_followed_hours_ago_is_not_taken_for_stalled(bench:
     assert not only_run(shown().state).state.ended, "said only until the host has told of it"
     state = await finish(again)
     assert only_run(state).state is RunState.SUCCEEDED
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds of silence that count of the time before a console took over."""
+    found: list[float] = []
+    was_quiet = StallWatch.was_quiet
+
+    def told(watch: StallWatch, seconds: float) -> None:
+        found.append(seconds)
+        was_quiet(watch, seconds)
+
+    monkeypatch.setattr(StallWatch, "was_quiet", told)
+    return found
+
+
+async def left_two_hours_ago(bench: Bench) -> tuple[Path, Path]:
+    """A campaign whose run is silent since, of a profile that bears an hour; and the host's log."""
+    bench.profile(name="silent", stall_timeout='"1h"', timeout='"9h"', expected='"9h"')
+    then = bench.workspace(clock=lambda: time.time() - 7200.0)
+    controller = await bench.start(
+        profile="silent", workspace=then, lines=3, after="time.sleep(6000)"
+    )
+    await until_running(controller, readings=3)
+    await controller.detach()
+    [log] = Path(bench.hosts[0].work_dir).glob("runs/*/output.log")
+    return controller.path, log
+
+
+async def test_a_reading_that_came_while_nobody_watched_begins_the_silence_anew(
+    bench: Bench, counted: list[float]
+) -> None:
+    path, log = await left_two_hours_ago(bench)
+    with log.open("ab") as file:
+        file.write(b"\niter 3, loss: 1.0, samples/s: 100.5\n")
+    os.utime(log, (time.time() - 7000.0,) * 2)
+    controller = await bench.workspace().resume(path)
+    await until(lambda: only_run(controller.state).reading_count == 4)
+    await until(lambda: controller.snapshot().runs[0].doing != TAKEN_UP)
+    assert counted == []
+    assert only_run(controller.state).state is RunState.RUNNING
+    controller.cancel_all()
+    await finish(controller)
+
+
+@pytest.mark.parametrize("quiet_s", [0.0, 1800.0, 7000.0])
+async def test_silence_before_a_console_took_over_counts_where_the_log_has_not_grown(
+    bench: Bench, counted: list[float], quiet_s: float
+) -> None:
+    """The last reading came two hours ago; the host's log was last written to ``quiet_s`` ago."""
+    path, log = await left_two_hours_ago(bench)
+    os.utime(log, (time.time() - quiet_s,) * 2)
+    between = bench.workspace(clock=lambda: time.time() - 5400.0)
+    again = await between.resume(path)
+    await until(lambda: counted)
+    assert counted.pop() <= 1800.0 + 60.0, "no longer than since the last reading"
+    await again.detach()
+    counted.clear()
+    last = await bench.workspace().resume(path)
+    if quiet_s > 3600.0:
+        state = await finish(last)
+        assert re.fullmatch(r"stalled at step 2: no reading for 2h0\dm", only_run(state).reason)
+        bench.nothing_is_left()
+        return
+    await until(lambda: counted)
+    [shown] = last.snapshot().runs
+    assert shown.silent_s == pytest.approx(7200.0, abs=120.0)
+    assert counted == [pytest.approx(quiet_s, abs=60.0)]
+    if quiet_s:
+        assert shown.given_up_in_s == pytest.approx(3600.0 - quiet_s, abs=60.0)
+        with log.open("ab") as file:
+            file.write(b"\niter 3, loss: 1.0, samples/s: 100.5\n")
+        await until(lambda: only_run(last.state).reading_count == 4)
+        [shown] = last.snapshot().runs
+        assert (shown.silent_s, shown.given_up_in_s) == (None, None)
+    last.cancel_all()
+    await finish(last)
 
 
 async def test_what_ended_while_nobody_looked_is_collected(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -293,7 +294,7 @@ async def test_what_hangs_on_the_host_itself_is_not_waited_for(
     began = time.monotonic()
     run = only_run(await finish(controller))
     assert time.monotonic() - began < 1 + diagnosing.COLLECT_LIMIT_S + 10
-    assert run.reason == "stalled at step 2: no reading for 1s"
+    assert re.fullmatch(r"stalled at step 2: no reading for \d+s", run.reason)
     assert run.diagnosis is not None
     [answer] = run.diagnosis.files
     told = {section.name: section for section in split((controller.path / answer).read_bytes())}

@@ -616,6 +616,7 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
         said = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "BOOT", said)
         said = re.sub(r"[0-9a-f]{64}", "SHA256", said)
         said = re.sub(r"\d+\.\d{9}", "TIME", said)
+        said = re.sub(r"quiet=\d+", "quiet=S", said)
         tickets.extend(re.findall(r"^@ticket (\S+)$", said, re.MULTILINE))
         said = re.sub(r"^@ticket \S+", "@ticket", said, flags=re.MULTILINE)
         said = re.sub(r"@claim owner=\S+ path=\S+", "@claim", said)

@@ -128,6 +128,8 @@ def _slow_ranks(value: Any) -> tuple[SlowRank, ...]:
         raise ValueError("no time")
     if not all(0 <= one.rank <= _MOST for one in found):
         raise ValueError("no rank")
+    if not all(0 <= one.between_s <= LATEST for one in found):
+        raise ValueError("no time between")
     return found
 
 

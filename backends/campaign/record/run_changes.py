@@ -324,7 +324,9 @@ def _diagnosed(run: RunRecord, event: ev.RunDiagnosed) -> RunRecord:
 def _slow_ranks(run: RunRecord, event: ev.SlowRanksTold) -> RunRecord:
     if not run.state.active:
         return run
-    return _slow_by_its_end(replace(run, slow_ranks=event.slow_ranks))
+    before = {one.rank: one for one in run.slow_ranks or ()}
+    slow = tuple(one.after(before.get(one.rank)) for one in event.slow_ranks)
+    return _slow_by_its_end(replace(run, slow_ranks=slow))
 
 
 def _slow_by_its_end(run: RunRecord) -> RunRecord:

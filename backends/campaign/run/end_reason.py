@@ -12,6 +12,7 @@ from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.results.run_result import MEMORY_METRIC
 from backends.transports.transport import HostUnreachableError
+from profiles.durations import format_duration
 from profiles.logs.failures import Failure
 from profiles.throughput.measure_run import Measurement
 
@@ -99,14 +100,15 @@ def judge_loss(host: str, error: RemoteError | HostUnreachableError, lost_limit:
 
 
 def judge_stall(
-    readings: int, step: float | None, limit: str, last_lines: tuple[str, ...]
+    readings: int, step: float | None, quiet_s: float, last_lines: tuple[str, ...]
 ) -> Ended:
-    """How a run ends that has been silent for too long: after so many readings, the last of them of
-    this step."""
-    reason = f"no reading within {limit}"
+    """How a run ends that has been silent for too long, for ``quiet_s`` by now: after so many
+    readings, the last of them of this step."""
+    quiet = format_duration(quiet_s)
+    reason = f"no reading within {quiet}"
     if readings:
         at = f"after {readings} readings" if step is None else f"at step {step:.12g}"
-        reason = f"stalled {at}: no reading for {limit}"
+        reason = f"stalled {at}: no reading for {quiet}"
     return Ended(reason=reason, category=Cause.STALLED, evidence=last_lines)
 
 

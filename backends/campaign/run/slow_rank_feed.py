@@ -71,14 +71,12 @@ class SlowRankFeed:
 
     def _tell(self, now: float) -> None:
         before = {one.rank: one for one in self._told or ()}
-        at_work = {one.rank: one for one in before.values() if one.until is None}
         found: dict[int, SlowRank] = {}
         for slow in self._paces.slow(now):
-            known = at_work.get(slow.rank)
-            since = slow.since if known is None else min(known.since, slow.since)
             host = self._hosts.get(slow.rank, "")
             place = (slow.rank, host, self._device(slow.rank, host))
-            found[slow.rank] = SlowRank(*place, slow.excess, slow.own_s, slow.usual_s, since)
+            now_slow = SlowRank(*place, slow.excess, slow.own_s, slow.usual_s, slow.since)
+            found[slow.rank] = now_slow.after(before.get(slow.rank), slow.every_s)
         over = {
             rank: one if one.until is not None else replace(one, until=now)
             for rank, one in before.items()

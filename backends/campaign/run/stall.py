@@ -10,7 +10,8 @@ class StallWatch:
     """Adds up the time without a reading in which one could have come.
 
     Time out of contact with a host does not count, nor what was quiet before it was noticed: the
-    readings are there, only not here.
+    readings are there, only not here. Of the time before, while others or nobody watched, counts
+    what is known to have been quiet there.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -25,6 +26,10 @@ class StallWatch:
     def reading_came(self, now: float) -> None:
         self.quiet_s = 0.0
         self._looked_at = now
+
+    def was_quiet(self, seconds: float) -> None:
+        """For so long the log there has not grown, and all of it is here."""
+        self.quiet_s = max(self.quiet_s, seconds)
 
     def stalled(self, now: float, *, in_contact: bool) -> bool:
         if in_contact:

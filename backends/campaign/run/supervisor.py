@@ -21,7 +21,7 @@ from backends.campaign.record.run_changes import launching
 from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.silence import SILENT_S
 from backends.campaign.record.state import RunRecord, RunState
-from backends.campaign.run.diagnosing import Diagnoser, Evidence, all_answer
+from backends.campaign.run.diagnosing import ANSWER_LIMIT_S, Diagnoser, Evidence, all_answer
 from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
 from backends.campaign.run.end_events import cancelled, failed, ran_s, requeued, succeeded
 from backends.campaign.run.end_reason import (
@@ -400,9 +400,15 @@ class RunSupervisor:
         """Once no reading came for too long although all hosts are in contact; they are asked why
         before anything is ended."""
         self._watch.start(self._now())
+        readings, untold = self.feed.count, self._was_at_work
         while True:
             # What the local disk does not take is no silence of the run.
             in_contact = not any(m.contact.lost or m.log.held_up for m in self.members)
+            untold = untold and in_contact and self.feed.count == readings
+            if untold and (quiet_s := await self._quiet_before()) is not None:
+                untold = False
+                if self.feed.count == readings:
+                    self._watch.was_quiet(quiet_s)
             if self._watch.stalled(self._now(), in_contact=in_contact):
                 if await all_answer(self.members, self.run.run_id):
                     if self._watch.over:
@@ -414,7 +420,33 @@ class RunSupervisor:
             await sleep(self._watch.next_look_s)
         last = await self.members[0].log.last_lines()
         step = self.feed.last[0] if self.feed.last else None
-        return judge_stall(self.feed.count, step, self._launch.stall_timeout, last)
+        quiet_s = max(self._watch.quiet_s, self._clock() - self._last_reading_at)
+        return judge_stall(self.feed.count, step, quiet_s, last)
+
+    @property
+    def _last_reading_at(self) -> float:
+        """By the journal; before the first, when it began."""
+        run = self._recorder.state.runs[self.run.run_id]
+        last = run.launched_at if run.last_reading_at is None else run.last_reading_at
+        return self._clock() if last is None else last
+
+    async def _quiet_before(self) -> float | None:
+        """For how long no reading can have come, of a run that is taken up; None: not known yet.
+
+        That is known where all of its log is here, and both the host's clock, since the log was
+        written to, and ours, since its last reading, say so.
+        """
+        mirror = self._mirrors[self.members[0].name]
+        try:
+            async with asyncio.timeout(ANSWER_LIMIT_S):
+                told = await mirror.remote.status(self.run.run_id)
+        except (HostUnreachableError, RemoteError, TimeoutError):
+            return None
+        if told.size != mirror.log.size or not (mirror.heard or told.size == 0):
+            return None
+        if told.quiet_s is None:
+            return 0.0
+        return max(0.0, min(told.quiet_s, self._clock() - self._last_reading_at))
 
     # Ending ------------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import decode, encode
-from backends.campaign.record.run_changes import record_of
+from backends.campaign.record.run_changes import RUN_CHANGES, record_of
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import fold
 from backends.campaign.run.slow_rank_feed import EVERY_S, SlowRankFeed
 from backends.hangs.slow_rank import SlowRank
@@ -89,6 +91,74 @@ def test_a_rank_is_told_with_its_host_and_device_once_and_again_when_it_is_over(
     assert len(recorder.events) == 3
 
 
+def running(feed: SlowRankFeed) -> RunRecord:
+    return replace(feed._run, state=RunState.RUNNING)
+
+
+@given(st.lists(st.tuples(st.integers(20, 60), st.integers(20, 60)), min_size=1, max_size=4))
+def test_all_spans_of_a_slow_rank_are_told_and_not_the_last_alone(
+    blocks: list[tuple[int, int]],
+) -> None:
+    feed, recorder, clock = feed_of_two_hosts()
+    step, slow_s, began = 0, 0.0, None
+    for calm, slow in blocks:
+        told(feed, clock, range(step, step + calm))
+        began = clock.now + EVERY_S if began is None else began
+        told(feed, clock, range(step + calm, step + calm + slow), slow=1.2)
+        slow_s += slow * EVERY_S
+        step += calm + slow
+    told(feed, clock, range(step, step + 20))
+    feed.finish()
+    run = running(feed)
+    for event in recorder.events:
+        run = RUN_CHANGES[ev.SlowRanksTold](run, event)
+    for told_of in (recorder.events[-1].slow_ranks, run.slow_ranks):
+        [one] = told_of or ()
+        assert one.until is not None
+        assert one.since == began
+        assert one.until - one.since - one.between_s == pytest.approx(
+            slow_s, abs=4 * EVERY_S * len(blocks)
+        )
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.001, 500.0), st.floats(0.1, 500.0)), min_size=1, max_size=6),
+    st.floats(0.0, 100.0),
+)
+def test_spans_that_an_older_version_told_one_by_one_add_up_and_those_that_touch_are_one(
+    spans: list[tuple[float, float]], touching_s: float
+) -> None:
+    feed, _, _ = feed_of_two_hosts()
+    run, in_all, at, joined = running(feed), 0.0, SLOW.since, None
+    for number, (gap_s, lasted) in enumerate(spans):
+        at += gap_s if number else 0.0
+        one = replace(SLOW, since=at, until=at + lasted)
+        joined = one.after(joined, touching_s)
+        for told_of in (replace(one, until=None), one):
+            event = ev.SlowRanksTold(t=at, run_id="a-1", slow_ranks=(told_of,))
+            run = RUN_CHANGES[ev.SlowRanksTold](run, event)
+        at += lasted
+        in_all += lasted
+    [one] = run.slow_ranks or ()
+    assert (one.since, one.until) == (SLOW.since, at)
+    assert at - one.since - one.between_s == pytest.approx(in_all, abs=1e-3)
+    gaps = sum(gap_s for gap_s, _ in spans[1:] if gap_s > touching_s + 1e-3)
+    assert joined is not None
+    assert joined.between_s == pytest.approx(gaps, abs=0.01 + 6 * 2e-3)
+
+
+def test_a_rank_that_is_slow_again_within_one_reading_was_slow_all_the_time() -> None:
+    feed, recorder, clock = feed_of_two_hosts()
+    told(feed, clock, range(10))
+    told(feed, clock, range(10, 30), slow=1.2)
+    [slow] = recorder.events[-1].slow_ranks
+    feed._told = (replace(slow, until=clock.now),)
+    told(feed, clock, range(30, 40), slow=1.3)
+    feed.finish()
+    [still] = recorder.events[-1].slow_ranks
+    assert (still.since, still.until, still.between_s) == (slow.since, None, 0.0)
+
+
 def test_a_run_of_one_rank_or_a_profile_that_does_not_tell_says_nothing() -> None:
     feed, recorder, clock = feed_of_two_hosts()
     silent = PROFILE.model_copy(update={"ranks": None})
@@ -118,7 +188,13 @@ def test_slow_ranks_survive_the_journal_and_what_cannot_be_does_not() -> None:
     event = ev.SlowRanksTold(t=1.0, run_id="a-1", slow_ranks=(SLOW,))
     line = encode(event)
     assert decode(line) == event
-    for key, value in (("rank", -1), ("since", -1.0), ("excess", "much"), ("host", None)):
+    for key, value in (
+        ("rank", -1),
+        ("since", -1.0),
+        ("excess", "much"),
+        ("host", None),
+        ("between_s", -1.0),
+    ):
         record = json.loads(line)
         record["slow_ranks"][0][key] = value
         assert decode(json.dumps(record).encode()) is None
@@ -141,6 +217,17 @@ def test_words_say_who_where_by_how_much_and_since_when() -> None:
         line = slow_rank_line(SLOW, now=SLOW.since + lasted)
         clock = r"\d\d:\d\d:\d\d" if lasted < 300 else r"\d\d:\d\d"
         assert re.search(rf" above the others since {clock}$", line), line
+    several = replace(SLOW, until=SLOW.since + 3600, between_s=2900.0)
+    assert re.search(
+        r" above the others for 11m40s in all from [\d:]+ to ", slow_rank_line(several)
+    )
+    to_the_end = replace(several, until=None)
+    line = slow_rank_line(to_the_end, ended_at=SLOW.since + 2930)
+    assert " for 30 s in all since " in line
+    assert " for 11m40s in all since " in slow_rank_line(to_the_end, now=SLOW.since + 3600)
+    assert " on and off since " in slow_rank_line(to_the_end)
+    touching = replace(SLOW, until=SLOW.since + 8.1, between_s=0.001)
+    assert " for 8.1 s from " in slow_rank_line(touching)
     assert still_slow((over,)) == still_slow(None) == ""
     assert (
         still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 14% slow on node3 GPU5, 1 more"
