@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
@@ -128,6 +128,7 @@ def test_all_spans_of_a_slow_rank_are_told_and_not_the_last_alone(
 def test_spans_that_an_older_version_told_one_by_one_add_up_and_those_that_touch_are_one(
     spans: list[tuple[float, float]], touching_s: float
 ) -> None:
+    assume(all(abs(gap_s - touching_s) > 1e-3 for gap_s, _ in spans))
     feed, _, _ = feed_of_two_hosts()
     run, in_all, at, joined = running(feed), 0.0, SLOW.since, None
     for number, (gap_s, lasted) in enumerate(spans):
@@ -142,7 +143,7 @@ def test_spans_that_an_older_version_told_one_by_one_add_up_and_those_that_touch
     [one] = run.slow_ranks or ()
     assert (one.since, one.until) == (SLOW.since, at)
     assert at - one.since - one.between_s == pytest.approx(in_all, abs=1e-3)
-    gaps = sum(gap_s for gap_s, _ in spans[1:] if gap_s > touching_s + 1e-3)
+    gaps = sum(gap_s for gap_s, _ in spans[1:] if gap_s > touching_s)
     assert joined is not None
     assert joined.between_s == pytest.approx(gaps, abs=0.01 + 6 * 2e-3)
 
