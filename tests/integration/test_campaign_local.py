@@ -364,6 +364,23 @@ async def left_two_hours_ago(bench: Bench) -> tuple[Path, Path]:
     return controller.path, log
 
 
+async def test_what_ended_while_nobody_watched_is_never_said_to_be_silent(bench: Bench) -> None:
+    then = bench.workspace(clock=lambda: time.time() - 7200.0)
+    controller = await bench.start(workspace=then, lines=40, every=0.05)
+    await until_running(controller, readings=5)
+    await controller.detach()
+    [log] = Path(bench.hosts[0].work_dir).glob("runs/*/output.log")
+    await until(lambda: log.read_bytes().count(b"iter ") == 40)
+    again = await bench.workspace().resume(controller.path)
+    ending = asyncio.create_task(finish(again))
+    while not ending.done():
+        [run] = again.snapshot().runs
+        assert run.silent_s is None
+        assert "no reading for" not in run.state_text
+        await asyncio.sleep(0)
+    assert only_run(ending.result()).reading_count == 40
+
+
 async def test_a_reading_that_came_while_nobody_watched_begins_the_silence_anew(
     bench: Bench, counted: list[float]
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -56,6 +57,8 @@ TEAR_DOWN_GRACE_S = 2.0
 START_SETTLES_S = 15.0
 """How long a cancellation waits for a start that is on its way, so that nothing starts after it."""
 LAST_BYTES_S = 2.0
+UNTOLD_LOOK_S = 1.0
+"""It is looked so often whether all that came while nobody watched is here."""
 LEAST_S = 0.001
 """0 says that nobody knows how long it took."""
 
@@ -110,6 +113,7 @@ class RunSupervisor:
         self._idle = idle
         self._fresh = fresh
         self._was_at_work = run.state is RunState.RUNNING
+        self._untold = self._was_at_work  # what came while nobody watched is not all here
         self._patience_s = patience_s
         self._launch = profile.launch_for(run.case)
         self._lost_limit_s = parse_duration(self._launch.lost_limit)
@@ -170,7 +174,8 @@ class RunSupervisor:
     def starting(self) -> str:
         """What its start is at, on which hosts, or that it is taken up again; "" once it has
         started there and its hosts have told of it, or before."""
-        if self._was_at_work and not all(mirror.heard for mirror in self._mirrors.values()):
+        heard = all(mirror.heard for mirror in self._mirrors.values())
+        if self._was_at_work and (self._untold or not heard):
             return TAKEN_UP
         return self._start.doing
 
@@ -400,13 +405,13 @@ class RunSupervisor:
         """Once no reading came for too long although all hosts are in contact; they are asked why
         before anything is ended."""
         self._watch.start(self._now())
-        readings, untold = self.feed.count, self._was_at_work
+        readings = self.feed.count
         while True:
             # What the local disk does not take is no silence of the run.
             in_contact = not any(m.contact.lost or m.log.held_up for m in self.members)
-            untold = untold and in_contact and self.feed.count == readings
-            if untold and (quiet_s := await self._quiet_before()) is not None:
-                untold = False
+            self._untold = self._untold and in_contact and self.feed.count == readings
+            if self._untold and (quiet_s := await self._quiet_before()) is not None:
+                self._untold = False
                 if self.feed.count == readings:
                     self._watch.was_quiet(quiet_s)
             if self._watch.stalled(self._now(), in_contact=in_contact):
@@ -417,7 +422,7 @@ class RunSupervisor:
                             break
                 else:  # a connection had died unnoticed: the readings are there, only not here
                     self._watch.reading_came(self._now())
-            await sleep(self._watch.next_look_s)
+            await sleep(min(self._watch.next_look_s, UNTOLD_LOOK_S if self._untold else math.inf))
         last = await self.members[0].log.last_lines()
         step = self.feed.last[0] if self.feed.last else None
         quiet_s = max(self._watch.quiet_s, self._clock() - self._last_reading_at)
