@@ -208,6 +208,7 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=11,
             ),
             Key("n", "note", "Note", "say something of it, which its report has", footer=12),
+            Key("m", "rename", "Rename", "give it another name; it stays the campaign", footer=15),
             Key(
                 "d",
                 "remove",

@@ -452,6 +452,28 @@ class Session:
             if not await asyncio.to_thread(path.exists):
                 await self._forget(path)
 
+    async def rename(self, path: Path, name: str) -> Path:
+        """Another name for a campaign, in the same directory; where it lies now. One that is shown
+        is shown there.
+
+        Raises
+        ------
+        DlperfError: read-only, or it stays where it is, as ``campaigns mv`` says.
+        """
+        self._refuse_readonly()
+        async with self._on_disk:
+            new = await asyncio.to_thread(
+                self.workspace.move_campaign, path, str(path.with_name(name))
+            )
+        shown = path == self.viewed_path
+        await self._forget(path)
+        marks = [new if one == path else one for one in self.marked]
+        self.marked.clear()  # the list has it, too
+        self.marked |= dict.fromkeys(marks)
+        if shown:
+            await self.open(new)
+        return new
+
     async def _forget(self, path: Path) -> None:
         if self.opened is not None and self.opened.path == path:
             self.opened = None

@@ -762,6 +762,11 @@ class FakeWorkspace:
     def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         self.summaries = [one for one in self.summaries if one.path != path]
 
+    def move_campaign(self, path: Path, new: str) -> Path:
+        found = next(one for one in self.summaries if one.path == path)
+        self.summaries[self.summaries.index(found)] = replace(found, path=Path(new))
+        return Path(new)
+
     def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
         found = next(one for one in self.summaries if one.path == path)
         about = change(found.about)

@@ -31,6 +31,7 @@ from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About, read_about, write_about
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLockedError, Role
+from backends.inventory.host_entry import Inventory
 from backends.results.findings import Grade
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
@@ -44,6 +45,7 @@ from tui.past_reading import PastReading
 from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.campaign_text import SORTS, Listed, fastest_of, not_removable
 from tui.screens.dialogs import Choice, Prompt, Reading
+from tui.session import Session
 from tui.text import both_ends, cell, without_middle
 from tui.widgets.keyed_table import KeyedTable
 
@@ -69,6 +71,9 @@ class OnDisk(FakeWorkspace):
 
     def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         Workspace.remove_campaign(self._real, path, asked=asked)
+
+    def move_campaign(self, path: Path, new: str) -> Path:
+        return Workspace.move_campaign(self._real, path, new)
 
     def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
         return Workspace.describe_campaign(self._real, path, change)
@@ -446,6 +451,63 @@ async def test_tags_and_note_are_written_as_the_commands_write_them(on_disk: OnD
         app.screen.query_one(Input).value = ""
         await pilot.press("enter")
         await until(pilot, lambda: read_about(path) == About((), "new driver [x](y)"))
+
+
+async def test_a_campaign_is_given_another_name_and_stays_what_it_is(on_disk: OnDisk) -> None:
+    path, other = campaign(on_disk, "done", *DONE), campaign(on_disk, "other", *DONE)
+    write_about(path, About(("v100",), "a note"))
+    async with console(on_disk, HUGE) as (app, pilot):
+        await open_list(app, pilot, 2)
+        listed = app.screen
+        assert isinstance(listed, CampaignList)
+        listed._panel.table.select(str(path))
+        await pilot.press("space", "m")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        entry = app.screen.query_one(Input)
+        assert entry.value == "done"
+        for wrong in ("", "..", ".hidden", "a/b", "\u202egnp", "other"):
+            entry.value = wrong
+            await pilot.press("enter")
+            await pilot.pause()
+            assert path.is_dir(), wrong
+            if not isinstance(app.screen, Prompt):  # there is one of that name: told by the list
+                assert wrong == "other"
+                await until(pilot, partial(shows, app, "there is something already"))
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = "baseline"
+        await pilot.press("enter")
+        new = path.with_name("baseline")
+        await until(pilot, lambda: new.is_dir() and not path.exists())
+        await until(pilot, partial(shows, app, "done is called baseline now"))
+        await until(pilot, partial(shows, app, "#v100"))
+        assert read_about(new) == About(("v100",), "a note")
+        assert list(app.session.marked) == [new], "marks stay where they were"
+        assert other.is_dir()
+
+
+@pytest.mark.parametrize("shown", [False, True])
+async def test_a_campaign_that_is_shown_is_shown_under_its_new_name(
+    on_disk: OnDisk, *, shown: bool
+) -> None:
+    path, other = campaign(on_disk, "a", *DONE), campaign(on_disk, "other", *DONE)
+    session = Session(Workspace(Inventory(()), None, on_disk.campaigns_dir))
+    await session.open(path if shown else other)
+    new = await session.rename(path, "b")
+    assert new == path.with_name("b")
+    assert session.opened is not None
+    assert session.opened.path == (new if shown else other)
+    assert session.opened.total
+
+
+async def test_what_somebody_is_at_work_on_is_not_renamed(workspace: FakeWorkspace) -> None:
+    workspace.summaries.append(FakeSummary("there", Path("/c/there"), "live", 1, 2))
+    async with console(workspace, HUGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "▶ live"))
+        await pilot.press("m")
+        await until(pilot, partial(shows, app, "somebody is at work on it"))
+        assert not isinstance(app.screen, Prompt)
 
 
 async def test_where_several_are_marked_each_is_given_one_more_tag(on_disk: OnDisk) -> None:

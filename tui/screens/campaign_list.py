@@ -10,10 +10,11 @@ from textual import on, work
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
+from backends.campaign.folder.paths import check_shows
 from backends.campaign.folder.tags_and_note import checked_note, checked_tags
 from backends.campaign.record.lock import CampaignLockedError, Role
 from profiles.counted import counted
-from profiles.errors import DlperfError
+from profiles.errors import DlperfError, SelectionError
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
@@ -48,7 +49,20 @@ AGAIN_S = 10.0
 AGAIN = "campaigns-again"
 READING = "reading the campaigns …"
 FOUND = f"bold {ACCENT}"
-CHANGES = ("resume", "keep", "tag", "note", "remove")
+CHANGES = ("resume", "keep", "tag", "note", "rename", "remove")
+NONE_MARKED = {"compare": "space marks what is to be compared", "unmark": "none is marked"}
+
+
+def name_of(text: str) -> str:
+    """Raises SelectionError where a campaign cannot be called so."""
+    name = text.strip()
+    if not name or "/" in name or name.startswith("."):
+        raise SelectionError(
+            "that is no name of a campaign",
+            remedy="letters, digits and . _ -, and no . at the begin",
+        )
+    check_shows(Path(name))
+    return name
 
 
 def tags_of(text: str) -> tuple[str, ...]:
@@ -71,7 +85,7 @@ class CampaignList(Dialog[str]):
     READS_RESULTS = True
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
-    AHEAD |= {"tag", "note", "unmark", "remove"}
+    AHEAD |= {"tag", "note", "rename", "unmark", "remove"}
     """They start nothing, or name in a dialog of their own what they are for."""
     WORDS = "One that is not finished can be resumed; c compares what is marked."
     WORDS_READONLY = "This console is read-only. c compares what is marked."
@@ -263,15 +277,14 @@ class CampaignList(Dialog[str]):
         chosen = self._chosen()
         if not self._summaries:
             return READING if self._summaries is None else "there are no campaigns yet"
-        if action == "compare":
-            return "space marks what is to be compared"
-        if action == "unmark":
-            return "none is marked"
+        if none := NONE_MARKED.get(action):
+            return none
         if chosen is None:
             return "no campaign is under the cursor"
         if action in ("resume", "keep"):
             return self._why_not_on(chosen, action)
-        return "no run of it is known"
+        live = action == "rename" and chosen.state == "live"
+        return "somebody is at work on it" if live else "no run of it is known"
 
     def _why_not_on(self, chosen: CampaignSummary, action: str) -> str:
         """Why it does not go on: what is so of it, before what is so of this console."""
@@ -321,6 +334,7 @@ class CampaignList(Dialog[str]):
             "resume": same and chosen.state != "finished" and not self._ours(chosen),
             "tag": chosen.total > 0,
             "note": chosen.total > 0,
+            "rename": chosen.total > 0 and chosen.state != "live",
             "remove": True,
         }[action]
 
@@ -410,6 +424,20 @@ class CampaignList(Dialog[str]):
             asking = Saying if chosen.about.note else Prompt
             prompt = asking("Note", words, value=chosen.about.note, check=checked_note)
             self._ask(prompt, lambda text: self._describe(chosen.path, note=checked_note(text)))
+
+    def action_rename(self) -> None:
+        if (chosen := self._chosen()) is not None:
+            words = f"Another name for {called(chosen)}; it stays the campaign."
+            prompt = Saying("Rename", words, value=chosen.path.name, check=name_of)
+            self._ask(prompt, lambda text: self._rename(chosen.path, name_of(text)))
+
+    def _rename(self, path: Path, name: str) -> None:
+        async def renamed() -> None:
+            if name != path.name:
+                new = await self._session.rename(path, name)
+                self.app.post_message(Said(plain(f"{path.name} is called {new.name} now")))
+
+        self._change(renamed(), "campaign-renamed")
 
     def _ask(self, prompt: Prompt, take: Callable[[str], object]) -> None:
         def answered(text: str | None) -> None:
