@@ -590,10 +590,13 @@ def test_without_a_terminal_too_it_is_said_that_there_is_no_such_campaign(
         assert meant in said
 
 
-def test_nothing_is_left_of_it_on_the_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leads_back", [False, True])
+def test_nothing_is_left_of_it_on_the_terminal_but_how_its_figures_are_got(
+    tmp_path: Path, *, leads_back: bool
+) -> None:
     program = "import sys; from tui.cli.program import main; sys.exit(main(sys.argv[1:-1]))"
     words = [sys.executable, "-c", program, "replay", str(RECORDED)]
-    terminal = Terminal(words, SMALL, tmp_path)
+    terminal = Terminal(words, SMALL, tmp_path, **{LEADS_BACK: "1"} if leads_back else {})
     try:
         assert terminal.shows(b"REPLAY")
         terminal.press(["q"])
@@ -606,6 +609,7 @@ def test_nothing_is_left_of_it_on_the_terminal(tmp_path: Path) -> None:
     assert before.endswith(b"\r\x1b[K"), "the line is taken away"
     shown, _, left = after.partition(MAIN_SCREEN)
     assert b"reading" not in left
+    assert (b"report " in left and bytes(RECORDED) in left) is not leads_back
     _, cleared, drawn = shown.rpartition(b"\x1b[2J")
     assert cleared, "a window that has grown would bring back what is left there"
     assert b"REPLAY" not in drawn

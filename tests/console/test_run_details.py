@@ -386,6 +386,23 @@ def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     assert bool(verdict_of(run, state.runs[run_id])) is asked
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("then", ["", "cancelled", "finished"])
+def test_what_was_left_begins_anew_by_itself_while_somebody_goes_on_with_its_campaign(
+    tmp_path: Path, then: str, *, read_only: bool
+) -> None:
+    run_id = "r-0001-a1"
+    left = ev.RunFailed(t=9.0, run_id=run_id, reason="its demo was left", category=Cause.LEFT)
+    told = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id), left]
+    told += {"cancelled": [ev.CancelAsked(t=9.5)], "finished": [ev.CampaignFinished(t=9.5)]}.get(
+        then, []
+    )
+    state = fold(told)
+    (run,) = take(state, tmp_path, now=10.0).runs
+    said = details_text(run, state, read_only=read_only).plain
+    assert ("it begins anew by itself" in said) is (not then and not read_only)
+
+
 @pytest.mark.parametrize("ranks", [1, 8])
 @pytest.mark.parametrize("silent_s", [None, 60.0])
 @pytest.mark.parametrize("named", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import shlex
 
 from profiles.cleantext import clean_text
@@ -13,6 +14,7 @@ from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_campaign, open_workspace
 from tui.garbage import imports_left_out
 from tui.kept_theme import default_file
+from tui.program_name import COMMAND, called_as
 from tui.said_meanwhile import said_meanwhile
 
 SLOWEST, FASTEST = 1.0, 100.0
@@ -44,9 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
             # As the app: Textual takes a quarter of a second.
             from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415
             from tui.console_fault import run_to_end  # noqa: PLC0415
+            from tui.lent_terminal import LEADS_BACK  # noqa: PLC0415
             from tui.replaying import ReplayApp  # noqa: PLC0415
 
         replayed = ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir)
         app = ReplayApp(replayed, default_file())
     asyncio.run(run_to_end(app))
+    if LEADS_BACK not in os.environ:
+        report = f"{called_as()} report {shlex.quote(arguments.campaign)}"
+        print(f"The figures of {clean_text(path.name)}:\n{COMMAND}{clean_text(report)}")
     return OK

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.run_record import LEFT
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_view import COLLECTING, WARMING_UP, RunView, chart_series
 from backends.campaign.record.run_window import run_window
@@ -118,6 +119,9 @@ def details_text(
     later = _later(record, state)
     asked = record.diagnosis is not None
     step = _next_step(run, later, read_only=read_only, way_on=way_on, asks=asks, asked=asked)
+    over = state.finished or state.cancel_asked
+    if run.over == LEFT and later is None and not (read_only or over):  # that is planned just now
+        step = "it begins anew by itself"
     steps = (_remedy(run, record), step)
     for step in filter(None, steps):
         text.append("→ ", ACCENT).append(f"{step}\n")
