@@ -250,14 +250,40 @@ def _named(key: Key, label: str) -> str:
     return f"{label}  ({key_name(key)})"
 
 
+SMALL_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "by",
+        "in",
+        "is",
+        "it",
+        "of",
+        "on",
+        "or",
+        "than",
+        "that",
+        "the",
+        "there",
+        "this",
+        "to",
+        "what",
+    ]
+)
+
+
 def rank(query: str, name: str, about: str, fuzzy: Callable[[str], float]) -> float:
     """0 for none. An action that is called so comes before one the name of which has the letters
     of ``query`` somewhere, and that before one of which only words are: letters here and there in a
-    description are no match."""
+    description are no match, nor is a word that nearly all have."""
     if _begins_words(query, name):
         return 2000 + fuzzy(name)
     found = fuzzy(name)
-    return 1000 + found if found > 0 else float(_begins_words(query, about))
+    says = query.strip().lower() not in SMALL_WORDS and _begins_words(query, about)
+    return 1000 + found if found > 0 else float(says)
 
 
 def _begins_words(query: str, text: str) -> bool:

@@ -26,7 +26,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeWorkspace
 from tui.cli.console import parting_words
-from tui.command_palette import ActionsProvider, rank
+from tui.command_palette import SMALL_WORDS, ActionsProvider, rank
 from tui.kept_words import titled
 from tui.key_bindings import PAGES, PANELS
 from tui.program_name import called_again, called_as
@@ -459,6 +459,13 @@ def test_who_types_a_name_has_it_before_all_that_are_not_called_so() -> None:
         called = {key for key in EVERY_KEY if query.lower() in key.label.lower()}
         best_of_others = max(x for key, x in ranks.items() if key not in called)
         assert ranks[wanted] > best_of_others, query
+
+
+@pytest.mark.parametrize("word", sorted(SMALL_WORDS))
+def test_a_word_that_nearly_all_descriptions_have_finds_names_alone(word: str) -> None:
+    for key in EVERY_KEY:
+        found = rank(word, key.label, key.help, Matcher(word).match)
+        assert not 0 < found < 1000, key
 
 
 def test_letters_of_a_description_are_no_match() -> None:
