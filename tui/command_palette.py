@@ -250,29 +250,8 @@ def _named(key: Key, label: str) -> str:
     return f"{label}  ({key_name(key)})"
 
 
-SMALL_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "by",
-        "in",
-        "is",
-        "it",
-        "of",
-        "on",
-        "or",
-        "than",
-        "that",
-        "the",
-        "there",
-        "this",
-        "to",
-        "what",
-    ]
-)
+_SMALL = "a an and as at by in is it of on or than that the there this to what"
+SMALL_WORDS = frozenset(_SMALL.split())
 
 
 def rank(query: str, name: str, about: str, fuzzy: Callable[[str], float]) -> float:
