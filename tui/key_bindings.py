@@ -77,8 +77,8 @@ _EVERYWHERE = (
         "N",
         "notes",
         "Notes",
-        "events and notes of the campaign, and what was said last; a warning of its start, or that "
-        "nobody watched it, stays in sight until it is read here",
+        "events and notes of the campaign, and what was said last; a warning of what is past stays "
+        "in sight until it is read here",
         footer=91,
     ),
     Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),
