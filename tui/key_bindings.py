@@ -261,7 +261,7 @@ PANELS: Mapping[str, Panel] = {
                 "Fewer",
                 "where profiles have different numbers, the smallest for all",
                 said="-",
-                footer=10,
+                footer=4,
                 named="One repeat fewer of each case",
             ),
             Key(
