@@ -23,10 +23,10 @@ from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.codec import encode
-from backends.campaign.record.journal import FILE_NAME
+from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.run_view import TAKEN_UP
-from backends.campaign.record.state import CampaignState, RunState
+from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run import end_reason, supervisor
 from backends.campaign.run.stall import StallWatch
 from backends.inventory.host_entry import Host
@@ -317,6 +317,7 @@ async def test_detaching_and_coming_back_loses_and_doubles_nothing(bench: Bench)
     state = await finish(again)
     assert list(state.runs) == list(before.runs)
     assert all(run.reading_count == 60 for run in state.runs.values())
+    assert fold(read_events(controller.path / "events.jsonl")) == state
     assert bench.logs_are_exact(state, controller.path) == 2
     bench.nothing_is_left()
 
