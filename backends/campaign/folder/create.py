@@ -73,7 +73,8 @@ async def open_campaign(
     try:
         _become_writer(lock, campaigns)
         write_request(path / REQUEST_NAME, request)
-        planned = planned_runs(plan, clock())
+        now = clock()
+        planned = planned_runs(plan, now)
         digest = await asyncio.to_thread(
             freeze, path, setups, plan.hosts, plan.selection.attempts, planned, request.queue
         )
@@ -81,7 +82,7 @@ async def open_campaign(
         place = place_of(path)
         journal.append(
             ev.CampaignCreated(
-                t=clock(),
+                t=now,
                 campaign=path.name,
                 version=version(),
                 simulated=simulated,

@@ -88,7 +88,8 @@ class CampaignReader:
             return journal.JournalReader(path)
         changed = frozen.changed_since(self.directory, manifest, simulated=begun.simulated)
         self.changed = frozen.changed_words(changed)
-        return journal.JournalReader(path, fold(manifest.planned))
+        planned = (replace(run, t=begun.t) for run in manifest.planned)
+        return journal.JournalReader(path, fold(planned))
 
 
 def _first_line(directory: Path) -> bytes:

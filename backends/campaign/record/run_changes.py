@@ -30,8 +30,6 @@ def planned_runs(
         if before is not None and before.never_begun and (before.attempt == 1 or before.none_begun):
             record = replace(record, none_begun=True)
         changed[event.run_id] = record
-    elif not runs[event.run_id].planned_at and event.t:  # the frozen plan has no times
-        changed[event.run_id] = replace(runs[event.run_id], planned_at=event.t)
     return changed
 
 
