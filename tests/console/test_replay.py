@@ -595,7 +595,8 @@ def test_nothing_is_left_of_it_on_the_terminal_but_how_its_figures_are_got(
     tmp_path: Path, *, leads_back: bool
 ) -> None:
     program = "import sys; from tui.cli.program import main; sys.exit(main(sys.argv[1:-1]))"
-    words = [sys.executable, "-c", program, "replay", str(RECORDED)]
+    words = [sys.executable, "-c", program, "--campaigns", str(RECORDED.parent)]
+    words += ["replay", RECORDED.name]
     terminal = Terminal(words, SMALL, tmp_path, **{LEADS_BACK: "1"} if leads_back else {})
     try:
         assert terminal.shows(b"REPLAY")

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 import shlex
+from pathlib import Path
 
 from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
@@ -14,7 +15,7 @@ from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_campaign, open_workspace
 from tui.garbage import imports_left_out
 from tui.kept_theme import default_file
-from tui.program_name import COMMAND, called_as
+from tui.program_name import COMMAND, called_as, named
 from tui.said_meanwhile import said_meanwhile
 
 SLOWEST, FASTEST = 1.0, 100.0
@@ -53,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         app = ReplayApp(replayed, default_file())
     asyncio.run(run_to_end(app))
     if LEADS_BACK not in os.environ:
-        report = f"{called_as()} report {shlex.quote(arguments.campaign)}"
+        bundle = Path(arguments.campaign).is_file()  # what it was unpacked into is gone
+        again = shlex.quote(arguments.campaign) if bundle else named(path)
+        report = f"{called_as()} report {again}"
         print(f"The figures of {clean_text(path.name)}:\n{COMMAND}{clean_text(report)}")
     return OK
