@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from textual.content import Content
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from backends.campaign.folder.tags_and_note import About
@@ -481,13 +482,18 @@ def about(app: DlperfApp) -> str:
     return str(app.screen.query_one(".chosen", Static).content)
 
 
-async def test_space_marks_and_stays_as_on_the_matrix(workspace: FakeWorkspace) -> None:
+async def list_three(workspace: FakeWorkspace, app: DlperfApp, pilot: Pilot[str]) -> None:
+    """Finished campaigns, in the list: c0, c1, c2."""
     for number in range(3):
         path = Path(f"/c/c{number}")
         workspace.summaries.append(FakeSummary(f"c{number}", path, "finished", 2, 2))
+    await pilot.press("O")
+    await until(pilot, partial(shows, app, "✓ finished"))
+
+
+async def test_space_marks_and_stays_as_on_the_matrix(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
-        await pilot.press("O")
-        await until(pilot, partial(shows, app, "✓ finished"))
+        await list_three(workspace, app, pilot)
         await pilot.press("j", "space")
         await until(pilot, partial(shows, app, "1 marked"))
         assert app.screen.query_one(KeyedTable).current_key == "/c/c1"
@@ -496,12 +502,8 @@ async def test_space_marks_and_stays_as_on_the_matrix(workspace: FakeWorkspace) 
 
 
 async def test_marks_that_a_filter_hides_are_told(workspace: FakeWorkspace) -> None:
-    for number in range(3):
-        path = Path(f"/c/c{number}")
-        workspace.summaries.append(FakeSummary(f"c{number}", path, "finished", 2, 2))
     async with console(workspace) as (app, pilot):
-        await pilot.press("O")
-        await until(pilot, partial(shows, app, "✓ finished"))
+        await list_three(workspace, app, pilot)
         await pilot.press("space", "j", "space", "j", "space")
         await until(pilot, partial(shows, app, "3 marked"))
         await pilot.press(*"/c1", "enter")

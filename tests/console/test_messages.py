@@ -264,13 +264,8 @@ def test_notes_tell_each_end_of_a_campaign_and_what_it_went_on_with(
         events += planned
         for run in planned:
             now += 1
-            events += [
-                ev.RunAssigned(
-                    t=now, run_id=run.run_id, hosts=("n1",), commands=("",), port=1, log="a.log"
-                ),
-                ev.RunLaunched(t=now, run_id=run.run_id, boot_ids=("b",)),
-                ev.RunFailed(t=now, run_id=run.run_id, reason="none"),
-            ]
+            events += launched(run, now)
+            events.append(ev.RunFailed(t=now, run_id=run.run_id, reason="none"))
         number += runs
         events.append(ev.CampaignFinished(t=now))
         told.append((now, ENDED, f"{number} failed"))
@@ -307,16 +302,11 @@ def test_notes_tell_of_a_run_what_was_so_at_that_time_by_the_name_that_the_list_
 
 @given(st.lists(st.sampled_from(ENDS), min_size=1, max_size=8))
 def test_notes_call_the_end_of_a_run_what_the_lists_call_it(ends: list[str]) -> None:
-    events: list[ev.Event] = [planned_run(n + 1, 0.0) for n in range(len(ends))]
-    for run, how in zip(events[:], ends, strict=True):
-        assert isinstance(run, ev.RunPlanned)
+    planned = [planned_run(n + 1, 0.0) for n in range(len(ends))]
+    events: list[ev.Event] = [*planned]
+    for run, how in zip(planned, ends, strict=True):
         if how not in (SKIPPED, NOT_BEGUN):
-            events += [
-                ev.RunAssigned(
-                    t=1.0, run_id=run.run_id, hosts=("n1",), commands=("",), port=1, log="a.log"
-                ),
-                ev.RunLaunched(t=1.0, run_id=run.run_id, boot_ids=("b",)),
-            ]
+            events += launched(run, 1.0)
         category = {NOT_BEGUN: Cause.IN_VAIN, LEFT: Cause.LEFT}.get(how, Cause.EXIT)
         failed = ev.RunFailed(t=2.0, run_id=run.run_id, reason="none", category=category)
         of_its_own = {
@@ -341,6 +331,13 @@ def test_notes_call_the_end_of_a_run_what_the_lists_call_it(ends: list[str]) -> 
     assert Counter(ends) == {
         word: int(count) for count, word in (part.split(" ", 1) for part in told.split(", "))
     }
+
+
+def launched(run: ev.RunPlanned, now: float) -> list[ev.Event]:
+    on_n1 = ev.RunAssigned(
+        t=now, run_id=run.run_id, hosts=("n1",), commands=("",), port=1, log="a.log"
+    )
+    return [on_n1, ev.RunLaunched(t=now, run_id=run.run_id, boot_ids=("b",))]
 
 
 def planned_run(number: int, now: float) -> ev.RunPlanned:

@@ -33,7 +33,8 @@ TOLD_LATE_S = 1.0
 
 LEFT, SKIPPED, NOT_BEGUN = "left", "skipped", "not begun"
 ENDS = ("succeeded", "failed", LEFT, NOT_BEGUN, "cancelled", SKIPPED)
-"""All of :attr:`RunRecord.ended_as`."""
+"""All of :attr:`RunRecord.ended_as`. *left*: it went with the demo that had its hosts; in the
+journal it has failed."""
 MISSING = "missing; "
 MISSING_BESIDE = f"of its other hosts {MISSING}"
 """Why a log does not give a figure: it is gone; or some beside it are."""

@@ -31,7 +31,6 @@ COLLECTING = "collecting"
 TAKEN_UP = "being taken up again"
 """Of a run that was at work before: its hosts have not told yet how far it is."""
 DEMO_LEFT = "its demo was left"
-"""As what went with the demo that had its hosts; in the journal it has failed."""
 NOT_COLLECTED = "ended, not collected yet"
 
 
