@@ -1,11 +1,13 @@
 """What happened in a campaign, as its notes tell it: runs that started and how they ended,
-what a diagnosis found, runs that were added, and each end of the campaign."""
+what each diagnosis found, runs that were added, who went on with the campaign and who left it, and
+each end of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from backends.campaign.record.lock import Role
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState
 from backends.hangs.verdict_words import verdict_line
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 Note = tuple[float, str, str]
 STARTED, DIAGNOSED = "started", "diagnosed"
 ENDED, ADDED, WENT_ON = "ended", "added", "goes on"
+CAME, LET_GO = "came", "let go"
+_ROLES: Mapping[str, str] = {
+    Role.CONSOLE: "a console",
+    Role.COMMAND: "a command",
+    Role.KEEPER: "a keeper",
+}
 MOST = 200
 """Of a campaign of many runs the last ones."""
 
@@ -41,13 +49,9 @@ def _all(state: CampaignState) -> Iterator[Note]:
             yield run.started_at, STARTED, name
         if run.state.ended and run.ended_at is not None:
             yield run.ended_at, run.ended_as, f"{name}{_outcome(run)}"
-        if run.diagnosis is not None and run.diagnosed_at is not None:
-            silent = (run.last_reading_at or 0.0) <= run.diagnosed_at
-            yield (
-                run.diagnosed_at,
-                DIAGNOSED,
-                f"{name}: {verdict_line(run.diagnosis, silent=silent)}",
-            )
+        for at, found in run.diagnoses:
+            silent = (run.last_reading_at or 0.0) <= at
+            yield at, DIAGNOSED, f"{name}: {verdict_line(found, silent=silent)}"
     ended = 0.0
     for at, how in state.turns:
         if how:
@@ -55,6 +59,9 @@ def _all(state: CampaignState) -> Iterator[Note]:
         went_on = WENT_ON, f"{format_duration(at - ended)} after its end"
         yield at, *((ENDED, how) if how else went_on)
     yield from _added(state, names)
+    for writer in state.writers:
+        whose = f"{_ROLES.get(writer.role, writer.role)} of {writer.user} on {writer.host}"
+        yield writer.t, LET_GO if writer.left else CAME, f"{whose} (pid {writer.pid})"
 
 
 def called(run: RunRecord | RunView, labels: CaseLabels) -> str:

@@ -169,6 +169,7 @@ class CampaignController:
 
     def start(self) -> None:
         """Begin, or go on, working; returns at once."""
+        self._tell_writer(left=False)
         self._main = asyncio.create_task(self._work(), name=f"campaign {self.path.name}")
 
     async def wait(self) -> None:
@@ -294,6 +295,8 @@ class CampaignController:
                 if self._notifier is not None:
                     await self._notifier.close()
                 await self._results.ended()
+                if owned and not self.finished:
+                    self._tell_writer(left=True)
                 if owned:
                     with contextlib.suppress(LostJournalError):
                         await self._recorder.commit()
@@ -310,6 +313,15 @@ class CampaignController:
                     await asyncio.to_thread(self._debug_log.close)
         if not owned:
             raise LostLockError(self.path)
+
+    def _tell_writer(self, *, left: bool) -> None:
+        """Who goes on with it, or that they no longer do; once for a campaign that is reopened."""
+        me, now = self._lock.me, self._clock()
+        told = ev.WriterChanged(
+            t=now, role=me.role, user=me.user, host=me.host, pid=me.pid, left=left
+        )
+        if not self.state.writers or replace(self.state.writers[-1], t=now) != told:
+            self.note(told)
 
     async def _look_at_logs(self) -> None:
         try:

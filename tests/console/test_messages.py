@@ -19,6 +19,7 @@ from backends.campaign.folder.tags_and_note import About, write_about
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.lock import Role
 from backends.campaign.record.run_record import ENDS, LEFT, NOT_BEGUN, SKIPPED
 from backends.campaign.record.state import fold
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
@@ -42,7 +43,7 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
-from tui.happened import ADDED, DIAGNOSED, ENDED, STARTED, WENT_ON, happened
+from tui.happened import ADDED, CAME, DIAGNOSED, ENDED, LET_GO, STARTED, WENT_ON, happened
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.refused_keys import UNSEEN
 from tui.screens.campaign_list import Unfinished
@@ -288,6 +289,7 @@ def test_notes_tell_of_a_run_what_was_so_at_that_time_by_the_name_that_the_list_
         ev.RunAssigned(
             t=1.0, run_id=first.run_id, hosts=("n1",), commands=("",), port=1, log="a.log"
         ),
+        ev.RunDiagnosed(t=1.5, run_id=first.run_id, diagnosis=Diagnosis()),
         ev.RunDiagnosed(t=2.0, run_id=first.run_id, diagnosis=found),
         ev.RunFailed(t=3.0, run_id=first.run_id, reason="none", category=category),
     ]
@@ -295,9 +297,25 @@ def test_notes_tell_of_a_run_what_was_so_at_that_time_by_the_name_that_the_list_
         events.append(replace(first, t=9.0, run_id="a-0001-a2", attempt=2, retry_of=first.run_id))
     assert happened(fold(events)) == [
         (1.0, STARTED, "1n1g #1"),
+        (1.5, DIAGNOSED, f"1n1g #1: {verdict_line(Diagnosis())}"),
         (2.0, DIAGNOSED, f"1n1g #1: {verdict_line(found)}"),
         (3.0, LEFT if category == Cause.LEFT else "failed", "1n1g #1: none"),
     ]
+
+
+@given(st.lists(st.tuples(st.sampled_from(Role), st.booleans()), max_size=8))
+def test_notes_tell_who_went_on_with_a_campaign_and_who_let_go_of_it(
+    changes: list[tuple[Role, bool]],
+) -> None:
+    events = [
+        ev.WriterChanged(t=float(t), role=role, user="bob", host="login1", pid=t, left=left)
+        for t, (role, left) in enumerate(changes)
+    ]
+    notes = happened(fold(events))
+    assert [how for _, how, _ in notes] == [LET_GO if left else CAME for _, left in changes]
+    for (t, _, words), (role, _) in zip(notes, changes, strict=True):
+        assert str(role) in words
+        assert words.endswith(f" of bob on login1 (pid {t:.0f})")
 
 
 @given(st.lists(st.sampled_from(ENDS), min_size=1, max_size=8))

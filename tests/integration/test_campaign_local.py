@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -24,7 +25,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.codec import encode
 from backends.campaign.record.journal import FILE_NAME, read_events
-from backends.campaign.record.lock import CampaignLockedError
+from backends.campaign.record.lock import CampaignLockedError, Role
 from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run import end_reason, supervisor
@@ -320,6 +321,25 @@ async def test_detaching_and_coming_back_loses_and_doubles_nothing(bench: Bench)
     assert fold(read_events(controller.path / "events.jsonl")) == state
     assert bench.logs_are_exact(state, controller.path) == 2
     bench.nothing_is_left()
+
+
+async def test_who_went_on_with_a_campaign_and_who_let_go_of_it_is_in_the_journal(
+    bench: Bench,
+) -> None:
+    controller = await bench.start(lines=60)
+    roles = [Role.CONSOLE, Role.KEEPER, Role.COMMAND]
+    for role in roles[1:]:
+        await until_running(controller, readings=1)
+        await controller.detach()
+        controller = await bench.workspace(role=role).resume(controller.path)
+    state = await finish(controller)
+    told = [(role, left) for role in roles for left in (False, True)]
+    assert [(w.role, w.left) for w in state.writers] == told[:-1], "at its end nobody lets go of it"
+    me = getpass.getuser(), socket.gethostname(), os.getpid()
+    assert {(w.user, w.host, w.pid) for w in state.writers} == {me}
+    controller.repeat(1)
+    assert (await finish(controller)).writers == state.writers, "who has it still does not come"
+    assert fold(read_events(controller.path / FILE_NAME)).writers == state.writers
 
 
 async def test_a_run_that_was_followed_hours_ago_is_not_taken_for_stalled(bench: Bench) -> None:

@@ -17,6 +17,7 @@ import tomli_w
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.plan.selection import Selection
+from backends.campaign.record.lock import Role
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
@@ -118,7 +119,9 @@ class Bench:
     def known(self, inventory: Inventory) -> None:
         self._known = inventory
 
-    def workspace(self, clock: Callable[[], float] = time.time) -> Workspace:
+    def workspace(
+        self, clock: Callable[[], float] = time.time, role: Role = Role.CONSOLE
+    ) -> Workspace:
         """A console's engine, as a new process of the operator would have it."""
         workspace = Workspace(
             self.known,
@@ -126,6 +129,7 @@ class Bench:
             self.campaigns,
             profile_dirs=[self.profiles],
             clock=clock,
+            role=role,
         )
         self.workspaces.append(workspace)
         return workspace

@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Whole,
     )
 
-SCHEMA = 6
+SCHEMA = 7
 NOT_ASKED_SINCE = "nobody had asked it since"
 """The reason of a :class:`ContactChanged` to a host that may have been back for long."""
 
@@ -432,6 +432,20 @@ class Noted(Event):
     text: Text
     level: Text = "warn"
     of_results: Truth = False  # it goes with the results, too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterChanged(Event):
+    """Who goes on with the campaign from here on; ``left``: they let go of it while runs are to do.
+
+    ``role``: a :class:`backends.campaign.record.lock.Role`."""
+
+    durable: ClassVar[bool] = False
+    role: Text
+    user: Text
+    host: Text
+    pid: Whole
+    left: Truth = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,11 @@ class CampaignLock:
             since=float(int(time.time())),  # nobody reads more, and the file is always as long
         )
 
+    @property
+    def me(self) -> Holder:
+        """What it says of us while we hold it."""
+        return self._me
+
     def holder(self) -> tuple[Holder | None, float] | None:
         """The present holder and the age of its last sign in seconds; None when it is free."""
         try:

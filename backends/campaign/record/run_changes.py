@@ -13,6 +13,8 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_window import came_at_once
 from profiles.throughput.mfu import beyond, credible, is_fp8
 
+MOST_DIAGNOSES = 20
+"""Of a run; older ones are forgotten."""
 END_LOST = "how it ended is in a line of the journal that cannot be read"
 
 
@@ -318,7 +320,7 @@ def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
 def _diagnosed(run: RunRecord, event: ev.RunDiagnosed) -> RunRecord:
     if not run.state.active:
         return run
-    return replace(run, diagnosis=event.diagnosis, diagnosed_at=event.t)
+    return replace(run, diagnoses=(*run.diagnoses, (event.t, event.diagnosis))[-MOST_DIAGNOSES:])
 
 
 def _slow_ranks(run: RunRecord, event: ev.SlowRanksTold) -> RunRecord:

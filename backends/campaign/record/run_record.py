@@ -153,8 +153,7 @@ class RunRecord:
     ranks: tuple[RankTime, ...] = ()
     telemetry: Telemetry | None = None
     slow_ranks: tuple[SlowRank, ...] | None = None  # None: nobody could tell
-    diagnosis: Diagnosis | None = None  # of the last time that its hosts were asked
-    diagnosed_at: float | None = None
+    diagnoses: tuple[tuple[float, Diagnosis], ...] = ()  # each time that its hosts were asked
     reason: str = ""
     evidence: tuple[str, ...] = ()
     category: str = ""
@@ -166,6 +165,16 @@ class RunRecord:
     @property
     def case(self) -> Case:
         return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Of the last time that its hosts were asked."""
+        return self.diagnoses[-1][1] if self.diagnoses else None
+
+    @property
+    def diagnosed_at(self) -> float | None:
+        """When its hosts were asked last."""
+        return self.diagnoses[-1][0] if self.diagnoses else None
 
     def devices_on(self, host: str) -> tuple[int, ...]:
         """Their indices; journals of old versions name none, and mean the first."""

@@ -113,6 +113,7 @@ class CampaignState:
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     wishes: Mapping[str, Wish] = field(default_factory=dict)  # by the id of the request
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
+    writers: tuple[ev.WriterChanged, ...] = ()  # who went on with it and who left it, the last 50
     noted_of_results: tuple[tuple[float, str, str], ...] = ()  # those that go with the results
     outages: Outages = NO_OUTAGES  # of hosts, while runs were at work there
     told: Mapping[str, tuple[float, str, str]] = field(
@@ -402,6 +403,10 @@ def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
     return replace(state, notes=(*state.notes, note)[-50:], noted_of_results=of_results)
 
 
+def _writer_changed(state: CampaignState, event: ev.WriterChanged) -> CampaignState:
+    return replace(state, writers=(*state.writers, event)[-50:])
+
+
 def _told(state: CampaignState, event: ev.Told) -> CampaignState:
     return replace(state, told={**state.told, event.key: (event.t, event.occasion, event.text)})
 
@@ -498,6 +503,7 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.CampaignPlaced: _placed,
     ev.CampaignHandedOn: _handed_on,
     ev.Noted: _noted,
+    ev.WriterChanged: _writer_changed,
     ev.Told: _told,
     ev.AllocationAsked: _allocation_asked,
     ev.AllocationOver: _allocation_over,

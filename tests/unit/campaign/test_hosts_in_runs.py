@@ -70,7 +70,7 @@ def test_what_ended_a_run_counts_for_its_host_where_that_is_known():
 
 def stalled(*hosts: str, confidence: Confidence) -> RunRecord:
     found = Diagnosis((Suspect("b", rank=1),), confidence, ranks=2)
-    return a_run(*hosts, throughput=None, category=str(Cause.STALLED), diagnosis=found)
+    return a_run(*hosts, throughput=None, category=str(Cause.STALLED), diagnoses=((1.0, found),))
 
 
 def test_a_stall_counts_for_the_host_that_was_found_to_hold_the_others():

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.results.auto_repeats import LOOKS, AutoRepeats, Quantity, Stop, width_of
+from backends.results.grade import WIDEST_INTERVAL
 from backends.results.missed_targets import missed_targets
 from backends.results.numbers import percent
 from backends.results.run_result import RunResult
@@ -59,7 +60,8 @@ def test_a_missed_target_is_told_with_what_was_reached_and_how_many_more(
             assert n < LOOKS[0]
             assert "not known from" in line
             continue
-        assert f"reached ±{percent(width, 2, beyond=[target])} with {n} repeats" in line
+        reached = percent(width, 2, beyond=[target, *WIDEST_INTERVAL.values()])
+        assert f"reached ±{reached} with {n} repeats" in line
         more = re.search(r"about (\d+) more", line)
         assert (more is None) is (stop is Stop.PLATEAU)
         if more is not None:
