@@ -9,7 +9,7 @@ from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
 from tui.kept_words import titled
-from tui.program_name import COMMAND, called_again, called_as, demo_of, named
+from tui.program_name import COMMAND, called_again, called_as, demo_of, for_shell, named
 from tui.screens.quit_question import detached_words, followed_words, left_words
 from tui.session import Session
 from tui.text import plain
@@ -35,9 +35,8 @@ async def leave_as(
         stay(None)
     elif answer == "detach":
         words = detached_words(live)
-        await leave(
-            f"{words}\nIts files:\n{COMMAND}{plain(live.path)}" if live.simulated else words
-        )
+        files = f"\nIts files:\n{COMMAND}{plain(for_shell(live.path))}" * live.simulated
+        await leave(f"{words}{files}")
     elif answer == "keep":
         try:
             begun = await session.leave_to_keeper()
@@ -63,7 +62,8 @@ def finished_words(live: CampaignSnapshot) -> str:
     report = f"{called_as()} report {named(lies)}"
     again = demo_of(lies) if live.simulated else called_again()
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
-    files = "" if str(lies) in report else f"Its files:\n{COMMAND}{plain(str(lies))}\n"
+    path = for_shell(lies)
+    files = "" if path in report else f"Its files:\n{COMMAND}{plain(path)}\n"
     return f"{plain(titled(live))}.\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"
 
 

@@ -33,11 +33,22 @@ def _from_anywhere(words: Sequence[str]) -> list[str]:
     return found
 
 
+def for_shell(path: Path) -> str:
+    """The word that names it in any directory, from ``~`` on where it lies at home: what is shorter
+    is broken at fewer ends of a line."""
+    whole = path.absolute()
+    home = Path.home()
+    if home == Path(home.anchor) or not whole.is_relative_to(home):
+        return shlex.quote(str(whole))
+    below = str(whole.relative_to(home))
+    return "~" if whole == home else f"~/{shlex.quote(below)}"
+
+
 def named(campaign: Path) -> str:
     """What a command finds it by, for a shell: its name where campaigns lie unless a directory is
     given, else its path."""
     usual = _is_usual(campaign.parent)
-    return shlex.quote(campaign.name if usual else str(campaign.absolute()))
+    return shlex.quote(campaign.name) if usual else for_shell(campaign)
 
 
 def demo_of(campaign: Path) -> str:
@@ -48,7 +59,7 @@ def demo_of(campaign: Path) -> str:
 
 def option_of(campaigns: Path) -> str:
     """What a command needs that looks through the campaigns of this directory, if anything."""
-    return f" --campaigns {shlex.quote(str(campaigns.absolute()))}" * (not _is_usual(campaigns))
+    return f" --campaigns {for_shell(campaigns)}" * (not _is_usual(campaigns))
 
 
 def _is_usual(campaigns: Path) -> bool:

@@ -84,8 +84,9 @@ class DueRuns:
         expected_s *= self._durations.pace(run.hosts)
         if run.state.active and run.started_at is not None:
             expected_s = max(0.0, expected_s - (self._clock() - run.started_at))
-        if want.expected_s != expected_s:
-            want = replace(want, expected_s=expected_s)
+        slowness = self._durations.slowness
+        if want.expected_s != expected_s or want.slowness is not slowness:
+            want = replace(want, expected_s=expected_s, slowness=slowness)
         self._wanted[run.run_id] = case, want
         return want
 

@@ -7,7 +7,7 @@ that passes between the two is a small frozen value; the words are made where th
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
@@ -30,6 +30,7 @@ class Wanted:
     takes; infinite where nobody knows. ``settle_s``: for how long its hosts rest then.
     ``cluster``: of a queue's several the one it is for. ``asks``: of the queue, by key.
     ``pack``: it takes no more of its one host than its devices, and shares that with others.
+    ``slowness``: by host, how many times as long it takes where that is not like most.
     """
 
     run_id: str
@@ -47,6 +48,11 @@ class Wanted:
     cluster: str = ""
     asks: tuple[tuple[str, object], ...] = ()
     pack: bool = False
+    slowness: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def takes_s(self, hosts: Iterable[str]) -> float:
+        """On these; the slowest of them sets the pace."""
+        return self.expected_s * max((self.slowness.get(name, 1.0) for name in hosts), default=1.0)
 
     @property
     def length_s(self) -> float:

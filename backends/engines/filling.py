@@ -41,15 +41,13 @@ class Offer:
     """A host that the campaign may use.
 
     ``uses``: what is on it. ``unusable``: why it cannot be used now (unreachable, held by …).
-    ``away_s``: for how long it has been out of reach. ``slowness``: how many times as long a run
-    takes on it.
+    ``away_s``: for how long it has been out of reach.
     """
 
     capacity: HostCapacity
     uses: tuple[Use, ...] = ()
     unusable: str = ""
     away_s: float | None = None
-    slowness: float = 1.0
 
     @property
     def name(self) -> str:
@@ -80,7 +78,7 @@ def _count(use: Use, of: int) -> int:
 
 
 class Start(NamedTuple):
-    """``end``: when the run has ended; the slowest of its hosts sets the pace."""
+    """``end``: when the run has ended."""
 
     want: Wanted
     hosts: tuple[str, ...]
@@ -284,7 +282,7 @@ class Filling:
 
     def _put(self, line: WaitingLine, turn: Turn, want: Wanted, chosen: Sequence[_Host]) -> Start:
         line.drop(turn)
-        end = self.now + want.expected_s * max(host.offer.slowness for host in chosen)
+        end = self.now + want.takes_s(host.offer.name for host in chosen)
         for host in chosen:
             self._given.add(host.number)
             self._take(host, end + want.settle_s, host.needs(want))

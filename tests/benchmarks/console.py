@@ -11,6 +11,9 @@ is left to Textual's own clock, and keys come at any time between two refreshes.
 The console starts as ``dlperf-tui`` starts it. The hosts, which are other machines in truth, give
 way to it (``nice``). CPU time beside the clock's holds on a machine that has other things to do.
 
+Side by side with it, and with nothing at work: :mod:`tests.benchmarks.bare_textual`, the same kinds
+of keys in the least that an app of Textual's own widgets is.
+
 Then a run of a hundred thousand lines and one of a million, each with its log in sight: memory when
 it has ended.
 """
@@ -23,7 +26,7 @@ import pickle
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -32,6 +35,8 @@ from backends.campaign.plan.selection import Selection
 from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
+from tests.benchmarks import bare_textual
+from tests.benchmarks.bare_textual import PAINTED, all_painted, until
 from tests.benchmarks.report import headline, line, middle, percentile
 from tests.benchmarks.tailing import LINES_PER_S, PROFILE, SCRIPT
 from tests.console.hostile_program import ToldApp
@@ -48,8 +53,6 @@ GIVES_WAY = ("nice", "-n", "10")
 STEADY_S = 20.0
 FEW_LINES, MANY_LINES = 100_000, 1_000_000
 ENDED = "ended"
-PAINTED = b"\x1b]9;painted\x07"
-"""What a key asked for has been written before it."""
 
 MANY = """
 import time
@@ -92,6 +95,7 @@ def main() -> None:
             _at_work(root, served.hosts())
         finally:
             served.close()
+        _bare(root)
     ended = []
     for lines in (FEW_LINES, MANY_LINES):
         with tempfile.TemporaryDirectory() as directory:
@@ -116,17 +120,44 @@ def _at_work(root: Path, hosts: Sequence[Host]) -> None:
         terminal.close()
 
 
-def _press(terminal: Terminal, kind: Kind, random: Random) -> None:
-    for key in kind.before:
-        terminal.time_of(key, PAINTED)
+def _bare(root: Path) -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.bare_textual"]
+    terminal = Terminal(command, SIZE, root)
+    try:
+        assert terminal.told()
+        for name, keys in bare_textual.KEYS.items():
+            seconds, cpu, _ = _taken(terminal, keys, Random(name))
+            p95 = f"{percentile(seconds, 0.95) * 1000:.0f} ms"
+            line(f"a bare Textual table, {name}: key to last byte, p95", p95)
+            line("  median, and of CPU", _medians(seconds, cpu))
+    finally:
+        terminal.close()
+
+
+Taken = tuple[tuple[float, ...], tuple[float, ...], tuple[int, ...]]
+"""Of each key: seconds, those of CPU, bytes."""
+
+
+def _taken(terminal: Terminal, keys: Sequence[str], random: Random) -> Taken:
     taken = []
     for number in range(PRESSES):
         _receive(terminal, random.uniform(*APART_S))
-        taken.append(terminal.time_of(kind.keys[number % len(kind.keys)], PAINTED))
+        taken.append(terminal.time_of(keys[number % len(keys)], PAINTED))
     seconds, cpu, sizes = zip(*taken, strict=True)
+    return seconds, cpu, sizes
+
+
+def _medians(seconds: Sequence[float], cpu: Sequence[float]) -> str:
+    return f"{middle(seconds) * 1000:.0f} ms, {middle(cpu) * 1000:.0f} ms"
+
+
+def _press(terminal: Terminal, kind: Kind, random: Random) -> None:
+    for key in kind.before:
+        terminal.time_of(key, PAINTED)
+    seconds, cpu, sizes = _taken(terminal, kind.keys, random)
     p95 = percentile(seconds, 0.95) * 1000
     _line(f"{kind.name}: key to last byte, p95", p95, kind.milliseconds, "ms")
-    line("  median, and of CPU", f"{middle(seconds) * 1000:.0f} ms, {middle(cpu) * 1000:.0f} ms")
+    line("  median, and of CPU", _medians(seconds, cpu))
     _line("  bytes, median", middle(sizes), kind.bytes, "bytes")
 
 
@@ -220,24 +251,13 @@ class WorkingApp(ToldApp):
         if first:
             await super()._tell_terminal(first=True)
             return
-        await self._until(lambda: self.typed.idle)
+        await until(lambda: self.typed.idle)
         asked = [w for w in self.workers if w.group not in ("watch", "follow")]
-        await self._until(lambda: all(w.is_finished for w in asked))
-        await self._until(self._all_painted)
+        await until(lambda: all(w.is_finished for w in asked))
+        await until(lambda: all_painted(self))
         assert self._driver is not None
         self._driver.write(PAINTED.decode())
         os.write(self._done, b".")
-
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        while not condition():
-            await asyncio.sleep(0.001)
-
-    def _all_painted(self) -> bool:
-        screen = self.screen
-        nodes = screen.walk_children(with_self=True)
-        told = any(node.message_queue_size or node._next_callbacks for node in nodes)
-        laid_out = not (screen._layout_required or screen._scroll_required)
-        return laid_out and not (told or screen._repaint_required or screen._dirty_widgets)
 
 
 if __name__ == "__main__":

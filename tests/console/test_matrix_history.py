@@ -64,15 +64,15 @@ def test_every_change_of_marks_is_taken_back_in_turn_however_fast_it_was_typed(
             measured(workspace, {smoke("1n1g"): [1.0], smoke("1n2g"): [1.0]})
             async with console(workspace) as (app, pilot):
                 page = await read(app, pilot)
-                before = [page.focused_marks]
+                expected, steps = [], page._history._steps["cpu-smoke"]
                 for key in keys:
+                    before, many = page.focused_marks, len(steps)
                     await pilot.press(key)
-                    if page.focused_marks != before[-1]:
-                        before.append(page.focused_marks)
-                expected = before[:-1]
+                    assert len(steps) > many or page.focused_marks == before
+                    expected += [before] * (len(steps) > many)  # A may change repeats alone
                 if ahead:
                     await type_ahead(app, pilot, *("backspace" for _ in expected))
-                    assert page.focused_marks == before[0]
+                    assert not expected or page.focused_marks == expected[0]
                 while expected and not ahead:
                     await pilot.press("backspace")
                     assert page.focused_marks == expected.pop()

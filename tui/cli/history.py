@@ -77,11 +77,10 @@ def _could_be(campaigns: Sequence[CampaignSummary]) -> list[str]:
     for one in usable:
         measured.setdefault(one.measures, []).append(one.path.name)
     ways = [f"--tag {shlex.quote(tag)}" for tag in [*tags][:FEW]]
-    return ways + [
-        " ".join(map(shlex.quote, names[:FEW]))
-        for names in [*measured.values()][:FEW]
-        if len(names) > 1
-    ]
+    together = [names for names in measured.values() if len(names) > 1]
+    if not ways and not together:  # each has cases of its own: a beginning, at least
+        together = [*measured.values()]
+    return ways + [" ".join(map(shlex.quote, names[:FEW])) for names in together[:FEW]]
 
 
 def _named(workspace: Workspace, name: str) -> Path:

@@ -12,7 +12,7 @@ from backends.keeper.process import Begun
 from backends.transports.credential import Credential
 from profiles.counted import counted
 from tui.kept_words import titled
-from tui.program_name import COMMAND, called_again, called_as, demo_of, named
+from tui.program_name import COMMAND, called_again, called_as, demo_of, for_shell, named
 from tui.screens.dialogs import Answer, Choice
 from tui.text import plain
 
@@ -153,6 +153,6 @@ def _keeps(left: CampaignSnapshot, pid: int) -> str:
     again = plain(called_again())
     return (
         f"A keeper (pid {pid}) goes on with {plain(titled(left))}.\n"
-        f"The keeper's log:\n{COMMAND}{plain(str(left.path / KEEPER_LOG))}\n"
+        f"The keeper's log:\n{COMMAND}{plain(for_shell(left.path / KEEPER_LOG))}\n"
         f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"
     )

@@ -246,7 +246,7 @@ def _ends_at(
     if not left or any(expected.of(run) is None for run in left):
         return None
     ends, wanted = _ahead(left, expected, now, pack)
-    offers = _offers(left, ends, hosts, pack, expected.slowness, rests, unusable=unusable)
+    offers = _offers(left, ends, hosts, pack, rests, unusable, expected.slowness)
     end = max([ends_at(offers, wanted, now), *ends.values()])
     return end if end < math.inf else None
 
@@ -278,7 +278,7 @@ def expected_slots(
         wanted = [want for _, want in in_turn(wanted, pack or 1)][: max(0, most - len(ends))]
     ends |= dict.fromkeys(ends.keys() & endless, math.inf)
     rests = _rests(runs, now)
-    offers = _offers(left, ends, hosts, pack, expected.slowness, rests, names, unusable)
+    offers = _offers(left, ends, hosts, pack, rests, unusable, expected.slowness, names)
     at_work = {
         run.run_id: Slot(run.hosts, run.started_at or now, ends[run.run_id])
         for run in left
@@ -295,7 +295,7 @@ def _ahead(
     wanted = []
     for run in left:
         if not run.state.active:
-            wanted.append(_wanted(run, expected.of(run) or math.inf, now, pack))
+            wanted.append(_wanted(run, expected, now, pack))
         elif run.started_at is not None:
             end = _end(run, expected, now)
             ends[run.run_id] = end if run.collecting else max(now, end)
@@ -323,16 +323,17 @@ def _steps(run: RunRecord, expected: Durations, now: float) -> int:
     return int(STEPS * (takes.total(passed) - takes.usual) / (takes.due - takes.usual))
 
 
-def _wanted(run: RunRecord, expected_s: float, now: float, pack: int) -> Wanted:
+def _wanted(run: RunRecord, expected: Durations, now: float, pack: int) -> Wanted:
     return Wanted(
         run.run_id,
         run.nodes,
         run.gpus_per_node,
         repeat=run.repeat,
-        expected_s=expected_s,
+        expected_s=expected.of(run) or math.inf,
         not_before=now + run.delay_s(now),
         settle_s=run.settle_s,
         pack=_packs(run, pack),
+        slowness=expected.slowness,
     )
 
 
@@ -345,17 +346,17 @@ def _offers(
     ends: Mapping[str, float],
     hosts: int,
     pack: int,
-    slowness: Mapping[str, float],
     rests: Sequence[tuple[RunRecord, float]],
+    unusable: Collection[str],
+    ended_on: Collection[str],
     names: Sequence[str] = (),
-    unusable: Collection[str] = (),
 ) -> list[Offer]:
-    """Those that runs are or were on, and as many others as there are; what they hold is not
-    recorded, unless it is shared."""
+    """``names``, those that runs are or were on, and as many others as there are; what they hold is
+    not recorded, unless it is shared."""
     at_work = [(run, ends[run.run_id]) for run in left if run.run_id in ends]
     known = (*left, *(run for run, _ in rests))
     taken = chain.from_iterable(run.hosts for run in known)
-    uses: dict[str, list[Use]] = {n: [] for n in (*names, *taken, *slowness, *unusable)}
+    uses: dict[str, list[Use]] = {n: [] for n in (*names, *taken, *ended_on, *unusable)}
     for run, end in (*at_work, *rests):
         for name in run.hosts:
             own = run.devices.get(name) if _packs(run, pack) else None
@@ -367,7 +368,6 @@ def _offers(
             HostCapacity(name, pack or None, None),
             tuple(used),
             unusable="unusable" if name in unusable else "",
-            slowness=slowness.get(name, 1.0),
         )
         for name, used in uses.items()
     ]

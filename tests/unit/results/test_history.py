@@ -447,6 +447,10 @@ def test_where_none_is_named_it_says_what_it_could_be_of(
     for name in ("one", "two"):
         where = tmp_path / "kept" / name
         assert main([*kept, "import", str(tmp_path / "figures.toml"), "-o", str(where)]) == 0
+        if name == "one":
+            capsys.readouterr()
+            assert main([*kept, "history"]) == 2
+            assert capsys.readouterr().err.splitlines()[1].split()[2:4] == ["one", "--campaigns"]
     assert main([*kept, "campaigns", "tag", "one", "nightly"]) == 0
     capsys.readouterr()
     assert main([*kept, "history"]) == 2
