@@ -479,7 +479,8 @@ def test_a_run_names_no_busy_host_while_there_are_enough_that_nothing_runs_on(
             ahead = next(one for one in wanted if one.run_id == why.behind)
             assert ahead is not want
             assert ahead.run_id in found.waiting, "it waits itself"
-            assert len(idle) >= want.nodes
+            one_at_a_time = ahead.needs == want.needs  # they take more than half of the hosts
+            assert one_at_a_time or len(idle) >= want.nodes
 
 
 @given(
