@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -245,7 +246,11 @@ class DlperfApp(App[str]):
     @work(exclusive=True, group="campaigns", description="offer what was left unfinished")
     async def offer_unfinished(self) -> None:
         """Ask what to do with campaigns left before their end; show what a keeper does."""
-        from tui.screens.campaign_list import kept_campaign, unfinished_question  # noqa: PLC0415
+        from tui.screens.campaign_list import (  # noqa: PLC0415
+            ended_by_keeper,
+            kept_campaign,
+            unfinished_question,
+        )
 
         try:
             found = await self.session.campaigns()
@@ -253,6 +258,10 @@ class DlperfApp(App[str]):
             kept = None
             if question is None and not self.session.views:
                 kept = kept_campaign(found, simulated=self.session.simulated)
+                if kept is None and not self.session.simulated:
+                    ended = await asyncio.to_thread(ended_by_keeper, found, time.time())
+                    if ended:
+                        self.post_message(Said(ended, until_key=True))
             if kept is not None:
                 await self.session.open(kept)
                 self._show_runs()
@@ -414,7 +423,7 @@ class DlperfApp(App[str]):
         self.flash(self._why_nothing(pressed), pressed)
 
     def _why_nothing(self, pressed: str) -> str:
-        from tui.refused_keys import where_else, why_refused  # noqa: PLC0415 - seldom needed
+        from tui.refused_keys import refuse, where_else  # noqa: PLC0415 - seldom needed
         from tui.widgets.keybar import panel_of  # noqa: PLC0415
 
         page = next(one for one in reversed(self.screen_stack) if not one.is_modal)
@@ -422,7 +431,7 @@ class DlperfApp(App[str]):
             return ""
         panels = dict.fromkeys(map(panel_of, page.query(Widget)))
         elsewhere = "" if self.session.readonly else where_else(pressed, panel_of(page), panels)
-        return why_refused(self.screen, pressed) or elsewhere
+        return refuse(self.screen, pressed) or elsewhere
 
     def flash(self, words: str, pressed: str = "") -> None:
         """A line that is there for a moment; see :meth:`tui.flash.Flash.say`."""

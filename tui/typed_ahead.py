@@ -90,7 +90,7 @@ class TypedAhead:
     def drop_unseen(self, sight: Sight) -> None:
         """The key that is being dealt with was not taken: what was typed in the same burst, before
         ``sight`` showed what is in front, was meant for what would have come after it."""
-        self._meant_since = sight.since
+        self._meant_since = min(sight.since, Message().time)  # inf: it does not show it yet
 
     def _look_again(self, seconds: float) -> None:
         if self._alarm is not None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shlex
 import signal
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from backends.campaign.folder.paths import KEEPER_LOG
 from backends.campaign.record.lock import CampaignLock, CampaignLockedError, Holder, Role
 from backends.campaign.record.state import RunState
 from backends.keeper.process import Begun, KeeperError
@@ -273,6 +275,32 @@ async def test_hosts_tell_of_a_keepers_runs_what_they_tell_of_the_consoles_own(
         await until(pilot, lambda: any("node1" in (among or ()) for among in asked))
 
 
+@pytest.mark.parametrize("state", ["finished", "unfinished"])
+@pytest.mark.parametrize("ended_s", [None, 90.0, 3 * 86400.0])
+@pytest.mark.parametrize("simulated", [False, True])
+async def test_what_a_keeper_brought_to_its_end_lately_is_said_at_the_start(
+    workspace: FakeWorkspace, state: str, ended_s: float | None, simulated: bool
+) -> None:
+    controller = await prepared(workspace, state)
+    summary = workspace.summaries.pop()
+    workspace.summaries.append(
+        type(summary)(**{**vars(summary), "failed": 1, "simulated": simulated})
+    )
+    if ended_s is not None:
+        log = controller.path / KEEPER_LOG
+        controller.path.mkdir(parents=True, exist_ok=True)
+        log.touch()
+        os.utime(log, (time.time() - ended_s,) * 2)
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: not app.session.looking)
+        await pilot.pause()
+        lately = (state, ended_s, simulated) == ("finished", 90.0, False)
+        said = f"{controller.path.name}: a keeper ended it 90s ago, finished, 1 failed; O opens it"
+        assert shows(app, said) is lately
+        await pilot.press("2")
+        assert not shows(app, said)
+
+
 async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come_back(
     workspace: FakeWorkspace,
 ) -> None:
@@ -336,10 +364,18 @@ async def test_leaving_what_another_or_nobody_goes_on_with_names_no_keeper(
 
 @pytest.mark.parametrize("name", ["kept", "two words", "a" * 60])
 @pytest.mark.parametrize("default", [True, False])
+@pytest.mark.parametrize("at_home", [True, False])
 async def test_a_command_that_is_told_at_the_end_names_a_campaign_by_its_name_where_that_will_do(
-    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, name: str, *, default: bool
+    workspace: FakeWorkspace,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    *,
+    default: bool,
+    at_home: bool,
 ) -> None:
     """It is as long as the path else, which 80 columns break."""
+    if at_home:
+        monkeypatch.setenv("HOME", str(workspace.campaigns_dir.parent))
     data = workspace.campaigns_dir.parent / "data"
     monkeypatch.setenv("XDG_DATA_HOME", str(data))
     controller = await prepared(workspace, "live", "kept")
@@ -353,10 +389,12 @@ async def test_a_command_that_is_told_at_the_end_names_a_campaign_by_its_name_wh
         detached_words(live),
         finished_words(live),
     ):
-        assert shlex.split(told.splitlines()[-1])[-1] == word
+        assert str(Path(shlex.split(told.splitlines()[-1])[-1]).expanduser()) == word
     for told in (left_words(live, begun), followed_words(live)):
         assert told.startswith(f"A keeper (pid 4711) goes on with {titled(live)}.\n")
-        assert f"The keeper's log:\n  {live.path / 'keeper.log'}\n" in told
+        log = shlex.split(told.splitlines()[2])
+        assert [Path(word).expanduser() for word in log] == [live.path / "keeper.log"]
+        assert log[0].startswith("~/") is at_home
 
 
 async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:

@@ -236,6 +236,10 @@ async def test_the_question_to_quit_says_nothing_of_runs_that_there_are_not(
     assert "nobody" in detach
     assert ("collects" in detach) == bool(active)
     assert "After d the campaign waits for a console or 'resume'" in question.text.plain
+    live = replace(shown, active=active, done=shown.total - active - left)
+    said = detached_words(live).splitlines()[0]
+    assert (f"{counted(active, 'run')} still at work" in said) == bool(active)
+    assert (f"nobody starts the {counted(left, 'run')} to come" in said) == bool(left)
     told = " ".join([str(question.text), *(one.label for one in question._answers)])
     if active + left:
         assert ("at work" in told) == (active > 0)
@@ -257,7 +261,8 @@ async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
         assert controller.detached
         assert not controller.cancelled
     told = app.return_value or ""
-    assert "3 runs of 2026-11-21-resnet50 still at work" in told
+    said = "3 runs still at work on the hosts; nobody starts the 5 runs to come"
+    assert f"2026-11-21-resnet50: {said}." in told
     assert f"dlperf-tui resume {controller.path}" in told
 
 

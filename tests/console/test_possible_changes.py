@@ -135,6 +135,36 @@ def test_a_copy_refuses_what_goes_on_with_it_before_it_asks(
         assert len(f"+ Repeat: {said}") <= 80 - EDGE
 
 
+AGAIN = "r-0001-a2"
+
+
+@pytest.mark.parametrize("ended", [FAILED, CANCELLED], ids=["failed", "cancelled"])
+@pytest.mark.parametrize(
+    ("later", "said", "retriable"),
+    [
+        ((), "is planned", False),
+        ((ev.RunCancelled(t=9.0, run_id=AGAIN),), "was skipped", True),
+        ((assigned(AGAIN), replace(FAILED, t=9.0, run_id=AGAIN)), "has failed", True),
+        ((assigned(AGAIN), succeeded(AGAIN)), "has succeeded", False),
+    ],
+    ids=["planned", "skipped", "failed", "succeeded"],
+)
+@pytest.mark.parametrize("over", [True, False])
+def test_a_retry_of_what_was_tried_again_says_which_attempt_it_is_for(
+    ended: ev.Event, later: Sequence[ev.Event], said: str, retriable: bool, over: bool
+) -> None:
+    again = replace(planned(AGAIN), retry_of=RUN, attempt=2, t=5.0)
+    over = over and bool(later)
+    told = [planned(RUN), assigned(RUN), ended, again, *later, *[replace(OVER, t=9.5)] * over]
+    viewed = take(fold(told), Path("c"), now=9.9, read_only=over)
+    first, second = viewed.runs
+    why = why_not("retry", viewed, first)
+    assert why.startswith(f"attempt 2 took its place and {said}")
+    assert ("t is for that one" in why) is retriable
+    assert ("retry" in possible_changes(viewed, second, viewed.runs)) is retriable
+    assert len(f"t Retry: {why}") <= 80 - EDGE
+
+
 @pytest.mark.parametrize("ended", [FAILED, CANCELLED], ids=["failed", "cancelled"])
 def test_what_is_said_of_a_simulated_campaign_is_true_on_real_hosts_too(ended: ev.Event) -> None:
     told = [ELSEWHERE[0], planned(RUN), assigned(RUN), ended, OVER]

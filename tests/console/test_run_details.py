@@ -310,9 +310,9 @@ def gone(run_id: str) -> ev.RunFailed:
 @pytest.mark.parametrize(
     ("then", "said"),
     [
-        ((), "attempt 2 of it: planned"),
-        ((assigned("r-0001-a2"), gone("r-0001-a2")), "attempt 2 of it: failed"),
-        ((ev.RunCancelled(t=9.0, run_id="r-0001-a2"),), "attempt 2 of it: skipped"),
+        ((), "attempt 2 took its place: planned"),
+        ((assigned("r-0001-a2"), gone("r-0001-a2")), "attempt 2 took its place: failed"),
+        ((ev.RunCancelled(t=9.0, run_id="r-0001-a2"),), "attempt 2 took its place: skipped"),
     ],
 )
 def test_of_a_run_that_was_tried_again_that_is_told_and_not_offered(
@@ -325,7 +325,8 @@ def test_of_a_run_that_was_tried_again_that_is_told_and_not_offered(
         view = take(state, tmp_path, now=90.0).runs[0]
         text = details_text(view, state, read_only=read_only).plain
         assert ("→ t tries it again" in text) is (first and not read_only)
-        assert (f"→ {said} · Enter reads the log" in text) is not first
+        that_one = ", and is the one to try again" * (bool(then) and not read_only)
+        assert (f"→ {said}{that_one} · Enter reads the log" in text) is not first
 
 
 @pytest.mark.parametrize("read_only", [True, False])

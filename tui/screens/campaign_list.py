@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,12 +11,13 @@ from textual import on, work
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from backends.campaign.folder.paths import check_shows
+from backends.campaign.folder.paths import KEEPER_LOG, check_shows
 from backends.campaign.folder.tags_and_note import checked_note, checked_tags
 from backends.campaign.record.lock import CampaignLockedError, Role
 from profiles.counted import counted
 from profiles.errors import DlperfError, SelectionError
 from tui.backend_protocols import CampaignSummary
+from tui.campaign_words import state_words
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.past_reading import PastReading
@@ -37,7 +39,7 @@ from tui.screens.campaign_text import (
 )
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.session import Session
-from tui.text import plain, shorten
+from tui.text import ago, plain, shorten
 from tui.theme import ACCENT
 from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel
@@ -560,6 +562,23 @@ def kept_campaign(summaries: Sequence[CampaignSummary], *, simulated: bool) -> P
     None."""
     ours = (one for one in summaries if one.keeper and one.simulated == simulated)
     return next((summary.path for summary in ours), None)
+
+
+KEPT_LATELY_S = 12 * 3600.0
+
+
+def ended_by_keeper(summaries: Sequence[CampaignSummary], now: float) -> str:
+    """That a keeper brought a campaign to its end lately, the last of several; "" where none did.
+    ``now``: seconds since the epoch. Blocking."""
+    ends = []
+    for summary in summaries:
+        if summary.state == "finished" and not summary.simulated:
+            with contextlib.suppress(OSError):
+                ends.append(((summary.path / KEEPER_LOG).stat().st_mtime, summary))
+    at, last = max(ends, key=lambda one: one[0], default=(0.0, None))
+    if last is None or not 0 <= now - at < KEPT_LATELY_S:
+        return ""
+    return f"{last.called}: a keeper ended it {ago(now - at)}, {state_words(last)}; O opens it"
 
 
 async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:

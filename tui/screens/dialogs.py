@@ -307,6 +307,7 @@ class Choice(Dialog[str]):
             self.finish(value)
         else:
             self.post_message(Said(f"{key}: {UNSEEN}"))
+            typed_ahead(self).drop_unseen(self.sight)
 
     def action_choose(self) -> None:
         self.query_one(Answers).action_select()

@@ -80,16 +80,18 @@ def why_not(
     if run is None:
         return NONE_WAITS if action == "pause_all" else "there is no run under the cursor"
     nobody = viewed.read_only and viewed.kept_by is None
+    again = _tried_again(viewed, run)
+    if action == "retry" and again and (not nobody or may_go_on(viewed)):
+        return again
     if (action in CHANGES and nobody) or (action in GOES_WITH_IT and viewed.deserted):
         return _nobody_to_ask(action, viewed, run)
-    again = "a later attempt of it was made" if run.state in RETRIABLE else ""
     is_so = f"the run {said_of(run)}"
     details = "its details have" if told else "v: its details have"
     waits = run.state.waits
     other = "other " * (action == "trouble" and run.run_id in troubled_runs(viewed))
     no_log = "it has no log before it starts" if waits else f"{is_so}: there is no log"
     return {
-        "retry": again or f"nothing to retry: {is_so}",
+        "retry": f"nothing to retry: {is_so}",
         "cancel_run": is_so,
         "diagnose": _no_diagnosis(viewed, run, is_so, details),
         "pause": is_so,
@@ -212,6 +214,17 @@ def change_labels(
 def _is_last(viewed: CampaignSnapshot, run: RunView) -> bool:
     """No later attempt of it was made."""
     return last_attempt(viewed, run.run_id) == run.run_id
+
+
+def _tried_again(viewed: CampaignSnapshot, run: RunView) -> str:
+    """Which attempt has taken the place of one that failed or was cancelled, and whether that can
+    be tried again; "" where none has."""
+    last = last_attempt(viewed, run.run_id)
+    if run.state not in RETRIABLE or last == run.run_id:
+        return ""
+    later = next(one for one in viewed.runs if one.run_id == last)
+    on_that = ": t is for that one" if later.state in RETRIABLE else ""
+    return f"attempt {later.attempt} took its place and {said_of(later)}{on_that}"
 
 
 def last_attempt(viewed: CampaignSnapshot, run_id: str) -> str:

@@ -122,8 +122,11 @@ def detached_words(left: CampaignSnapshot) -> str:
             "r resumes it where it is offered, else O, then r, in:\n"
             f"{COMMAND}{plain(demo_of(left.path))}"
         )
+    at_work = [f"{counted(left.active, 'run')} still at work on the hosts"] * bool(left.active)
+    to_come = left.total - left.done - left.active
+    waiting = [f"nobody starts the {counted(to_come, 'run')} to come"] * bool(to_come)
     return (
-        f"{counted(left.active, 'run')} of {plain(left.called)} still at work on the hosts.\n"
+        f"{plain(left.called)}: {'; '.join([*at_work, *waiting])}.\n"
         f"Come back with:\n{COMMAND}{plain(called_again())}\n"
         f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(named(left.path))}"
     )

@@ -10,7 +10,7 @@ from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import LEFT
 from backends.campaign.record.run_results import run_result
-from backends.campaign.record.run_view import COLLECTING, WARMING_UP, RunView, chart_series
+from backends.campaign.record.run_view import COLLECTING, RunView, chart_series
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
@@ -60,7 +60,10 @@ def _next_step(
     if later is not None:
         begun = later.started_at is not None
         so_far = run_state(later.state, paused=later.paused, begun=begun).plain.partition(" ")[2]
-        return " · ".join(filter(None, (f"attempt {later.attempt} of it: {so_far}", log)))
+        so_far = f"attempt {later.attempt} took its place: {so_far}"
+        if not read_only and later.state in (RunState.FAILED, RunState.CANCELLED):
+            so_far += ", and is the one to try again"
+        return " · ".join(filter(None, (so_far, log)))
     if read_only:
         return " · ".join(filter(None, (plain(way_on), log)))
     if run.silent_s is not None:
@@ -111,7 +114,7 @@ def details_text(
             over=run.over,
             begun=begun,
             silent=silent,
-            warming=run.doing == WARMING_UP,
+            warming=run.warms_up,
         )
     )
     text.append(f"  {plain(run.profile)}\n", MUTED)

@@ -415,7 +415,7 @@ class RunPanels(Vertical):
                 tuple(self._hosts),
                 called=names,
                 rows=rows,
-                whole="" if self.alone else ": z",
+                whole=None if self.alone else ": z",
             )
             self.schedule.show("Schedule · hosts over time", text)
 

@@ -252,8 +252,8 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
 def state_text(run: RunView) -> Text:
     """``▶ running``, ``▲ silent 4m``, ``✓ succeeded``: kept, so not to be added to."""
     begun = run.elapsed_s is not None
-    silence = "" if run.silent_s is None else in_largest_unit(run.silent_s)
-    return _state(run.state, run.paused, run.over, begun, silence, run.doing == WARMING_UP)
+    silence = "" if run.silent_s is None else in_largest_unit(run.silent_s, from_100=True)
+    return _state(run.state, run.paused, run.over, begun, silence, run.warms_up)
 
 
 def _hosts(names: Sequence[str]) -> str:

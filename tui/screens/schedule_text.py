@@ -58,14 +58,15 @@ class Schedule:
         *,
         called: Mapping[str, str] | None = None,
         rows: int = 0,
-        whole: str = "",
+        whole: str | None = "",
     ) -> Text:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts,
         in the order in which runs take them.
         ``called``: the runs by their ids, where they have other names than their labels. ``rows``:
         that there is room for: what they leave has the names of runs whose bars are too short, and
         what the signs mean; where they are too few, the hosts of the run under the cursor come
-        first. ``whole``: how names for which there is no room come into sight."""
+        first. ``whole``: how names for which there is no room come into sight; None: they are
+        all there, and more lines than ``rows``."""
         records = list(viewed.state.runs.values())
         over = is_over(viewed)
         slots = {} if over else self._ahead(viewed, now, names)
@@ -103,7 +104,8 @@ class Schedule:
             lines = drawn_bars()
         left = rows - self.own_lines
         shown = [states[one.run_id] for one in sorted(records, key=_order) if bars[one.run_id]]
-        legend = _legend(bars, labels, columns, total, width, left - (left > 1), whole)
+        left = left if whole is not None else len(bars) + 2
+        legend = _legend(bars, labels, columns, total, width, left - (left > 1), whole or "")
         signs = [_signs(lines, shown, width, self._is_told)] if left > len(legend) else []
         lines = drawn_bars() if legend else lines
         mark = "▼ then" if viewed.replayed else "▼ now"
@@ -164,7 +166,8 @@ def is_over(viewed: CampaignSnapshot) -> bool:
 
 def _state(run: RunView) -> Text:
     """As the list says it."""
-    return run_state(run.state, over=run.over, silent=run.silent_s is not None)
+    silent, begun = run.silent_s is not None, not run.skipped
+    return run_state(run.state, over=run.over, begun=begun, silent=silent)
 
 
 def _order(one: RunRecord) -> int:
@@ -348,8 +351,9 @@ def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[R
         why = _end_of(_who(silent), silent)
         return f"{plain(run.label)}: {plain(run.state_text)}; when it begins is not known: {why}"
     if one.started_at is None or one.ended_at is None or not one.hosts:
-        return f"{plain(run.label)}: {plain(run.state_text)}"
+        why = "skipped: cancelled before it began" if run.skipped else plain(run.state_text)
+        return f"{plain(run.label)}: {why}"
     start = format_duration(max(0.0, one.started_at - began))
     took = format_duration(run.elapsed_s or 0.0)
     where = plain(ranked_nodeset(one.hosts))
-    return f"{plain(run.label)} was on {where} from {start}, for {took}: {one.state}"
+    return f"{plain(run.label)} was on {where} from {start}, for {took}: {one.ended_as}"

@@ -79,6 +79,11 @@ class RunView:
     log_changed: bool = False  # its logs do not give its figure any more
     log_missing: bool = False  # which is all that is known: they are gone
 
+    @property
+    def warms_up(self) -> bool:
+        """It runs, and no reading of it counts yet."""
+        return self.doing in (WARMING_UP, NO_READING_YET)
+
 
 @dataclass(frozen=True)
 class ChartSeries:
