@@ -96,7 +96,7 @@ _EVERYWHERE = (
 NOT_IN_A_REPLAY = ("campaigns", "page('matrix')")
 """A replay shows one campaign, and starts none."""
 
-_REPLAY = (
+OF_REPLAYS = (
     Key("full_stop", "play", "Play", "stand still, or go on", -6, said="."),
     Key("greater_than_sign", "faster(1)", "Fast", "up to 100 times", -3, said=">"),
     Key("less_than_sign", "faster(-1)", "Slow", "down to as it was", -2, said="<"),
@@ -127,9 +127,9 @@ PANELS: Mapping[str, Panel] = {
         "Everywhere",
         "This is a replay: what was recorded, as it came. Nothing is asked of a host. Why a run "
         "waited is not recorded.",
-        (*_REPLAY, *(key for key in _EVERYWHERE if key.action not in NOT_IN_A_REPLAY)),
+        (*OF_REPLAYS, *(key for key in _EVERYWHERE if key.action not in NOT_IN_A_REPLAY)),
         "Replay",
-        _REPLAY,
+        OF_REPLAYS,
     ),
     "table": Panel(
         "Table",

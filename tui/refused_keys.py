@@ -9,15 +9,18 @@ from textual.actions import parse
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from tui.key_bindings import PAGES, PANELS, key_name, sign_of
+from tui.key_bindings import OF_REPLAYS, PAGES, PANELS, key_name, sign_of
 from tui.key_types import Key
 from tui.typed_ahead import sight_of, typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
 ARROWS = frozenset({"up", "down", "left", "right"})
 UNSEEN = "not taken: the screen had only just changed; press it again"
-NOT_HERE = {"ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it"}
-"""Keys that other programs have."""
+NOT_HERE = {
+    "ctrl+z": "ctrl+z: a console that stands still follows no run; q leaves it",
+    **{key.keys: f"{key_name(key)}: not here; it is {key.label} in a replay" for key in OF_REPLAYS},
+}
+"""Keys that other programs have, and those of a replay."""
 
 
 @runtime_checkable

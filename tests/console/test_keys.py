@@ -31,7 +31,7 @@ from tests.console.conftest import LARGE, begin, console, screen_text, shows, un
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.dialog_keys import DIALOGS
-from tui.key_bindings import PAGES, PANELS, key_name
+from tui.key_bindings import OF_REPLAYS, PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import around, enabled, idle, never, without_it
 from tui.replaying import ReplayApp
@@ -442,6 +442,12 @@ async def test_a_key_of_other_pages_says_whose_it_is_and_one_of_other_programs_w
             app.clear_notifications()
             await pilot.press("ctrl+z")
             assert "q leaves" in screen_text(app)
+            for key in OF_REPLAYS:
+                if not any(
+                    key.keys in one.keys.split(",") for p in PAGES for one in PANELS[p].keys
+                ):
+                    await pilot.press(key.keys)
+                    assert f"it is {key.label} in a replay" in screen_text(app)
     assert told == set(PAGES)
 
 
