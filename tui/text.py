@@ -278,6 +278,23 @@ def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
     return cut
 
 
+def without_last_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
+    """As :func:`without_middles`, but nothing before the last word of a text is cut while there is
+    room behind that for what tells the last words apart."""
+    parts = {text.plain: text.plain.rpartition(" ") for text in texts}
+    room = width - max((cell_len(before + " ") for before, _, _ in parts.values()), default=0)
+    if room < LEAST_PART:
+        return without_middles(texts, width)
+    told = told_apart({last for _, _, last in parts.values()}, room)
+    cut = {}
+    for text in texts:
+        before, between, last = parts[text.plain]
+        style = text.spans[-1].style if text.spans else text.style
+        first = text[: len(before + between)]
+        cut[text.plain] = _joined(first, Text(told[last], style), text)
+    return cut
+
+
 def _without_shared(names: Collection[str], width: int) -> Mapping[str, str]:
     """Without words that all have in the same place, as a date, the first of them first, until all
     have room; of each its last word stays."""
