@@ -193,31 +193,33 @@ def test_that_a_log_was_changed_or_is_missing_is_the_first_flag_at_any_width(
 
 
 @given(WORDS, st.integers(4, 60))
+@settings(max_examples=400)
 def test_flags_are_whole_and_those_without_room_are_counted(told: list[str], width: int) -> None:
     whole = cell(f"▲ {', '.join(told)}", WARN)
     shown = whole_parts(whole, width)
     assert shown.cell_len <= max(width, 4)
     assert shown.style == whole.style
-    words, _, more = shown.plain.partition("+")
-    if "…" in words:  # of the first a beginning, where it is not whole
-        start = words.removeprefix("▲ ").rstrip().removesuffix("…")
-        assert told[0].startswith(start)
-        assert len(start) >= 5
-        assert int(more) == len(told) - 1
-        assert cell_len(f"▲ {told[0]} +{more}") > width
-        assert shown.plain.endswith(f" +{more}")
-        return
-    assert words.endswith(" ") or not more
+    words, _, more = shown.plain.partition(" +")
     kept = [word for word in words.removeprefix("▲").strip().split(", ") if word]
+    begun = kept.pop().removesuffix("…") if "…" in words else ""
     assert kept == told[: len(kept)]
-    assert len(kept) + int(more or 0) == len(told)
+    assert len(kept) + bool(begun) + int(more or 0) == len(told)
     if width >= whole.cell_len:
         assert shown == whole
+        return
+    if begun:
+        following = told[len(kept)]
+        assert following.startswith(begun)
+        assert len(begun) >= 5 if not kept else following.removeprefix(begun).startswith(" ")
+        whole_instead = f"▲ {', '.join(told[: len(kept) + 1])} +{len(told) - len(kept) - 1}"
+        assert cell_len(whole_instead) > width
     elif not kept:
         assert width < first_part(whole).cell_len, "with room for it the first says what it is"
-    elif len(kept) < len(told) - 1:
-        one_more = f"▲ {', '.join(told[: len(kept) + 1])} +{len(told) - len(kept) - 1}"
-        assert cell_len(one_more) > width
+    elif len(kept) < len(told):
+        first_word, several, _ = told[len(kept)].partition(" ")
+        others = len(told) - len(kept) - 1
+        mark = f"{'…' * bool(several)}{f' +{others}' * bool(others)}"
+        assert cell_len(f"▲ {', '.join([*kept, first_word])}{mark}") > width or not others
 
 
 def drawn_groups(random: Random) -> tuple[Group, ...]:
