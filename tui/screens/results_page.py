@@ -453,6 +453,9 @@ class ResultsPage(Page):
         self.query_one(Curve).can_focus = bool(view)
         self._rearrange()
         self.set_focus(self.query_one(f"#{view}") if view else self.main_panel().table)
+        if not view:
+            for panel in self.query(Details):  # what matters most is at its top
+                panel.scroll_home(animate=False)
 
     def _show_all(self) -> None:
         """Nothing is there to be alone."""
