@@ -44,13 +44,13 @@ class Hanging:
             lead, words = line.divide([_lead_of(line, options.max_width)])
             room = options.max_width - lead.cell_len
             whole = words.cell_len <= room
-            parts = [words] if whole else _wrapped(words, console, max(1, room - self.deeper))
+            parts = [words] if whole else wrapped(words, console, max(1, room - self.deeper))
             for number, part in enumerate(parts):
                 before = Text(" " * (lead.cell_len + self.deeper)) if number else lead
                 yield Text.assemble(before, part, no_wrap=True)
 
 
-def _wrapped(words: Text, console: Console, width: int) -> list[Text]:
+def wrapped(words: Text, console: Console, width: int) -> list[Text]:
     """Lines that end between words; a word that no line has room for, as a path, breaks behind a
     ``/`` or ``_`` where that leaves no line half empty."""
     cuts: list[int] = []
