@@ -370,7 +370,7 @@ def whole_parts(text: Text, width: int) -> Text:
         form
         for words, more in kept
         for form in (
-            *(f"{words}, {begun}…{f' +{more - 1}' * (more > 1)}" for begun in _begun(parts[-more])),
+            *(f"{words}, {begun}… +{more - 1}" for begun in _begun(parts[-more]) if more > 1),
             f"{words} +{more}",
         )
     ]
