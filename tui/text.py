@@ -44,13 +44,13 @@ class Hanging:
             lead, words = line.divide([_lead_of(line, options.max_width)])
             room = options.max_width - lead.cell_len
             whole = words.cell_len <= room
-            parts = [words] if whole else _wrapped(words, console, max(1, room - self.deeper))
+            parts = [words] if whole else wrapped(words, console, max(1, room - self.deeper))
             for number, part in enumerate(parts):
                 before = Text(" " * (lead.cell_len + self.deeper)) if number else lead
                 yield Text.assemble(before, part, no_wrap=True)
 
 
-def _wrapped(words: Text, console: Console, width: int) -> list[Text]:
+def wrapped(words: Text, console: Console, width: int) -> list[Text]:
     """Lines that end between words; a word that no line has room for, as a path, breaks behind a
     ``/`` or ``_`` where that leaves no line half empty."""
     cuts: list[int] = []
@@ -278,6 +278,23 @@ def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
     return cut
 
 
+def without_last_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
+    """As :func:`without_middles`, but nothing before the last word of a text is cut while there is
+    room behind that for what tells the last words apart."""
+    parts = {text.plain: text.plain.rpartition(" ") for text in texts}
+    room = width - max((cell_len(before + " ") for before, _, _ in parts.values()), default=0)
+    if room < LEAST_PART:
+        return without_middles(texts, width)
+    told = told_apart({last for _, _, last in parts.values()}, room)
+    cut = {}
+    for text in texts:
+        before, between, last = parts[text.plain]
+        style = text.spans[-1].style if text.spans else text.style
+        first = text[: len(before + between)]
+        cut[text.plain] = _joined(first, Text(told[last], style), text)
+    return cut
+
+
 def _without_shared(names: Collection[str], width: int) -> Mapping[str, str]:
     """Without words that all have in the same place, as a date, the first of them first, until all
     have room; of each its last word stays."""
@@ -342,19 +359,32 @@ def whole_words(text: Text, width: int) -> Text:
 
 def whole_parts(text: Text, width: int) -> Text:
     """At most ``width`` columns of ``▲ one, two, three``: whole parts, and how many more there are:
-    ``▲ one +2``; of the first a beginning where it has no room, ``▲ begin… +2``. A single part is
-    left as it is."""
+    ``▲ one +2``, with the first words of the next, ``▲ one, wide… +1``, where they have room; of
+    the first a beginning where it has none, ``▲ begin… +2``. A single part is left as it is."""
     parts = text.plain.split(", ")
     if text.cell_len <= width or len(parts) == 1:
         return text
     sign = parts[0].partition(" ")[0]
     kept = [(", ".join(parts[:n]), len(parts) - n) for n in range(len(parts) - 1, 0, -1)]
-    forms = [f"{words} +{more}" for words, more in kept]
+    forms = [
+        form
+        for words, more in kept
+        for form in (
+            *(f"{words}, {begun}… +{more - 1}" for begun in _begun(parts[-more]) if more > 1),
+            f"{words} +{more}",
+        )
+    ]
     behind = f" +{len(parts) - 1}"
     if (room := width - cell_len(behind)) > cell_len(sign) + LEAST_PART:
         forms.append(shorten(parts[0], room) + behind)
     said = next((one for one in forms if cell_len(one) <= width), f"{sign} +{len(parts)}")
     return cell(said, str(text.style))
+
+
+def _begun(part: str) -> list[str]:
+    """Its first words, without the last, without the last two, and so on."""
+    words = part.split(" ")
+    return [" ".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
 
 
 def first_part(text: Text) -> Text:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
-from backends.results.grade_words import lettered, named_lines, worst_case
+from backends.results.grade_words import (
+    lettered,
+    named_lines,
+    preflight_line,
+    warned_of,
+    with_name,
+    worst_case,
+)
 from backends.results.short_flags import short_of
 from backends.results.summary import Group, parameters_text
 from backends.results.told_of import Name, told_of, told_once
@@ -15,14 +22,32 @@ from profiles.counted import first_of
 
 
 def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
-    """Whose it is and what, behind the grade that it allows: the gravest first."""
+    """Whose it is and what, behind the grade that it allows: the gravest first. What preflight
+    warned of is told once, with all cases that it is about."""
+    cases = [case for group in groups for case in group.cases]
+    about = {
+        text: tuple(id(one) for one in cases if text in warned_of(one))
+        for case in cases
+        for text in warned_of(case)
+    }
     told = (
         (found.rank, lettered(found, line), case_parts(case, groups))
         for group in groups
         for case in group.cases
-        for found, line in named_lines(case, group, lang)
+        for found, whole in named_lines(case, group, lang)
+        for line in (
+            _by_cases(case, about, lang) if found.concern is Concern.PREFLIGHT else (whole,)
+        )
     )
     return told_once(told, lang)
+
+
+def _by_cases(case: CaseResult, about: Mapping[str, tuple[int, ...]], lang: Lang) -> Iterator[str]:
+    """A sentence of what preflight warned of the same cases; ``about``: which those are."""
+    warned = warned_of(case)
+    for cases in dict.fromkeys(about[text] for text in warned):
+        line = preflight_line((text for text in warned if about[text] == cases), lang)
+        yield with_name(line, short_of(Concern.PREFLIGHT, case, lang), lang)
 
 
 def reasons_elsewhere(groups: Sequence[Group], lang: Lang = "en") -> str:

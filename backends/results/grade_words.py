@@ -208,11 +208,19 @@ def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
     ]
 
 
-def _preflight(case: CaseResult, lang: Lang) -> list[str]:
-    warned = dict.fromkeys(text for run in case.runs for text in run.warned)
+def warned_of(case: CaseResult) -> list[str]:
+    """What preflight warned of that any of its runs has to do with, each once."""
+    return list(dict.fromkeys(text for run in case.runs for text in run.warned))
+
+
+def preflight_line(warned: Iterable[str], lang: Lang = "en") -> str:
     said = pick(lang, "preflight warned before the first start: ", "首次启动前预检警告：")
     told = pick(lang, "; ", "；").join(translated(text, lang) for text in warned)
-    return [said + told] if warned else []
+    return said + told
+
+
+def _preflight(case: CaseResult, lang: Lang) -> list[str]:
+    return [preflight_line(warned, lang)] if (warned := warned_of(case)) else []
 
 
 def _throttled(case: CaseResult, lang: Lang) -> list[str]:

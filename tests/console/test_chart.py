@@ -592,6 +592,30 @@ def test_every_curve_is_in_the_legend_or_counted_there(
 
 
 @given(
+    st.integers(1, 7),
+    st.data(),
+    st.booleans(),
+    st.integers(60, 200),
+    st.integers(9, 60),
+    st.sampled_from(["", "z"]),
+)
+def test_the_curve_under_the_cursor_is_named_first(
+    curves: int, data: st.DataObject, farther: bool, width: int, height: int, zoom: str
+) -> None:
+    leading = data.draw(st.integers(0, curves - 1))
+    named = [(f"profile-{n}-resnet50 b128 fp32", MEASURED) for n in range(curves)]
+    plot = scaling_plot(
+        named, FARTHER if farther else None, width=width, leading=leading, cursor=MEASURED[1]
+    )
+    said = [line.plain for line in legend(replace(plot, zoom=zoom), width, height)]
+    assert said[0].startswith(f" {leading + 1} profile")
+    assert " ideal" in " ".join(said)
+    more = re.search(r"\+(\d+) more(: z)?", " ".join(said))
+    unnamed = int(more[1]) - plot.more if more else 0
+    assert bool(more and more[2]) == bool(zoom and unnamed)
+
+
+@given(
     st.lists(st.text("abc 漢", min_size=1).filter(str.strip), min_size=1, max_size=5),
     st.integers(24, 200),
     st.integers(5, 60),

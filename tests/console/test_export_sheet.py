@@ -507,6 +507,23 @@ async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_s
         assert str(tmp_path / "speedup.zh.md") in told
 
 
+@pytest.mark.parametrize("letters", range(1, 40, 3))
+async def test_what_was_written_is_told_from_home_on_and_breaks_between_directories(
+    workspace: FakeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: int
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    path = tmp_path / "campaigns" / ("a" * letters) / "2026-11-30-demo" / "pivot.csv"
+    async with opened(workspace, SMALL) as (app, pilot, sheet):
+        sheet._last = path
+        sheet._show_choices()
+        await until(pilot, partial(shows, app, "Written"))
+        *_, told = words(app.screen.query_one("#choices")).partition("Written")
+        first, *others = told.split()
+        assert "".join([first, *others]) == f"~/{path.relative_to(tmp_path)}"
+        assert all(line.endswith("/") for line in [first, *others][:-1])
+        assert told.endswith("pivot.csv")
+
+
 async def test_a_path_that_can_be_read_where_it_is_written_is_not_told_twice(
     workspace: FakeWorkspace,
 ) -> None:

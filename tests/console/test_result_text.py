@@ -193,31 +193,33 @@ def test_that_a_log_was_changed_or_is_missing_is_the_first_flag_at_any_width(
 
 
 @given(WORDS, st.integers(4, 60))
+@settings(max_examples=400)
 def test_flags_are_whole_and_those_without_room_are_counted(told: list[str], width: int) -> None:
     whole = cell(f"▲ {', '.join(told)}", WARN)
     shown = whole_parts(whole, width)
     assert shown.cell_len <= max(width, 4)
     assert shown.style == whole.style
-    words, _, more = shown.plain.partition("+")
-    if "…" in words:  # of the first a beginning, where it is not whole
-        start = words.removeprefix("▲ ").rstrip().removesuffix("…")
-        assert told[0].startswith(start)
-        assert len(start) >= 5
-        assert int(more) == len(told) - 1
-        assert cell_len(f"▲ {told[0]} +{more}") > width
-        assert shown.plain.endswith(f" +{more}")
-        return
-    assert words.endswith(" ") or not more
+    words, _, more = shown.plain.partition(" +")
     kept = [word for word in words.removeprefix("▲").strip().split(", ") if word]
+    begun = kept.pop().removesuffix("…") if "…" in words else ""
     assert kept == told[: len(kept)]
-    assert len(kept) + int(more or 0) == len(told)
+    assert len(kept) + bool(begun) + int(more or 0) == len(told)
     if width >= whole.cell_len:
         assert shown == whole
+        return
+    if begun:
+        following = told[len(kept)]
+        assert following.startswith(begun)
+        assert len(begun) >= 5 if not kept else following.removeprefix(begun).startswith(" ")
+        whole_instead = f"▲ {', '.join(told[: len(kept) + 1])} +{len(told) - len(kept) - 1}"
+        assert cell_len(whole_instead) > width
     elif not kept:
         assert width < first_part(whole).cell_len, "with room for it the first says what it is"
-    elif len(kept) < len(told) - 1:
-        one_more = f"▲ {', '.join(told[: len(kept) + 1])} +{len(told) - len(kept) - 1}"
-        assert cell_len(one_more) > width
+    elif len(kept) < len(told):
+        first_word, several, _ = told[len(kept)].partition(" ")
+        others = len(told) - len(kept) - 1
+        mark = f"{'…' * bool(several)}{f' +{others}' * bool(others)}"
+        assert cell_len(f"▲ {', '.join([*kept, first_word])}{mark}") > width or not others
 
 
 def drawn_groups(random: Random) -> tuple[Group, ...]:
@@ -258,8 +260,45 @@ async def test_the_gravest_flag_and_n_are_on_a_row_at_80_columns_whatever_else_i
             for key, line in zip(table.shown_keys, lines, strict=False):
                 flagged = line.partition("▲ ")[2].rstrip(f"{SCROLLBAR} ")
                 first = flagged.partition("+")[0].partition(",")[0].rstrip()
-                assert told[key].startswith(first), lines
-                assert len(told[key]) - len(first) <= 2, "as many as the repeats take"
+                several = len({group.profile for group in groups}) > 1
+                assert told[key].startswith(first.removesuffix("…" * several)), lines
+                assert several or len(told[key]) - len(first) <= 2, "as many as the repeats take"
+
+
+@given(st.sets(st.text("abc", min_size=8, max_size=20), min_size=2, max_size=4))
+@settings(max_examples=10, deadline=None)
+async def test_beside_other_profiles_a_case_says_its_size_and_its_parameters_at_80_columns(
+    profiles: set[str],
+) -> None:
+    class Results(App[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyedTable(result_columns((), labels_of(())))
+
+    one = RunResult("r", "p", "F", "M", "1n8g", 1, 8, {"batch_size": 128, "precision": "fp32"}, 1)
+    other = replace(one, parameters={"batch_size": 256, "precision": "amp"})
+    alike = [
+        replace(run, run_id=f"{profile}{n}{nodes}", profile=profile, throughput=11536.4 * nodes,
+                case_tag=f"{nodes}n8g", nodes=nodes)
+        for profile in sorted(profiles) for n, run in enumerate((one, other)) for nodes in (1, 4)
+    ]  # fmt: skip
+    groups = summarise(alike)
+    labels = labels_of(groups)
+    app = Results()
+    async with app.run_test(size=(78, 20)) as pilot:
+        table = app.query_one(KeyedTable)
+        told = cell(f"▲ {', '.join(sorted(SHORT.values(), key=len, reverse=True))}", WARN)
+        rows = [replace(one, cells=(*one.cells[:-1], told)) for one in result_rows(groups, labels)]
+        table.refill(rows, result_columns(groups, labels))
+        await pilot.pause()
+        heading, *lines = (line.rstrip() for line in screen_text(app).splitlines())
+        assert {"Speedup", "Effic.", "n", "Gr", "Flags"} <= {*heading.split()}
+        wide = table.ordered_columns[0].width
+        names = [line[1 : 1 + wide].rstrip() for line in lines if line]
+        cases = [case for group in groups for case in group.cases]
+        assert len(set(names)) == len(cases), "no two look alike"
+        for case, name in zip(cases, names, strict=True):
+            assert name.startswith(f"{labels.label(case.as_case)} ")
+        assert not table.max_scroll_x
 
 
 async def test_of_cases_alone_scatter_stays_before_what_is_held_against_others() -> None:

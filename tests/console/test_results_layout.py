@@ -157,6 +157,25 @@ async def test_the_panel_with_the_focus_is_zoomed_and_the_list_has_the_keys_agai
         await until(pilot, lambda: page.query_one(KeyedTable).has_focus)
 
 
+@pytest.mark.parametrize("back", ["z", "escape"])
+@pytest.mark.parametrize("down", ["pagedown", "end", "down"])
+async def test_a_panel_that_was_read_alone_shows_its_top_again_below_the_list(
+    workspace: FakeWorkspace, back: str, down: str
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin_with(app, workspace, FEW, ("128",))
+        page = await open_results(workspace, app, pilot)
+        await pilot.press("v", "z")
+        case = page.query_one("#case")
+        await until(pilot, lambda: in_sight(page) == ["case"] and case.max_scroll_y > 0)
+        await pilot.press(down)
+        await until(pilot, lambda: case.scroll_y > 0)
+        await pilot.press(back)
+        await until(pilot, lambda: page.query_one(KeyedTable).has_focus)
+        await until(pilot, lambda: "grade " in screen_text(app))
+        assert case.scroll_y == 0
+
+
 async def test_a_curve_alone_goes_on_to_the_next_case_and_names_it(
     workspace: FakeWorkspace,
 ) -> None:

@@ -36,6 +36,7 @@ from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Problem, Said
+from tui.program_name import for_shell
 from tui.screens.dialogs import FRAME, Dialog, Prompt
 from tui.screens.export_text import (
     chosen_line,
@@ -47,7 +48,7 @@ from tui.screens.export_text import (
 )
 from tui.screens.front_screen import REFRESH_S
 from tui.screens.named_file import destination, format_of, meant, whole
-from tui.text import both_ends, plain, problem
+from tui.text import both_ends, plain, problem, wrapped
 from tui.theme import GOOD, MUTED, WARN
 from tui.typed_ahead import typed_ahead
 from tui.widgets.text_lines import TextLines, folded
@@ -227,7 +228,7 @@ class ExportSheet(Dialog[None]):
             self._file_line(),
         ]
         if self._last is not None:
-            lines.append(named_line("      ", "Written").append(plain(str(self._last)), GOOD))
+            lines.append(self._written_line(self._last))
         self.query_one("#choices", Static).update(Text("\n").join(lines))
         self.query_one("#laid-out", TextLines).entitle(self._about())
 
@@ -253,6 +254,13 @@ class ExportSheet(Dialog[None]):
             path, below = said[:at], said[at + 2 :]
             return Text.assemble(line, path, "\n", " " * line.cell_len, below)
         return line.append_text(said)
+
+    def _written_line(self, path: Path) -> Text:
+        """A path without room breaks behind a ``/``."""
+        line = named_line("      ", "Written")
+        room = max(1, self.query_one("#choices").content_size.width - line.cell_len)
+        parts = wrapped(Text(plain(for_shell(path)), GOOD), self.app.console, room)
+        return line.append_text(Text("\n" + " " * line.cell_len).join(parts))
 
     def _file_words(self) -> Text:
         """What Enter proposes, and what would become of a file that is there."""

@@ -47,6 +47,7 @@ from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.results_keys import WIDE
 from tui.row_order import RowOrder
 from tui.text import (
+    LEAST_PART,
     cell,
     join,
     named_rows,
@@ -72,6 +73,8 @@ _COLUMNS = (
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None, parts=True),
 )
+LEAST_FLAGS = 12
+"""Columns for the beginning of the first, and how many more there are."""
 _COMPARED = frozenset({"speedup", "efficiency"})
 
 _GRADE_COLOURS: Mapping[Grade | None, str] = {
@@ -125,6 +128,12 @@ def result_columns(
             _COLUMNS[3], width=max((cell_len(plain(g.unit)) for g in groups), default=4)
         ),
     }
+    profiles, _ = apart(group.profile for group in groups)
+    if len(profiles) > 1:  # of which each case says its own, behind what it is called
+        longest = max(cell_len(labels.label(c.as_case)) for g in groups for c in g.cases)
+        must = longest + 1 + min(LEAST_PART, max(map(cell_len, profiles.values())))
+        case = replace(_COLUMNS[0], last=True, must=must * (must <= _COLUMNS[0].enough))
+        named |= {"case": case, "flags": replace(_COLUMNS[-1], least=LEAST_FLAGS)}
     if groups and all(len(group.cases) < 2 for group in groups):  # nothing is held against another
         named |= {c.key: replace(c, gives_way=1) for c in _COLUMNS if c.key in _COMPARED}
     return tuple(named.get(column.key, column) for column in _COLUMNS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -44,7 +45,7 @@ from tui.session import Session
 from tui.text import plain
 from tui.widgets.busbw_plot import busbw_plot
 from tui.widgets.case_bars import case_bars, is_curve
-from tui.widgets.chart import AXIS_ROWS, CURVE_ROWS, Chart, rows_of
+from tui.widgets.chart import AXIS_ROWS, CURVE_ROWS, Chart, Plot, rows_of
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
@@ -195,7 +196,7 @@ class ResultsPage(Page):
         marks = "" if listed or not marks else f"{called}: {marks}"
         marks = marks or called * bool(self._alone)
         if is_collective(group):
-            chart.show(busbw_plot(self._groups, case, width=width))
+            self._show_plot(chart, busbw_plot(self._groups, case, width=width))
             set_frame(chart, "bus bandwidth in GB/s over the size of a message", marks)
             return
         if not is_curve(self._groups, group.unit):
@@ -204,7 +205,7 @@ class ResultsPage(Page):
             if (over := rows_of(plot, width, room) - room) > 0:  # its legend takes more than a line
                 rows = room - AXIS_ROWS - 1 - over
                 plot = case_bars(bars, case, width=width, rows=rows)
-            chart.show(plot)
+            self._show_plot(chart, plot)
             set_frame(chart, f"{plain(group.unit)} of each case", marks)
             return
         self._show_quantity(chart, group, case, self._quantity)
@@ -217,7 +218,8 @@ class ResultsPage(Page):
         named = [(group_label(g, self._groups, self._labels), g) for g in self._groups]
         farther, theirs = self._beyond.get(id(group), (None, ()))
         points = farther.points if farther else ()
-        chart.show(
+        self._show_plot(
+            chart,
             scaling_plot(
                 curves_beside(group, named, quantity),
                 projected(points[0], group, quantity) if points else None,
@@ -228,8 +230,11 @@ class ResultsPage(Page):
                 leading=self._groups.index(group),
                 empty=why_no_curve(group, quantity),
                 bases=[own.base_case.gpus for own in self._groups],
-            )
+            ),
         )
+
+    def _show_plot(self, chart: Chart, plot: Plot) -> None:
+        chart.show(replace(plot, zoom="" if self._alone else "z"))
 
     def _has_all_curves(self, group: Group) -> bool:
         """Whether there is room for a curve of each quantity beside the others."""
@@ -448,6 +453,9 @@ class ResultsPage(Page):
         self.query_one(Curve).can_focus = bool(view)
         self._rearrange()
         self.set_focus(self.query_one(f"#{view}") if view else self.main_panel().table)
+        if not view:
+            for panel in self.query(Details):  # what matters most is at its top
+                panel.scroll_home(animate=False)
 
     def _show_all(self) -> None:
         """Nothing is there to be alone."""

@@ -78,7 +78,7 @@ class Plot:
     words of the value axis take at least. ``cursor``: a point that is drawn over everything else.
     ``unit`` stands behind the words of the value axis. ``edges``: places of vertical lines, which
     lie below everything else. ``names``: of rows, from above, in the place of the value axis; the
-    lowest is at 0, and the one above it at 1.
+    lowest is at 0, and the one above it at 1. ``zoom``: the key that gives the chart more room.
     """
 
     lines: tuple[Line, ...] = ()
@@ -94,6 +94,7 @@ class Plot:
     unit: str = ""
     edges: tuple[float, ...] = ()
     names: tuple[str, ...] = ()
+    zoom: str = ""
 
 
 def finite(points: Sequence[Point]) -> list[Point]:
@@ -284,8 +285,8 @@ def series_colour(number: int) -> str:
 
 def legend(plot: Plot, width: int, height: int) -> list[Text]:
     """The curves by name above a chart of that size, in two lines or in a quarter of it; names are
-    cut as far as that takes, and what still has no room is counted. What nobody measured is always
-    named."""
+    cut as far as that takes, and what still has no room is counted. The first curve and what nobody
+    measured are always named, for which there is one more line, where the chart keeps room."""
     most = max(2, height // 4)
     named = [line for line in plot.lines if line.label]
     whole = min(width, max((cell_len(plain(line.label)) for line in named), default=0))
@@ -299,10 +300,12 @@ def legend(plot: Plot, width: int, height: int) -> list[Text]:
     others = [line for line in named if not line.tag or line.tag.isdigit()]
     always = [line for line in named if line.tag and not line.tag.isdigit()]
     always.sort(key=lambda line: line.band is None)
-    for shown in range(len(others), -1, -1):
-        lines = _legend_lines(plot, [*always, *others[:shown]], width, least)
-        if len(lines) <= most:
-            return lines
+    lines = _legend_lines(plot, always, width, least)
+    for lines_had in (most, most + (height - most > MIN_HEIGHT)):
+        for shown in range(len(others), 0, -1):
+            lines = _legend_lines(plot, [*others[:shown], *always], width, least)
+            if len(lines) <= lines_had:
+                return lines
     return lines[:most]
 
 
@@ -315,8 +318,10 @@ def _legend_lines(plot: Plot, named: Sequence[Line], width: int, longest: int) -
         entry = Text(f"{tag}{_without_middle(plain(line.label), room)}", line.colour)
         entry.append(note, MUTED)
         entries.append((entry, 3))
-    if more := plot.more + sum(bool(line.label) for line in plot.lines) - len(named):
-        entries.append((Text(f"+{more} more", MUTED), 2))
+    unnamed = sum(bool(line.label) for line in plot.lines) - len(named)
+    if more := plot.more + unnamed:
+        zoom = f": {plot.zoom}" * bool(plot.zoom and (unnamed or plot.names))
+        entries.append((Text(f"+{more} more{zoom}", MUTED), 2))
     entries += [(Text(words, MUTED), 2) for words in plot.legend]
     lines = [Text(" ", no_wrap=True, end="")]
     for entry, apart in entries:

@@ -26,6 +26,7 @@ from tui.text import (
     shorten,
     whole_parts,
     whole_words,
+    without_last_middles,
     without_middle,
     without_middles,
 )
@@ -51,13 +52,14 @@ class Column:
     than its ``width`` gives the rest where the other one is too narrow; one in which there has been
     nothing at all gives all of it, the last one first; but none that is ``still``: what it holds
     changes by the minute. ``ends``: of names, whose ends both stay where one is too long;
-    ``apart``: and no two of them look alike. ``parts``: the first of them, whole, and how many
-    more there are, ``gravest``: the first count alone, where there is no room. ``words``: of
-    sentences, which end behind a word. ``if_any``: left out until there is something in it.
-    ``gives_way``: left out, 1 before 2, what has held nothing before all, where
-    names or the least of the other column would be cut beside it; ``enough``: of names, columns
-    beyond which they are cut rather.
-    ``first``: what must be whole: it grows while the other column has more than the least.
+    ``apart``: and no two of them look alike; ``last``: their last word is cut before any other.
+    ``parts``: the first of them, whole, and how many more there are, ``gravest``: the first count
+    alone, where there is no room. ``words``: of sentences, which end behind a word. ``if_any``:
+    left out until there is something in it. ``gives_way``: left out, 1 before 2, what has held
+    nothing before all, where names or the least of the other column would be cut beside it;
+    ``enough``: of names, columns beyond which they are cut rather.
+    ``first``: what must be whole: it grows while the other column has more than the least; to
+    ``must`` also where the other is left with ``least``, whatever that shows of its cells.
 
     What a column needs is the most that it has held at this width: columns stand still while their
     cells come and go.
@@ -71,10 +73,12 @@ class Column:
     most: int = 0
     ends: bool = False
     apart: bool = False
+    last: bool = False
     parts: bool = False
     gravest: bool = False
     words: bool = False
     first: bool = False
+    must: int = 0
     if_any: bool = False
     still: bool = False
     least: int = 8
@@ -254,6 +258,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         missing = {
             c.key: max(0, min(needed[c.key], c.most) - widths[c.key]) for c in chosen if c.first
         }
+        musts = {c.key: c.must for c in chosen}
         spare = rest - wanted - sum(missing.values())
         gives = [c for c in chosen if c.width is not None and not c.still]
         cut = sum(max(0, min(needed[c.key], c.most) - widths[c.key]) for c in gives if not c.first)
@@ -270,7 +275,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 spare, rest = spare + given, rest + given
         names = {c.key for c in chosen if c.ends}  # which can be told without their middle
         for key, more in sorted(missing.items(), key=lambda one: one[0] in names):
-            given = max(0, min(more, rest - least))
+            most = rest - least
+            if other and (must := musts[key] - widths[key]) > most:
+                most = min(must, rest - other.least)
+                least = min(least, max(rest - most, other.least))
+            given = max(0, min(more, most))
             widths[key] += given
             spare, rest = spare + more - given, rest - given
         for column in chosen:
@@ -384,7 +393,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         known = self._told_apart
         if known is None or known[0] is not self._rows or known[1] != width:
             number = self._all_columns.index(column)
-            told = without_middles([row.cells[number] for row in self._rows], width)
+            cells = [row.cells[number] for row in self._rows]
+            told = (without_last_middles if column.last else without_middles)(cells, width)
             known = self._told_apart = (self._rows, width, told)
         return known[2]
 

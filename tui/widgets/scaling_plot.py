@@ -242,10 +242,10 @@ def scaling_plot(
     by_place: bool = False,
 ) -> Plot:
     """The quantity over devices for every curve, against the ideal; speedups against that of each
-    base, from its devices on.
+    base, from its devices on. The ``leading`` curve lies on top, and is named first.
 
     Cases on one host and cases on several, by the devices of each, are lines of their own: as many
-    devices on one host and on several are two results. ``farther``: projected for the ``leading``
+    devices on one host and on several are two results. ``farther``: projected for the leading
     curve, drawn where the measured ones keep room.
     ``cursor``: the case under it. Curves have numbers as tags, those that are drawn from 1 on, or
     ``by_place``: those of all that there are, where other words have them, too. ``kept``: places of
@@ -260,7 +260,7 @@ def scaling_plot(
         if found
     ]
     kept_first = sorted(drawable, key=lambda one: one[0] not in (leading, *kept))
-    shown = sorted(kept_first[: MAX_LINES - 1], key=lambda one: one[0])
+    shown = sorted(kept_first[: MAX_LINES - 1], key=lambda one: (one[0] != leading, one[0]))
     places = sorted({m.point[0] for _, _, found in drawable for m in found})
     if not places or (quantity is Quantity.SPEEDUP and len(places) < 2):
         return Plot(empty=empty)

@@ -769,3 +769,23 @@ def test_what_preflight_warned_of_is_one_sentence(runs_of, warned: list[str]):
     (group,) = summarise(runs)
     [line] = [one for one in finding_lines(group.cases[0], group) if "preflight" in one]
     assert all(text in line for text in warned)
+
+
+REMARKS = ("node1: load 9.9 on 8 CPUs", "node2: GPU5 is hot", "drivers differ", "clocks differ")
+
+
+@given(st.lists(st.sets(st.sampled_from(REMARKS)), min_size=1, max_size=5))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_among_the_flags_of_a_report_each_remark_of_preflight_is_once_with_its_cases(
+    runs_of, warned: list[set[str]]
+):
+    runs = [
+        replace(run, warned=tuple(sorted(own)))
+        for nodes, own in enumerate(warned, start=1)
+        for run in runs_of(f"{nodes}n8g", [1.0, 1.0])
+    ]
+    report = render_report(ReportContext("c"), runs, summarise(runs))
+    for remark in {remark for own in warned for remark in own}:
+        [line] = [line for line in report.splitlines() if line[:2] == "- " and remark in line]
+        concerned = [f"{n}n8g" for n, own in enumerate(warned, start=1) if remark in own]
+        assert re.findall(r"\dn8g", line.partition(": ")[0]) == concerned
