@@ -118,7 +118,9 @@ class CampaignChanges:
         check_place(path, state)
         chosen = list(state.runs if run_ids is None else run_ids)
         open_before = [run_id for run_id in chosen if not state.run(run_id).state.ended]
-        if not cancelling.is_left(state, chosen) and (state.finished or run_ids is not None):
+        gone = self._starter.of_other_hosts(state)
+        left = bool(open_before) if gone else cancelling.is_left(state, chosen)
+        if not left and (gone or state.finished or run_ids is not None):
             return cancelling.CancelOutcome()
         asked = await self._ask(path, state, Verb.CANCEL, run_ids, take_over, say=say)
         if asked.answer is not None:
@@ -255,9 +257,9 @@ class CampaignChanges:
         and then nothing is written. DlperfError: it cannot be written.
         """
         refuse_ways_out(path)
+        events_of(state)
         self._starter.refuse_other_world(path, state)
         check_place(path, state)
-        events_of(state)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over, silent=silent)
         write = partial(write_now, path / FILE_NAME, owned=lock.owned)

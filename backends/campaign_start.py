@@ -239,19 +239,32 @@ class Starter:
             controller.note(unwatched(*gone, self._clock()))
         return controller
 
+    def of_other_hosts(self, state: CampaignState) -> bool:
+        """Its hosts are simulated, and ours are not: nobody can ask them."""
+        return state.simulated and not self._cluster.simulated
+
     def refuse_other_world(self, path: Path, state: CampaignState) -> None:
         """What was measured and what was made up are never in one campaign.
 
         Raises
         ------
         SelectionError: its hosts are simulated and ours are not, or the other way round.
+        ElsewhereError: nor does a demo go on with it: it is a copy.
         """
-        if state.simulated and not self._cluster.simulated:
+        if self.of_other_hosts(state):
+            check_place(path, state)
             where = shlex.quote(str(path.parent))
+            demo = f"dlperf-tui demo --campaigns {where}"
+            if state.finished:
+                raise SelectionError(
+                    "this campaign is SIMULATED and over: nothing of it is left to change",
+                    where=str(path),
+                    remedy=f"begin another in: {demo}",
+                )
             raise SelectionError(
                 "this campaign is SIMULATED: its hosts were never there",
                 where=str(path),
-                remedy=f"go on with it in: dlperf-tui demo --campaigns {where}",
+                remedy=f"go on with it in: {demo}",
             )
         if self._cluster.simulated and not state.simulated:
             raise SelectionError(

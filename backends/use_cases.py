@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from backends.cluster import Cluster
 from backends.inventory.host_entry import Inventory, select
 from backends.inventory.job_options import JobsAsked
 from backends.inventory.load import NOTHING_ASKED, load_inventory
-from profiles.errors import ProfileError, SelectionError
+from profiles.errors import DlperfError, ProfileError, SelectionError
 
 if TYPE_CHECKING:
     from backends.campaign.controller import CampaignController
@@ -458,13 +459,16 @@ class Workspace:
     def move_campaign(self, path: Path, new: str) -> Path:
         """Move a campaign to another name in the campaigns directory, or to a path.
 
-        It stays the campaign; returns where it is now. Raises like
+        It stays the campaign, and its report has the name; returns where it is now. Raises like
         :func:`backends.campaign.folder.adopt.move`.
         """
         from backends.campaign.folder.adopt import move  # noqa: PLC0415 (loads when needed)
+        from backends.campaign.folder.save_tags_and_note import renew_report  # noqa: PLC0415
 
         target = Path(new) if "/" in new else self.campaigns_dir / new
         move(path, target, self.clock)
+        with suppress(DlperfError):  # it is moved
+            renew_report(self.checked(target), target, self.clock)
         return target
 
     def look_at_removable(self, path: Path, *, force: bool = False) -> Removable:

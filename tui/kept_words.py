@@ -27,6 +27,8 @@ def lies_elsewhere(viewed: CampaignSnapshot) -> str:
 def way_on_elsewhere(viewed: CampaignSnapshot) -> str:
     """How a campaign goes on from a directory that is not its own, and why so; "" in its own."""
     elsewhere = lies_elsewhere(viewed)
+    if viewed.simulated:  # which no command adopts
+        return f"{elsewhere}: a demo goes on with the original" * bool(elsewhere)
     return f"{elsewhere}: the command 'resume CAMPAIGN --adopt' goes on" * bool(elsewhere)
 
 

@@ -46,9 +46,17 @@ def for_shell(path: Path) -> str:
 
 def named(campaign: Path) -> str:
     """What a command finds it by, for a shell: its name where campaigns lie unless a directory is
-    given, else its path."""
-    usual = _is_usual(campaign.parent)
+    given, else its path, as where its name would be taken for an option."""
+    usual = _is_usual(campaign.parent) and not campaign.name.startswith("-")
     return shlex.quote(campaign.name) if usual else for_shell(campaign)
+
+
+def resume_of(campaign: Path, *, simulated: bool, copy: bool = False) -> str:
+    """The command that goes on with it; "" where there is none. ``copy``: it goes on in another
+    directory, or may."""
+    if simulated:
+        return "" if copy else demo_of(campaign)
+    return f"{called_as()} resume{' --adopt' * copy} {named(campaign)}"
 
 
 def demo_of(campaign: Path) -> str:

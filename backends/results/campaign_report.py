@@ -41,6 +41,7 @@ from backends.results.run_result import RunResult
 from backends.results.scaling_loss import explain
 from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.short_flags import short_of
+from backends.results.side_by_side import begun_as
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group
@@ -67,7 +68,8 @@ class ReportContext:
 
     Parameters
     ----------
-    campaign: by its journal, for documents. called: for readers; empty: so, too.
+    campaign: by its journal, for documents. called: by its directory, for readers; empty: as by
+        its journal.
     environment: the content of environment.json.
     commands: of one run per case.
     version: of dlperf-tui.
@@ -105,7 +107,10 @@ def render_report(
 ) -> str:
     """The whole of report.md. ``groups`` are the summary of ``runs``."""
     w = words(lang)
-    blocks = [f"# {md_text(context.called or context.campaign)}", *_said(context)]
+    blocks = [f"# {md_text(context.called or context.campaign)}"]
+    begun = begun_as(context.campaign, context.called)
+    blocks += [w.begun_as.format(name=md_text(context.campaign))] * bool(begun)
+    blocks += _said(context)
     blocks += _banners(context, runs, groups, lang, w)
     took_part = {host for run in runs for host in run.hosts}
     about = environment_section(context.environment, w, took_part, simulated=simulated(groups))

@@ -71,11 +71,15 @@ def shown_name(name: str, path: Path) -> str:
 
 
 def shown_names(
-    paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]]
+    paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]], *, begun: bool = True
 ) -> tuple[tuple[RunResult, ...], ...]:
-    """Each campaign's runs, with the name that a text has of it; of several alike their paths."""
+    """Each campaign's runs, with the name that a text has of it; of several alike their paths.
+    ``begun``: with what it began as, where that is another; a column of CSV has one name."""
     began = (next((run.campaign for run in runs), "") for runs in campaigns)
-    own = [*map(shown_name, began, paths)]
+    own = [
+        shown_name(name if begun else "", path) or name
+        for name, path in zip(began, paths, strict=True)
+    ]
     names = _told_apart(own, [*map(str, paths)])
     return tuple(
         tuple(replace(run, campaign=name) for run in runs)

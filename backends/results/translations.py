@@ -284,6 +284,7 @@ class Words:
     attempt = Both("{repeat} attempt {attempt}", "{repeat}（第 {attempt} 次尝试）")
     no_environment = Both("Nothing is recorded about the environment.", "没有环境记录。")
     no_results = Both("No run has ended yet.", "尚无已结束的运行。")
+    begun_as = Both("Begun as {name}.", "开始时名为 {name}。")
     generated = Both("Written by dlperf-tui {version}.", "由 dlperf-tui {version} 生成。")
     imported = Both(
         "Imported: these runs were not executed by this campaign.",

@@ -31,6 +31,7 @@ from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About, read_about, write_about
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLockedError, Role
+from backends.campaign.record.state import CampaignState
 from backends.inventory.host_entry import Inventory
 from backends.results.findings import Grade
 from backends.results.past_result import PastResult
@@ -71,6 +72,9 @@ class OnDisk(FakeWorkspace):
 
     def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         Workspace.remove_campaign(self._real, path, asked=asked)
+
+    def checked(self, path: Path) -> CampaignState:
+        return read_campaign(path)
 
     def move_campaign(self, path: Path, new: str) -> Path:
         return Workspace.move_campaign(self._real, path, new)
@@ -465,16 +469,16 @@ async def test_a_campaign_is_given_another_name_and_stays_what_it_is(on_disk: On
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         entry = app.screen.query_one(Input)
         assert entry.value == "done"
-        for wrong in ("", "..", ".hidden", "a/b", "\u202egnp", "other"):
+        (path.parent / "notes.txt").touch()
+        for wrong in ("", "..", ".hidden", "-x", "a/b", "\u202egnp", "other", "notes.txt"):
             entry.value = wrong
             await pilot.press("enter")
-            await pilot.pause()
+            await until(pilot, partial(shows, app, "✗ "))
             assert path.is_dir(), wrong
-            if not isinstance(app.screen, Prompt):  # there is one of that name: told by the list
-                assert wrong == "other"
-                await until(pilot, partial(shows, app, "there is something already"))
-        await pilot.press("m")
-        await until(pilot, lambda: isinstance(app.screen, Prompt))
+            await pilot.press("d")  # which removes one in the list
+            await until(pilot, lambda: not shows(app, "✗ "))
+            assert isinstance(app.screen, Prompt), wrong
+            assert len(entry.value) == len(wrong) + 1
         app.screen.query_one(Input).value = "baseline"
         await pilot.press("enter")
         new = path.with_name("baseline")

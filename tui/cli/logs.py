@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.growing_log import GrowingLog
-from backends.campaign.folder.index import summarise_campaign
 from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from backends.results.run_result import SKIPPED
+from backends.use_cases import Workspace
 from profiles.cleantext import LineCleaner
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
@@ -24,6 +25,7 @@ from tui.cli.shared.chosen_runs import chosen_run, latest_run
 from tui.cli.shared.exit_codes import FAILED, OK, code_of
 from tui.cli.shared.options import add_campaign, find_first, open_workspace
 from tui.cli.shared.output import say
+from tui.program_name import called_as, named, resume_of
 
 SOON_S = 0.25
 AT_LAST_S = 2.0
@@ -63,16 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
     words = filter(None, (arguments.campaign, arguments.run))
     path = find_first(workspace.find_to_read, tuple(words), "logs")
     reader = CampaignReader(path)
+    if arguments.follow:
+        _note_if_nobody_works(workspace, path, reader.state(), arguments.run)
     chosen, state = _chosen(reader, path, arguments)
     name = _log_name(chosen, arguments.host, path)
     if arguments.run is None:
-        _say_which(chosen, state, path)
+        _say_which(chosen, state, workspace, path)
     if arguments.follow:
-        if not (state.finished or chosen.state.ended):
-            _note_if_nobody_works(path, workspace.clock)
         ended = _follow(reader, chosen, GrowingLog(path, name), arguments.lines)
         if arguments.run is None:
-            return _follow_others(reader, path, ended, arguments.host)
+            return _follow_others(reader, workspace, path, ended, arguments.host)
         ended = _follow_retries(reader, path, ended, arguments.host)
         return OK if ended.state is RunState.SUCCEEDED else FAILED
     if not (path / name).exists():
@@ -123,13 +125,15 @@ def _said(run: RunRecord) -> str:
     return "was skipped and never started" if run.skipped else run.state.said
 
 
-def _say_which(run: RunRecord, state: CampaignState, path: Path) -> None:
+def _say_which(run: RunRecord, state: CampaignState, workspace: Workspace, path: Path) -> None:
     others = sum(one.state.active and one is not run for one in state.runs.values())
-    more = f"; {others} more at work" if others else ""
+    are = "at work" if others and workspace.writer(path) is not None else "had not ended"
+    more = f"; {others} more {are}" if others else ""
     logged = [one.run_id for one in state.runs.values() if one.log and one is not run]
     if state.finished and logged:
         has = "has a log" if len(logged) == 1 else "have logs"
-        more = f"; {len(logged)} more {has}: dlperf-tui logs {path.name} {logged[0]}"
+        name = named(workspace.shown(path))
+        more = f"; {len(logged)} more {has}: {called_as()} logs {name} {logged[0]}"
     say(f"run {run.run_id}, {run.profile} {run.case.label}{more}")
 
 
@@ -145,9 +149,19 @@ def _log_name(run: RunRecord, host: str | None, path: Path) -> str:
     return host_log_path(run.log, host)
 
 
-def _note_if_nobody_works(path: Path, clock: Callable[[], float]) -> None:
-    if summarise_campaign(path, clock).state != "live":
-        say(f"no console is at work on it, so nothing comes; 'dlperf-tui resume {path.name}' does")
+def _note_if_nobody_works(
+    workspace: Workspace, path: Path, state: CampaignState, run: str | None
+) -> None:
+    """And how more of it comes, unless what is asked for has ended."""
+    over = run is not None and chosen_run(state, run, path).state.ended
+    if over or state.finished or state.imported or workspace.writer(path) is not None:
+        return
+    command = ""
+    if workspace.shown(path) == path:  # a bundle does not go on
+        copy = bool(elsewhere_words(state))
+        command = resume_of(path, simulated=state.simulated, copy=copy)
+    does = f"; go on with it{' in' * state.simulated}: {command}" * bool(command)
+    say(f"nobody is at work on it, so nothing comes{does}")
 
 
 def _follow(
@@ -210,7 +224,9 @@ def _retry_of(run: RunRecord, state: CampaignState) -> RunRecord | None:
     return next((one for one in state.runs.values() if one.retry_of == run.run_id), None)
 
 
-def _follow_others(reader: CampaignReader, path: Path, last: RunRecord, host: str | None) -> int:
+def _follow_others(
+    reader: CampaignReader, workspace: Workspace, path: Path, last: RunRecord, host: str | None
+) -> int:
     """Run after run until the campaign has finished; the exit code is that of ``status``."""
     seen = {last.run_id}
     told, waits = False, _waits()
@@ -218,7 +234,7 @@ def _follow_others(reader: CampaignReader, path: Path, last: RunRecord, host: st
         state = reader.state()
         found = _next(state, last, seen, host)
         if found is not None:
-            _say_which(found, state, path)
+            _say_which(found, state, workspace, path)
             last = _follow(reader, found, GrowingLog(path, _log_name(found, host, path)))
             seen.add(last.run_id)
             told, waits = False, _waits()

@@ -100,9 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
     base = _base(arguments.output, paths)
     together = _runs(workspace, paths)
     layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
-    in_words = (arguments.format or layout.formats[0]) == "md"
-    if in_words:
-        together = shown_names(paths, together)
+    written_as = arguments.format or layout.formats[0]
+    in_words = written_as == "md"
+    if written_as != "json":
+        together = shown_names(paths, together, begun=in_words)
     names = dict.fromkeys(run.campaign for own in together for run in own)
     printed = arguments.output is None and layout.tables and in_words
     here = Path.cwd()

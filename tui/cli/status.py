@@ -21,8 +21,8 @@ from tui.cli.shared.options import add_campaign, add_json, open_workspace
 from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.print_table import print_rows
 from tui.cli.shared.say_outages import say_outages
-from tui.kept_words import DESERTED, kept_words, titled
-from tui.program_name import demo_of, named
+from tui.kept_words import DESERTED, kept_words, lies_elsewhere, titled
+from tui.program_name import named, resume_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -64,11 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_status(snapshot)
         say_outages(snapshot.state)
-        deserted = snapshot.deserted and workspace.shown(path) == path  # a bundle does not go on
-        if deserted and snapshot.simulated:
-            say(f"go on with it in: {demo_of(path)}")
-        elif deserted:
-            _say_how_to_go_on(workspace, path)
+        if snapshot.deserted and workspace.shown(path) == path:  # a bundle does not go on
+            _say_how_to_go_on(workspace, path, snapshot)
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
             say_folded(f"note: {remark}")
@@ -144,11 +141,16 @@ def _print_status(snapshot: CampaignSnapshot) -> None:
     print_rows(run_rows(snapshot.runs))
 
 
-def _say_how_to_go_on(workspace: Workspace, path: Path) -> None:
+def _say_how_to_go_on(workspace: Workspace, path: Path, snapshot: CampaignSnapshot) -> None:
     from tui.keeping import common_options, cron_line  # noqa: PLC0415 (where it is needed)
 
-    name = named(path)
-    say(f"go on with it: dlperf-tui resume {name}, or resume --detach {name}")
+    elsewhere = bool(lies_elsewhere(snapshot))
+    command = resume_of(path, simulated=snapshot.simulated, copy=elsewhere)
+    if snapshot.simulated or elsewhere:
+        if command:
+            say(f"go on with it{' in' * snapshot.simulated}: {command}")
+        return
+    say(f"go on with it: {command}, or resume --detach {named(path)}")
     say(f"or by cron: {cron_line(path, common_options(workspace))}")
 
 
@@ -160,7 +162,7 @@ def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:
         print_rows(campaign_rows(campaigns))
         if left := [one for one in campaigns if one.state == "unfinished" and not one.simulated]:
             say(f"nobody goes on with {first_of([clean_text(one.called) for one in left])}")
-            say(f"go on with it: dlperf-tui resume {named(left[0].path)}")
+            say(f"go on with it: {resume_of(left[0].path, simulated=False)}")
     else:
         say(f"no campaigns in {workspace.campaigns_dir}")
     return OK

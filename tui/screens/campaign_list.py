@@ -11,7 +11,7 @@ from textual import on, work
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from backends.campaign.folder.paths import KEEPER_LOG, check_shows
+from backends.campaign.folder.paths import KEEPER_LOG, check_name
 from backends.campaign.folder.tags_and_note import checked_note, checked_tags
 from backends.campaign.record.lock import CampaignLockedError, Role
 from profiles.counted import counted
@@ -63,7 +63,7 @@ def name_of(text: str) -> str:
             "that is no name of a campaign",
             remedy="letters, digits and . _ -, and no . at the begin",
         )
-    check_shows(Path(name))
+    check_name(Path(name))
     return name
 
 
@@ -430,16 +430,21 @@ class CampaignList(Dialog[str]):
     def action_rename(self) -> None:
         if (chosen := self._chosen()) is not None:
             words = f"Another name for {called(chosen)}; it stays the campaign."
-            prompt = Saying("Rename", words, value=chosen.path.name, check=name_of)
-            self._ask(prompt, lambda text: self._rename(chosen.path, name_of(text)))
+            self.app.push_screen(
+                Saying(
+                    "Rename",
+                    words,
+                    value=chosen.path.name,
+                    check=name_of,
+                    take=lambda text: self._rename(chosen.path, name_of(text)),
+                )
+            )
 
-    def _rename(self, path: Path, name: str) -> None:
-        async def renamed() -> None:
-            if name != path.name:
-                new = await self._session.rename(path, name)
-                self.app.post_message(Said(plain(f"{path.name} is called {new.name} now")))
-
-        self._change(renamed(), "campaign-renamed")
+    async def _rename(self, path: Path, name: str) -> None:
+        if name != path.name:
+            new = await self._session.rename(path, name)
+            self.app.post_message(Said(plain(f"{path.name} is called {new.name} now")))
+            await self._read_again()
 
     def _ask(self, prompt: Prompt, take: Callable[[str], object]) -> None:
         def answered(text: str | None) -> None:
@@ -487,12 +492,15 @@ class CampaignList(Dialog[str]):
                 await work
             except DlperfError as error:
                 app.post_message(Problem(error))
-            try:
-                self.show(await self._session.campaigns())
-            except DlperfError as error:
-                app.post_message(Problem(error))
+            await self._read_again()
 
         app.run_worker(changed(), group=group, description="change a campaign on disk")
+
+    async def _read_again(self) -> None:
+        try:
+            self.show(await self._session.campaigns())
+        except DlperfError as error:
+            self.app.post_message(Problem(error))
 
     def action_open(self) -> None:
         self._answer("open")

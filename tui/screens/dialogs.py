@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
@@ -25,7 +25,7 @@ from textual.widgets.option_list import Option
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints, sign_of
 from tui.key_types import Key
-from tui.messages import Said
+from tui.messages import Problem, Said
 from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
 from tui.screens.help import WORDS, AllNotes, all_notes, help_of, wide_enough
@@ -320,7 +320,8 @@ class Choice(Dialog[str]):
 
 
 class Prompt(Dialog[str]):
-    """One line of entry. ``check`` raises DlperfError for what cannot be taken.
+    """One line of entry. ``check`` raises DlperfError for what cannot be taken. ``take``: does what
+    was asked for, and only then the dialog closes; where that raises DlperfError it stays, too.
 
     ``meaning``: what is written means this, for a line below where all of it can be read.
     ``does``: in a word, what Enter does with it.
@@ -338,6 +339,7 @@ class Prompt(Dialog[str]):
         value: str = "",
         placeholder: str = "",
         check: Callable[[str], object] | None = None,
+        take: Callable[[str], Awaitable[object]] | None = None,
         secret: bool = False,
         meaning: Callable[[str], str] | None = None,
         does: str = "Accept",
@@ -349,6 +351,7 @@ class Prompt(Dialog[str]):
         self._value = value
         self._placeholder = placeholder
         self._check = check
+        self._take = take
         self._secret = secret
 
     def compose(self) -> ComposeResult:
@@ -381,15 +384,33 @@ class Prompt(Dialog[str]):
 
     def action_accept(self) -> None:
         value = self.query_one(Input).value
-        if self._check is not None:
-            try:
+        try:
+            if self._check is not None:
                 self._check(value)
-            except DlperfError as error:
-                line = self.query_one(".problem", Static)
-                line.display = True
-                line.update(problem(error))
-                return
-        self.finish(value)
+        except DlperfError as error:
+            self._refuse(error)
+            return
+        if self._take is None:
+            self.finish(value)
+        else:  # the console waits for it, whatever becomes of this dialog
+            self.app.run_worker(self._taken(self._take(value), value), group="taken")
+
+    async def _taken(self, work: Awaitable[object], value: str) -> None:
+        try:
+            with typed_ahead(self).held():  # keys are for what comes of it
+                await work
+        except DlperfError as error:
+            if self.here:
+                self._refuse(error)
+            else:
+                self.app.post_message(Problem(error))
+        else:
+            self.finish(value)
+
+    def _refuse(self, error: DlperfError) -> None:
+        line = self.query_one(".problem", Static)
+        line.display = True
+        line.update(problem(error))
 
 
 if TYPE_CHECKING:

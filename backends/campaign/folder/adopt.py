@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backends.campaign.folder.directory_identity import check_place, place_of
-from backends.campaign.folder.paths import check_shows
+from backends.campaign.folder.paths import check_name
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now
@@ -87,10 +87,10 @@ def move(old: Path, new: Path, clock: Callable[[], float]) -> None:
     Raises
     ------
     CannotMoveError: there is something at ``new``, or it cannot be written. CampaignLockedError:
-        a console works on the campaign. ElsewhereError: ``old`` is a copy. SelectionError: the new
-        name cannot be shown.
+        a console works on the campaign. ElsewhereError: ``old`` is a copy. SelectionError: no
+        campaign can have that name.
     """
-    check_shows(new)
+    check_name(new)
     check_place(old, read_campaign(old))
     if new.exists() or new.is_symlink():
         raise CannotMoveError("there is something already", where=str(new), remedy="name another")

@@ -29,7 +29,6 @@ from backends.precheck.words import precheck_markdown
 from backends.results.campaign_report import ExecutedCommands, ReportContext
 from backends.results.flag_lines import forced_cases
 from backends.results.result_files import write_in_campaign, write_results
-from backends.results.side_by_side import shown_name
 from backends.results.summary import summarise
 
 ENVIRONMENT = "environment.json"
@@ -154,7 +153,7 @@ def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> Rep
     said = read_about(path)
     return ReportContext(
         campaign=state.campaign or path.name,
-        called=shown_name(state.campaign, path),
+        called=path.name,
         tags=said.tags,
         said=said.note,
         environment=environment,

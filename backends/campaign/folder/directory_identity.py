@@ -21,12 +21,10 @@ from profiles.errors import DlperfError
 class ElsewhereError(DlperfError):
     """Nothing is run from this directory: the campaign goes on in another one, or may."""
 
-    def __init__(self, directory: Path, what: str) -> None:
-        super().__init__(
-            what,
-            where=str(directory),
-            remedy="'dlperf-tui resume --adopt' goes on with this one, and then the other does not",
-        )
+    def __init__(self, directory: Path, what: str, *, simulated: bool = False) -> None:
+        adopt = "'dlperf-tui resume --adopt' goes on with this one, and then the other does not"
+        remedy = "a demo goes on with the original" if simulated else adopt
+        super().__init__(what, where=str(directory), remedy=remedy)
 
 
 def place_of(directory: Path) -> Place:
@@ -78,4 +76,4 @@ def elsewhere_words(state: CampaignState) -> str:
 def check_place(directory: Path, state: CampaignState) -> None:
     """Raise ElsewhereError where nothing may be run from the directory."""
     if words := elsewhere_words(state):
-        raise ElsewhereError(directory, words)
+        raise ElsewhereError(directory, words, simulated=state.simulated)

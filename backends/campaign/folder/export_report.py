@@ -91,9 +91,9 @@ def linked(
 
 def _runs(state: CampaignState, campaign: Path, what: Export, where: Path) -> tuple[RunResult, ...]:
     runs = run_results(state)
-    if what.format == "md":
-        (runs,) = shown_names([campaign], [runs])
-    if what.format != "json":  # whose document names the campaign
+    if what.format != "json":
+        (runs,) = shown_names([campaign], [runs], begun=what.format != "csv")
+        # The document names the campaign, so that its logs are found from there.
         runs = logs_from(runs, campaign, where)
     return tuple(runs)
 

@@ -11,7 +11,7 @@ from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.folder.bundle import is_bundle
 from backends.campaign.folder.log_stamps import stamps_of
 from backends.campaign.folder.opened_bundles import import_bundle, refuse_existing
-from backends.campaign.folder.paths import check_shows
+from backends.campaign.folder.paths import check_name
 from backends.campaign.folder.raw_logs import logs_beside
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
@@ -50,10 +50,11 @@ def import_campaign(
 
     Raises
     ------
-    SelectionError: ``output`` exists already or cannot be shown, or a tree came without a profile.
+    SelectionError: ``output`` exists already, no campaign can be called so, or a tree came without
+        a profile.
     LogError: nothing can be read, or the campaign not be written.
     """
-    check_shows(output)
+    check_name(output)
     if profile is None and is_bundle(str(source)):
         return _unbundled(source, output, share)
     refuse_existing(output)

@@ -45,8 +45,15 @@ def name_of(profiles: Iterable[str]) -> str:
     return f"{first}-and-{len(more)}-more" if more else first
 
 
-def check_shows(directory: Path) -> None:
-    """Raises SelectionError where the name of a new campaign cannot be read as it is shown."""
+def check_name(directory: Path) -> None:
+    """Raises SelectionError where the name of a new campaign cannot be read as it is shown, or
+    every command would take it for an option."""
+    if directory.name.startswith("-"):
+        raise SelectionError(
+            "the name of a campaign cannot begin with -: commands take it for an option",
+            where=clean_text(directory.name),
+            remedy="begin it with a letter or a digit",
+        )
     if (shown := clean_text(directory.name)) != directory.name:
         raise SelectionError(
             "its name has characters that cannot be shown",

@@ -1,4 +1,5 @@
-"""A tag or a note is written, and shown in the campaign's report at once where that is at rest."""
+"""A tag or a note is written, and shown in the campaign's report at once where that is at rest; so
+is another name."""
 
 from __future__ import annotations
 
@@ -34,20 +35,21 @@ def describe(
     with _in_turn(directory):
         about = change(read_about(directory))
         write_about(directory, about)
-        _write_report(state, directory, clock)
+        renew_report(state, directory, clock)
     return about
 
 
-def _write_report(state: CampaignState, directory: Path, clock: Callable[[], float]) -> None:
+def renew_report(state: CampaignState, directory: Path, clock: Callable[[], float]) -> None:
+    """Where there is one, and nobody is at work on the campaign. Blocking."""
     if not (directory / REPORT).is_file():
         return
     lock = CampaignLock(directory, clock)
     try:
         lock.acquire()
-    except CampaignLockedError:  # whose console writes the report again, with what is said
+    except CampaignLockedError:  # whose console writes the report again
         return
     try:
-        with contextlib.suppress(OSError):  # the report stays as it was; what is said is written
+        with contextlib.suppress(OSError):  # the report stays as it was
             rewrite_results(state, directory)
     finally:
         lock.release()

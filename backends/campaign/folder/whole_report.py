@@ -42,9 +42,12 @@ def html_of(
     figures = {f"figures/{one.name}": one.svg for one in drawings}
     footer = (unfit_words(state) or cite_of(state, bundle),) if bundle is not None else ()
     return html_report(
-        context.called, render_report(context, runs, groups, lang), figures, footer=footer,
+        context.called or context.campaign,
+        render_report(context, runs, groups, lang),
+        figures,
+        footer=footer,
         lang=lang,
-    )  # fmt: skip
+    )
 
 
 def bundle_of(

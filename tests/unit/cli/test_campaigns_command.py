@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from backends.campaign.folder.tags_and_note import NOTE_CAP, read_about
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.hosts.preflight_finding import Bearing
+from profiles.errors import SelectionError
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
     BEGUN,
@@ -29,6 +31,9 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
+from tui.cli import main
+from tui.cli.arguments import build_parser
+from tui.screens.campaign_list import name_of
 from tui.screens.campaign_text import COLUMNS, campaign_rows, summary_words
 
 Campaign = Callable[..., Path]
@@ -540,19 +545,41 @@ def test_prune_never_touches_what_is_at_work_locked_or_unverified(
     assert answer.err.count("writes the campaign") == 2
 
 
-@pytest.mark.parametrize("new", ["a\x1b[31mb", "a\nb", "a\u202eb"])
-def test_no_campaign_gets_a_name_that_cannot_be_shown(
+@pytest.mark.parametrize("new", ["a\x1b[31mb", "a\nb", "a\u202eb", "-", "-x", "--json", "-漢"])
+def test_no_campaign_gets_a_name_that_cannot_be_shown_or_is_taken_for_an_option(
     cli: Cli, campaign: Campaign, tmp_path: Path, new: str
 ) -> None:
+    why = "begin with -" if new[0] == "-" else "characters that cannot be shown"
     path = campaign("done", *DONE)
-    answer = cli("campaigns", "mv", "done", new, code=2)
-    assert "characters that cannot be shown" in answer.err
+    for where in (new, tmp_path / "new" / new):
+        words = ("campaigns", "mv", "--campaigns", cli.campaigns, "done", "--", where)
+        assert main([*map(str, words)]) == 2
+        [line] = cli.capsys.readouterr().err.splitlines()
+        assert why in line
     assert path.exists()
     figures = tmp_path / "f.csv"
     figures.write_text("profile,case,throughput\ncpu-smoke,1n1g,5\n")
-    answer = cli("import", str(figures), "-o", str(tmp_path / "new" / new), code=2)
-    assert "characters that cannot be shown" in answer.err
+    packed = tmp_path / "done.tar.zst"
+    cli("report", "done", "--bundle", packed, code=1)  # it has no log
+    for source in (figures, packed):
+        assert why in cli.complaint("import", source, f"--output={tmp_path / 'new' / new}")
     assert not (tmp_path / "new").exists()
+    with pytest.raises(SelectionError):
+        name_of(new)
+
+
+def test_one_whose_name_is_taken_for_an_option_is_read_by_what_is_proposed(
+    cli: Cli, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = campaign("-x", planned("a"))
+    monkeypatch.setattr("backends.use_cases.default_campaigns_dir", lambda: cli.campaigns)
+    [line, _] = [
+        line for line in cli("status", path).err.splitlines() if line.startswith(("go", "or"))
+    ]
+    proposed = shlex.split(line.partition(": dlperf-tui ")[2].partition(",")[0])
+    assert build_parser().parse_args(proposed).campaign == str(path)
+    cli("campaigns", "mv", path, "y")
+    assert cli("status", "y").out.startswith("y: ")
 
 
 def test_what_a_diagnosis_wrote_is_ours_to_remove(cli: Cli, campaign: Campaign) -> None:

@@ -152,11 +152,11 @@ def test_without_a_name_it_is_the_run_at_work_else_the_last_one(
     write(path, "a.log", b"of a")
     write(path, "b.log", b"of b")
     answer = cli("logs", "open")
-    assert (answer.out, answer.err) == ("of b", "run b, cpu-smoke 1n1g; 1 more at work\n")
+    assert (answer.out, answer.err) == ("of b", "run b, cpu-smoke 1n1g; 1 more had not ended\n")
     append(path, succeeded("b"))
     assert cli("logs", "open").out == "of a"
     append(path, succeeded("a"), ev.RunCancelled(t=BEGUN, run_id="c"), FINISHED)
-    more = "; 1 more has a log: dlperf-tui logs open b"
+    more = f"; 1 more has a log: dlperf-tui logs {path} b"
     assert more in cli("logs", "open").err
     assert cli("logs", "open", "b").err == ""
 
@@ -334,10 +334,10 @@ def test_a_run_that_has_not_begun_is_waited_for(
     path = campaign("open", planned("a"))
     process = follow("open", "-f")
     assert process.stderr is not None
+    assert b"nobody is at work on it" in process.stderr.readline()
     assert process.stderr.readline() == b"waiting for a run to begin\n"
     append(path, assigned("a"), launched("a"))
     assert process.stderr.readline() == b"run a, cpu-smoke 1n1g\n"
-    assert b"no console is at work on it" in process.stderr.readline()
     write(path, "a.log", b"here\n")
     assert out(process, 5) == b"here\n"
     append(path, succeeded("a"), FINISHED)

@@ -19,10 +19,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from backends.campaign.folder.artifacts import report_context
+from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.moment import Moment, write_moment
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.does_not_fit import NOT_RUN
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLock
@@ -44,7 +47,9 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
+from tui.cli.shared.print_table import fitted
 from tui.cli.shared.progress import Changes, bar_text, show_progress
+from tui.cli.shared.watching import drawn_all
 
 Campaign = Callable[..., Path]
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
@@ -259,13 +264,14 @@ def test_in_a_pipe_a_watch_says_each_change_once_and_ends_with_the_campaign(
     watching = watch(cli, "open")
     assert watching.stdout is not None
     first = watching.stdout.readline()
-    assert first == "cpu-smoke 1n1g #1 running on node1\n"
+    assert re.fullmatch(r"cpu-smoke 1n1g #1 running when last seen .* ago on node1\n", first)
     assert watching.stdout.readline() == "nobody goes on with this campaign\n"
     append(path, succeeded("a"), assigned("b", "node2"))
     assert watching.stdout.readline() == (
         "[1/2] cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s\n"
     )
-    assert watching.stdout.readline() == "cpu-smoke 1n1g #2 starting on node2\n"
+    starts = watching.stdout.readline()
+    assert re.fullmatch(r"cpu-smoke 1n1g #2 starting when last seen .* ago on node2\n", starts)
     append(path, ev.RunFailed(t=BEGUN + 3, run_id="b", reason="no space"), FINISHED)
     rest, complaints = watching.communicate(timeout=30)
     assert rest == "[2/2] cpu-smoke 1n1g #2 failed on node2 – no space\n"
@@ -498,10 +504,17 @@ def test_what_was_skipped_is_not_counted_as_cancelled(
     ended = ev.RunCancelled(t=BEGUN + 3, run_id="a")
     launched = ev.RunLaunched(t=BEGUN + 1, run_id="a")
     runs = (planned("a"), planned("b", 2), planned("c", 3))
-    campaign("part", *runs, assigned("a"), launched, ended, *skipped, FINISHED)
+    path = campaign("part", *runs, assigned("a"), launched, ended, *skipped)
     (row,) = cli("status").rows
-    assert "finished, 1 cancelled, 2 skipped" in row
-    monkeypatch.setattr("tui.cli.shared.watching.time.sleep", _interrupted)
+    assert "unfinished, 1 cancelled, 2 skipped" in row
+    looks = iter([None])
+
+    def finishes(_seconds: float) -> None:
+        if next(looks, "over") == "over":
+            raise KeyboardInterrupt
+        append(path, FINISHED)
+
+    monkeypatch.setattr("tui.cli.shared.watching.time.sleep", finishes)
     assert "1 cancelled 2 skipped" in cli("status", "--watch", code=3).out
 
 
@@ -602,3 +615,73 @@ def test_a_report_tells_that_gpus_were_not_judged(
     on = replace(state.runs["a"], fingerprint=fingerprint)
     notes = report_context(replace(state, runs={"a": on}), path).notes
     assert notes == ("Preflight did not judge GPUs: cpu-smoke uses none.",) * told
+
+
+TOLD = ("succeeded", "failed", "cancelled", "planned")
+
+
+@given(
+    names=st.lists(
+        st.text("abc-漢", min_size=1, max_size=40).map(lambda name: f"2026-11-21-{name}"),
+        min_size=1,
+        max_size=30,
+        unique=True,
+    ),
+    data=st.data(),
+)
+def test_a_watch_of_all_has_a_line_for_each_that_is_live_or_unfinished_and_counts_the_others(
+    names: list[str], data: st.DataObject
+) -> None:
+    states = ("live", "unfinished", "finished", "copy", "not started", "unreadable")
+    count = st.integers(0, 99)
+    every = tuple(
+        CampaignSummary(
+            name,
+            Path("/c", name),
+            data.draw(st.sampled_from(states)),
+            *(data.draw(count) for _ in TOLD[1:]),
+            created_at=BEGUN,
+            simulated=data.draw(st.booleans()),
+            imported=False,
+            about=About(("nightly", "v100"), "a note " * 20),
+            paused=data.draw(count),
+            profiles=("cpu-smoke", "oneflow-resnet50"),
+            left_out=("node1: in use: alice",),
+        )
+        for name in names
+    )
+    watched = [one for one in every if one.state in ("live", "unfinished")]
+    height = data.draw(st.integers(6, 60))
+    out = io.StringIO()
+    console = Console(width=120, height=height, file=out, highlight=False)
+    heading, rows, below = drawn_all(every, console, Path("/c"))
+    console.print(*fitted(rows, 120), sep="\n")
+    shown = out.getvalue().splitlines()
+    lines = [line for line in shown if "2026-11-21-" in line]
+    assert len(lines) == min(len(watched), height - 4)
+    assert len(shown) <= len(lines) + 2, "the columns, and what has no room"
+    assert all(sum(line.startswith(f"{one.called} ") for line in shown) <= 1 for one in watched)
+    assert bool(heading) is not bool(watched)
+    for state in states[2:]:
+        number = sum(one.state == state for one in every)
+        assert (f"{number} {state}" in below) is bool(number)
+    assert (f"{len(watched) - len(lines)} more" in below) is (len(lines) < len(watched))
+    for campaign in watched[: len(lines)] if len(lines) == len(watched) else ():
+        [line] = [line for line in lines if line.startswith(f"{campaign.called} ")]
+        assert not campaign.simulated or "SIMULATED" in line or "no room for remarks" in shown[-1]
+
+
+def test_a_watch_of_all_in_a_pipe_begins_with_how_many_have_finished(
+    cli: Cli, campaign: Campaign
+) -> None:
+    for name in ("one", "two"):
+        campaign(name, planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    path = campaign("open", planned("a"))
+    watching = watch(cli)
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "open unfinished 0/1\n"
+    assert watching.stdout.readline() == "2 finished\n"
+    append(path, assigned("a"), succeeded("a"), FINISHED)
+    assert watching.stdout.readline() == "open finished 1/1\n"
+    watching.send_signal(signal.SIGINT)
+    assert watching.communicate(timeout=30) == ("", "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -10,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.folder.artifacts import rewrite_results
+from backends.campaign.folder.adopt import placed
+from backends.campaign.folder.directory_identity import place_of
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.journal import FILE_NAME, write_now
+from backends.results.publish import LAYOUTS
 from backends.results.side_by_side import called_each
 from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.conftest import Dlperf
@@ -59,13 +64,43 @@ def test_texts_call_a_campaign_by_its_directory_and_what_it_began_as_where_that_
     copy = shutil.copytree(EXAMPLES / example, tmp_path / (called or example))
     began = read_campaign(copy).campaign
     text = dlperf("report", copy, *words)
-    name = f"again (begun as {began})" if called else example
+    report = words == ("--format", "html")
+    name = "again" if report else f"again (begun as {began})"
+    name = name if called else example
     assert name in text
-    assert not re.findall(rf"{example}\b", text.replace(name, "")), "nor by another"
-    rewrite_results(read_campaign(copy), copy)
-    assert (copy / "report.md").read_text().startswith(f"# {name}\n")
-    assert json.loads((copy / "results.json").read_text())["campaign"] == began
-    assert json.loads(dlperf("report", copy, "--format", "json"))["campaign"] == began
+    others = text.replace(f"Begun as {began}.", "") if report else text.replace(name, "")
+    assert bool(called and report) is (f"Begun as {began}." in text)
+    assert not re.findall(rf"{example}\b", others.replace(name, "")), "nor by another"
+
+
+@pytest.mark.parametrize("example", ["h200-x4", "h200-x4-resnet50-graphs"])
+def test_a_campaign_that_is_moved_has_its_name_in_its_report_and_in_csv_at_once(
+    dlperf: Dlperf, tmp_path: Path, example: str
+) -> None:
+    kept = ("--campaigns", tmp_path)
+    shutil.copytree(EXAMPLES / example, tmp_path / "first")
+    write_now(tmp_path / "first" / FILE_NAME, [placed(place_of(tmp_path / "first"), 0.0)])
+    began = read_campaign(tmp_path / "first").campaign
+    path, second = tmp_path / "first", tmp_path / began
+    for new in ("again", "third"):
+        dlperf(*kept, "campaigns", "mv", path, new)
+        if not second.exists():  # another has the name that it began with
+            shutil.copytree(EXAMPLES / "h200-x4-gpt-124m", second)
+        path = tmp_path / new
+        report = (path / "report.md").read_text()
+        assert report.startswith(f"# {new}\n\nBegun as {began}.\n")
+        assert json.loads((path / "results.json").read_text())["campaign"] == began
+        assert json.loads(dlperf("report", path, "--format", "json"))["campaign"] == began
+        for layout in LAYOUTS.values():
+            if "csv" not in layout.formats:
+                continue
+            try:
+                alone = dlperf("report", path, "--layout", layout.name, "--format", "csv")
+            except AssertionError:  # it has nothing of that
+                continue
+            rows = [*csv.DictReader(io.StringIO(alone))]
+            assert {row.get("campaign", new) for row in rows} <= {new}
+            assert began not in alone
 
 
 def test_texts_of_several_never_call_two_alike(dlperf: Dlperf, tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from backends.inventory.nodesets import ranked_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
 from backends.results.past_result import LOGS_CHANGED, PastResult
 from backends.results.render import Column
-from backends.results.run_counts import succeeded
+from backends.results.run_counts import lost_words, succeeded
 from backends.results.side_by_side import begun_as
+from profiles.cleantext import clean_text
 from tui.campaign_words import (
     FIGURES,
     begun_words,
@@ -24,6 +25,9 @@ from tui.campaign_words import (
     state_words,
 )
 from tui.cli.shared.print_table import Rows, Said, Tone
+
+LONGEST = 80
+"""Columns of a campaign's name in a list of one line each."""
 
 _CAMPAIGN_TONES = {
     "live": Tone.BUSY,
@@ -100,6 +104,24 @@ def campaign_rows(
     )
 
 
+def watched_rows(campaigns: Sequence[CampaignSummary]) -> Rows:
+    """A line for each where its name has no more than LONGEST columns, which is cut else."""
+    from tui.text import shorten  # noqa: PLC0415 (comes with Textual; 50 ms)
+
+    remarks = Column("remarks", "left", rank=1, whole=True)
+    rows: list[list[str | Said]] = [
+        [
+            Said(shorten(clean_text(one.called), LONGEST), Tone.NAME),
+            Said(one.state, _campaign_tone(one)),
+            f"{succeeded(one)}/{one.total}",
+            _begun(one),
+            " · ".join(filter(None, ["SIMULATED" * one.simulated, *lost_words(one), _paused(one)])),
+        ]
+        for one in campaigns
+    ]
+    return Rows((*_CAMPAIGN[:4], remarks), rows)
+
+
 def _begun(campaign: CampaignSummary) -> str:
     """By the reader's calendar and clock."""
     if campaign.created_at is None:
@@ -118,12 +140,15 @@ def _campaign_tone(campaign: CampaignSummary) -> Tone:
 
 def _remarks(campaign: CampaignSummary) -> str:
     """Why it is as it is, then what people say of it."""
-    paused = f"{campaign.paused} paused" if campaign.paused else ""
     begun = ", ".join(begun_words(campaign))
     tags = " ".join(f"#{tag}" for tag in campaign.about.tags)
-    words = ["SIMULATED" * campaign.simulated, campaign.problem, begun, paused, tags]
+    words = ["SIMULATED" * campaign.simulated, campaign.problem, begun, _paused(campaign), tags]
     words += [begun_as(campaign.name, campaign.called), note_words(campaign)]
     return " · ".join(filter(None, words))
+
+
+def _paused(campaign: CampaignSummary) -> str:
+    return f"{campaign.paused} paused" if campaign.paused else ""
 
 
 def run_rows(views: Sequence[RunView]) -> Rows:

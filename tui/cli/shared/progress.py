@@ -79,7 +79,7 @@ class Changes:
         for view in now.runs:
             if view.run_id in self._before:
                 continue
-            state = _state_of(view)
+            state = _state_of(view, now)
             if self._ends_only and not view.state.ended:
                 continue
             if self._shown.get(view.run_id, "planned") == state:
@@ -93,7 +93,7 @@ class Changes:
             was = None if were is None else were.get(view.run_id, RunState.PLANNED)
             for one in (*self._passed(was, view, now), view):
                 number = self._number(now) if one.state.ended else ""
-                out(clean_text(f"{mark}{number}{_line(one)}"))
+                out(clean_text(f"{mark}{number}{_line(one, now)}"))
             self._say_what_helps(view, out)
         for called, views in in_vain.items():
             which = ", ".join(f"#{view.repeat}" for view in views)
@@ -138,14 +138,16 @@ def _latest(now: CampaignSnapshot) -> set[str]:
     return {run.run_id for run in now.state.latest_attempts()}
 
 
-def _state_of(view: RunView) -> str:
+def _state_of(view: RunView, now: CampaignSnapshot) -> str:
     state = view.state_text if view.paused else str(view.state)
+    if view.state.active and now.deserted:
+        state = f"{state} (when last seen)"
     silent = " (silent)" * (view.silent_s is not None)
     return f"{state} (connection lost)" if view.out_of_reach else f"{state}{silent}"
 
 
-def _line(view: RunView) -> str:
-    plain = view.doing or view.collecting
+def _line(view: RunView, now: CampaignSnapshot) -> str:
+    plain = (view.doing or view.collecting) and not now.deserted
     state = "skipped" if view.skipped else str(view.state) if plain else view.state_text
     parts = [view.profile, view.label, state]
     if view.hosts:

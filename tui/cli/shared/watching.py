@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +16,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.run_counts import lost_words, succeeded
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
-from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
+from tui.cli.shared.campaign_rows import most_telling, run_rows, watched_rows
 from tui.cli.shared.exit_codes import code_of
 from tui.cli.shared.print_table import Rows, fitted
 from tui.cli.shared.progress import Changes
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Shown = TypeVar("Shown")
+Drawn = tuple[str, Rows, str]
+"""A heading, rows, and a line below them."""
 
 EVERY_S = 1.0
 """A look reads what was added to the journal, and nothing where nothing was."""
 ALL_EVERY_S = 2.0
 REST = 10
 """A look at all campaigns reads each journal: for so many times as long nothing is done then."""
+_WATCHED = ("live", "unfinished")
+"""States of campaigns that somebody works on, or may."""
 _AROUND = 4  # lines beside the runs: a heading, a blank, the columns, and where the cursor waits
 
 
@@ -55,25 +60,27 @@ def watch_one(workspace: Workspace, path: Path) -> int:
 
 
 def watch_all(workspace: Workspace) -> int:
-    """Until it is interrupted."""
+    """Those that are live or unfinished, until it is interrupted; of others how many there are."""
     known: dict[Path, str] = {}
 
     def tell(campaigns: tuple[CampaignSummary, ...], out: Callable[[str], None]) -> None:
+        first = not known
         for campaign in campaigns:
             line = f"{campaign.path.name} {campaign.state} {succeeded(campaign)}/{campaign.total}"
             line = f"SIMULATED {line}" if campaign.simulated else line
             line = clean_text(" ".join([line, *lost_words(campaign), campaign.problem]).rstrip())
             if known.get(campaign.path) != line:
                 known[campaign.path] = line
-                out(line)
+                if not first or campaign.state in _WATCHED:
+                    out(line)
+        if first and (others := _others(campaigns)):
+            out(others)
         for gone in known.keys() - {campaign.path for campaign in campaigns}:
             out(clean_text(f"{gone.name} is gone"))
             del known[gone]
 
-    def drawn(campaigns: tuple[CampaignSummary, ...], _console: Console) -> tuple[str, Rows]:
-        if campaigns:
-            return "", campaign_rows(campaigns)
-        return f"no campaigns in {workspace.campaigns_dir}", campaign_rows(())
+    def drawn(campaigns: tuple[CampaignSummary, ...], console: Console) -> Drawn:
+        return drawn_all(campaigns, console, workspace.campaigns_dir)
 
     with _shown_by(tell, drawn) as show:
         while True:
@@ -82,24 +89,43 @@ def watch_all(workspace: Workspace) -> int:
             time.sleep(max(ALL_EVERY_S, REST * (time.monotonic() - began)))
 
 
+def drawn_all(campaigns: Sequence[CampaignSummary], console: Console, where: Path) -> Drawn:
+    """``where``: they lie."""
+    watched = [one for one in campaigns if one.state in _WATCHED]
+    watched.sort(key=lambda one: one.state != "live")
+    room = max(1, console.height - _AROUND)
+    more = f"{len(watched) - room} more" if len(watched) > room else ""
+    below = ", ".join(filter(None, [more, _others(campaigns)]))
+    if watched:
+        return "", watched_rows(watched[:room]), below
+    what = "nothing is live or unfinished" if campaigns else "no campaigns"
+    return f"{what} in {where}", watched_rows(()), below
+
+
+def _others(campaigns: Sequence[CampaignSummary]) -> str:
+    """``12 finished, 1 not started``; "" without any."""
+    states = Counter(one.state for one in campaigns if one.state not in _WATCHED)
+    return ", ".join(f"{count} {state}" for state, count in states.most_common())
+
+
 def _kept(shown: CampaignSnapshot) -> str:
     """A console, or a keeper, or that nobody is at work on it."""
     by = shown.kept_by
     return clean_text(kept_words(by, time.time())) if by is not None else DESERTED
 
 
-def _drawn_one(shown: CampaignSnapshot, console: Console) -> tuple[str, Rows]:
+def _drawn_one(shown: CampaignSnapshot, console: Console) -> Drawn:
     runs, more = most_telling(shown, console.height - _AROUND)
     heading = titled(shown)
     if not shown.finished:
         heading = f"{heading} · {_kept(shown)}"
-    return (f"{heading} · {more} more runs" if more else heading), run_rows(runs)
+    return (f"{heading} · {more} more runs" if more else heading), run_rows(runs), ""
 
 
 @contextmanager
 def _shown_by(
     tell: Callable[[Shown, Callable[[str], None]], None],
-    drawn: Callable[[Shown, Console], tuple[str, Rows]],
+    drawn: Callable[[Shown, Console], Drawn],
 ) -> Iterator[Callable[[Shown], None]]:
     if not sys.stdout.isatty():
         yield lambda shown: tell(shown, lambda line: print(line, flush=True))
@@ -112,8 +138,9 @@ def _shown_by(
     with Live(console=console, auto_refresh=False) as live:
 
         def draw(shown: Shown) -> None:
-            heading, rows = drawn(shown, console)
+            heading, rows, below = drawn(shown, console)
             parts = [Text(clean_text(heading)), Text("")] if heading else []
-            live.update(Group(*parts, *fitted(rows, console.width)), refresh=True)
+            under = [Text(clean_text(below))] if below else []
+            live.update(Group(*parts, *fitted(rows, console.width), *under), refresh=True)
 
         yield draw
