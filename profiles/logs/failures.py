@@ -210,7 +210,7 @@ REMEDIES = {known.reason: known.remedy for known in BUILT_IN if known.remedy}
 
 
 def without_host(reason: str) -> str:
-    """A failure's reason as the log names it, without the host and ranks that it befell."""
+    """A failure's reason as the log names it, without the host that it befell."""
     return reason.rpartition(": ")[2]
 
 

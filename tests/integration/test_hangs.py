@@ -287,8 +287,8 @@ async def test_a_run_that_moves_can_be_asked_and_goes_on(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
-        (signal.SIGKILL, "{host} (rank 2): killed by signal 9 (SIGKILL)"),
-        (signal.SIGTERM, "{host} (rank 2): killed by signal 15 (terminated)"),
+        (signal.SIGKILL, "{host}: killed by signal 9 (SIGKILL)"),
+        (signal.SIGTERM, "{host}: killed by signal 15 (terminated)"),
         (signal.SIGSTOP, "rank 2 on {host} was stopped by a signal; another node was lost"),
     ],
 )

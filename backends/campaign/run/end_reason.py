@@ -124,14 +124,11 @@ class Ended:
         host = "" if doubt >= _NOTICED else end.host
         return replace(end, host=host, vague=doubt >= _UNSPECIFIC, cleanup=self.cleanup)
 
-    def of_ranks(
-        self,
-        hosts: Sequence[str],
-        gpus_per_node: int,
-        failures: Sequence[tuple[str, Sequence[Failure]]],
+    def named_by_host(
+        self, hosts: Sequence[str], failures: Sequence[tuple[str, Sequence[Failure]]]
     ) -> Ended:
-        """Of a run over several hosts: with its host and that host's ranks in the reason, unless
-        another host's log says the same of itself, or nobody can tell whose doing it was."""
+        """Of a run over several hosts: with its host in the reason, unless another host's log says
+        the same of itself, or nobody can tell whose doing it was."""
         if len(hosts) < 2 or self.host not in hosts:
             return self
         if self.category not in (Cause.EXIT, Cause.NAMED, Cause.OUT_OF_MEMORY):
@@ -145,11 +142,8 @@ class Ended:
             )
         ):
             return self
-        first = hosts.index(self.host) * gpus_per_node
-        last = first + gpus_per_node - 1
-        ranks = f"rank {first}" if first == last else f"ranks {first}-{last}"
         what = self.reason.removeprefix(f"{self.host}: ")
-        return replace(self, reason=f"{self.host} ({ranks}): {what}")
+        return replace(self, reason=f"{self.host}: {what}")
 
     def but_for_who_is_away(self) -> Ended:
         """What may have been another host's doing, with the host that could not be reached

@@ -478,7 +478,7 @@ class RunSupervisor:
         told = ended = ended.but_for_who_is_away()
         if not any(member.passive for member in self.members):  # else a launcher speaks for all
             hosts = [member.name for member in self.members]
-            told = ended.of_ranks(hosts, self.run.gpus_per_node, self._failures())
+            told = ended.named_by_host(hosts, self._failures())
         run = self._recorder.state.runs[self.run.run_id]
         if not told.vague or run.diagnosis is None or not run.diagnosis.suspects:
             return told

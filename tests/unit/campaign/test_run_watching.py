@@ -296,7 +296,7 @@ def test_of_several_hosts_the_one_that_ended_by_itself_is_named(
     assume(noticed)
     seen = data.draw(st.sampled_from(noticed))
     names = [host for host, _ in ends]
-    told = seen.traced(ends, logs, "1h").explained(logs).of_ranks(names, 2, logs)
+    told = seen.traced(ends, logs, "1h").explained(logs).named_by_host(names, logs)
     kinds = {f"h{n}": kind for n, (kind, _) in enumerate(parts)}
     assert kinds.get(told.host) not in ("well", "ended by us", "lost")
     assert (told.host == "") == (told.reason == LOST.reason)
@@ -307,9 +307,7 @@ def test_of_several_hosts_the_one_that_ended_by_itself_is_named(
     when = {h: s.ended_at for h, s in ends if kinds[h] == kinds.get(told.host) and s.ended_at}
     assert not when or when[told.host] == min(when.values())
     if kinds.get(told.host) == "killed":
-        first = 2 * names.index(told.host)
-        ranks = f"(ranks {first}-{first + 1})"
-        assert told.reason == f"{told.host} {ranks}: killed by signal 9 (SIGKILL)"
+        assert told.reason == f"{told.host}: killed by signal 9 (SIGKILL)"
 
 
 def test_who_only_tells_what_befell_another_node_is_not_named() -> None:
@@ -317,8 +315,8 @@ def test_who_only_tells_what_befell_another_node_is_not_named() -> None:
     killed = Failure("a device process was killed", "device 1 of node 1", "later", node=1)
     ends = [("a", status(exit_code=1, ended_at=1.0)), ("b", status(exit_code=1, ended_at=2.0))]
     logs = [("a", [killed]), ("b", [killed])]
-    told = ended.traced(ends, logs, "1h").explained(logs).of_ranks(["a", "b"], 1, logs)
-    assert (told.host, told.reason) == ("b", "b (rank 1): a device process was killed")
+    told = ended.traced(ends, logs, "1h").explained(logs).named_by_host(["a", "b"], logs)
+    assert (told.host, told.reason) == ("b", "b: a device process was killed")
     assert told.retry == "later"
 
 
@@ -333,8 +331,8 @@ def test_of_a_launcher_that_speaks_for_all_hosts_none_is_named_for_what_it_notic
 def test_a_host_that_is_away_is_named_where_all_others_saw_that_one_was_lost(vague: bool) -> None:
     cleanup = Cleanup(True, (Doubt("b", Why.AWAY, "connection timed out"),))
     seen = Ended(reason="another node was lost", category=Cause.NAMED, vague=vague, cleanup=cleanup)
-    told = seen.but_for_who_is_away().of_ranks(["a", "b"], 1, [])
-    named = ("b (rank 1): connection timed out; another node was lost", "b")
+    told = seen.but_for_who_is_away().named_by_host(["a", "b"], [])
+    named = ("b: connection timed out; another node was lost", "b")
     assert (told.reason, told.host) == (named if vague else ("another node was lost", ""))
 
 
