@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -36,13 +37,18 @@ _SURELY = {
 }
 
 
-def verdict_line(found: Diagnosis, *, silent: bool = True) -> str:
+_PAST = {"is": "was", "are": "were", "has": "had", "have": "had", "does": "did", "gives": "gave"}
+_VERB = re.compile(rf"(?:^|(?<=\bothers )|(?<=\branks ))(?:{'|'.join(_PAST)})\b")
+
+
+def verdict_line(found: Diagnosis, *, silent: bool = True, past: bool = False) -> str:
     """``rank 5 on node3 is in all_reduce #1482, all others in #1483: node3 GPU5; Xid 79 at
-    02:13:07``. ``silent``: the run does not move, so that something keeps it."""
+    02:13:07``. ``silent``: the run does not move, so that something keeps it. ``past``: it
+    has ended since."""
     if not found.suspects:
         keeps = "which rank keeps the others could not be told"
         return f"{keeps if silent else 'nothing is wrong to be seen'}{_waiting(found)}"
-    named = [_accused(suspect, found) for suspect in found.suspects[:_MOST_NAMED]]
+    named = [_accused(suspect, found, past=past) for suspect in found.suspects[:_MOST_NAMED]]
     more = len(found.suspects) - _MOST_NAMED
     line = " · ".join(named) + (f" · and {more} more" if more > 0 else "")
     return clean_text(_SURELY[found.confidence] + line)
@@ -57,10 +63,13 @@ def _waiting(found: Diagnosis) -> str:
     return f": the ranks are in {where}" if where else ""
 
 
-def _accused(suspect: Suspect, found: Diagnosis) -> str:
+def _accused(suspect: Suspect, found: Diagnosis, *, past: bool) -> str:
     findings = sorted(suspect.findings, key=_order)
     first, rest = findings[0], findings[1:]
-    line = f"{_who(suspect)} {_said(first, found, alone=len(found.suspects) == 1)}"
+    said = _said(first, found, alone=len(found.suspects) == 1)
+    if past:
+        said = _VERB.sub(lambda verb: _PAST[verb[0]], said)
+    line = f"{_who(suspect)} {said}"
     if suspect.device is not None:
         line += f": {clean_text(suspect.host)} GPU{suspect.device}"
     told = list(dict.fromkeys(_aside(finding) for finding in rest))

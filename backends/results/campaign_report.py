@@ -48,7 +48,7 @@ from backends.results.summary import Group
 from backends.results.telemetry_table import telemetry_table
 from backends.results.told_of import told_of
 from backends.results.translations import Lang, Words, pick, words
-from profiles.logs.failures import REMEDIES
+from profiles.logs.failures import REMEDIES, without_host
 from profiles.references.matching import Held
 
 _ADDRESS = re.compile(r"https://[A-Za-z0-9./_-]+")
@@ -459,7 +459,7 @@ def _failed(groups: Sequence[Group], lost: frozenset[str], w: Words) -> list[str
                 text = f"#{run.repeat}: {w.retried.format(reason=reason)}"
                 lines.append(f"  - {_with_hosts_and_log(text, run, lost)}")
                 lines += _diagnosed(run, w)
-            reasons = dict.fromkeys(run.reason for run in failed)
+            reasons = dict.fromkeys(without_host(run.reason) for run in failed)
             lines += [f"  - → {md_text(REMEDIES[one])}" for one in reasons if one in REMEDIES]
     heading = w.tried_again if lines and not given_up else w.failed_runs
     return [f"## {heading}", "\n".join(lines) or w.no_failed_runs]

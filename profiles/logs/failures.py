@@ -6,6 +6,7 @@ at once stands at the front, what ends a long one stands at the end.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +27,13 @@ TAIL = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """``retry``: whether another attempt makes sense at all, at once, or only after a while."""
+    """``retry``: whether another attempt makes sense at all, at once, or only after a while.
+    ``node``: that it befell, by its place among the run's hosts; None: the line does not say."""
 
     reason: str
     evidence_line: str
     retry: Retry = "never"
+    node: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,14 @@ def _known(reason: str, *patterns: str, retry: Retry = "never", remedy: str = ""
 # torchrun's, srun --label's and mpirun --tag-output's.
 _OF_A_RANK = r"^(?:\[(?:rank|default)\d+\]: ?| {0,5}\d{1,6}: |\[\d+,\d+\]<std(?:out|err)>: ?)?"
 
+_NODE = re.compile(r"[0-9]{1,9}")
+
 OUT_OF_GPU_MEMORY = "out of GPU memory"
+NCCL_FAILED = "NCCL failed"
+UNREACHABLE = "another host could not be reached"
+PYTHON_EXCEPTION = "Python exception"
+UNSPECIFIC = frozenset({NCCL_FAILED, UNREACHABLE, PYTHON_EXCEPTION})
+"""What a host's log also says where it only noticed that another one is gone."""
 
 BUILT_IN: tuple[KnownFailure, ...] = (
     _known(
@@ -96,7 +106,7 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         remedy="take a build of the framework for this driver and GPU",
     ),
     _known(
-        "NCCL failed",
+        NCCL_FAILED,
         r"ncclInternalError",
         r"ncclSystemError",
         r"ncclUnhandledCudaError",
@@ -109,7 +119,7 @@ BUILT_IN: tuple[KnownFailure, ...] = (
     ),
     _known("port in use", r"Address already in use", r"EADDRINUSE", retry="now"),
     _known(
-        "another host could not be reached",
+        UNREACHABLE,
         r"Connection refused",
         r"Connection timed out",
         r"No route to host",
@@ -168,7 +178,7 @@ BUILT_IN: tuple[KnownFailure, ...] = (
     _known("file missing", r"FileNotFoundError", r"No such file or directory", r"can't open file"),
     _known("killed", r"(?:^|\s)Killed\s*$", r"\bSIGKILL\b", r"signal 9\b", retry="later"),
     _known(
-        "Python exception",
+        PYTHON_EXCEPTION,
         rf"{_OF_A_RANK}[A-Za-z_][\w.]*Error(?:: .*)?$",
         rf"{_OF_A_RANK}[A-Za-z_][\w.]*Exception(?:: .*)?$",
     ),
@@ -197,6 +207,11 @@ SIMULATED = KnownFailure("SIMULATED", f"^{SIMULATED_LOG}", (SIMULATED_LOG.encode
 
 REMEDIES = {known.reason: known.remedy for known in BUILT_IN if known.remedy}
 """What helps most often, by the reason of a failure."""
+
+
+def without_host(reason: str) -> str:
+    """A failure's reason as the log names it, without the host that it befell."""
+    return reason.rpartition(": ")[2]
 
 
 def from_profile(profile: Profile) -> tuple[KnownFailure, ...]:
@@ -275,17 +290,22 @@ def _first(known: KnownFailure, parts: Sequence[bytes]) -> Failure | None:
     for part in parts:
         evidence = _evidence(known, part)
         if evidence is not None:
-            return Failure(known.reason, evidence, known.retry)
+            line, node = evidence
+            return Failure(known.reason, line, known.retry, node)
     return None
 
 
-def _evidence(known: KnownFailure, block: bytes) -> str | None:
+def _evidence(known: KnownFailure, block: bytes) -> tuple[str, int | None] | None:
+    """The first line that shows it, and the node that the pattern's group of that name reads."""
     pattern = line_pattern(known.pattern)
-    first: tuple[int, str] | None = None
+    group = pattern.groupindex.get("node")
+    first: tuple[int, str, int | None] | None = None
     for hint in known.hints or (None,):
         limit = len(block) if first is None else first[0]
         for start, line in lines_with(block[:limit] if first else block, hint):
-            if pattern.search(line.decode("utf-8", "replace")):
-                first = (start, clean_line(line))
+            if found := pattern.search(line.decode("utf-8", "replace")):
+                node = found.group(group) if group else None
+                told = int(node) if node and _NODE.fullmatch(node) else None
+                first = (start, clean_line(line), told)
                 break
-    return None if first is None else first[1]
+    return None if first is None else first[1:]

@@ -302,6 +302,30 @@ def test_attempts_that_name_each_other_in_a_circle_are_told_once(
         assert sum(". planned" in line for line in lines) < len(names)
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "b: killed by signal 9 (SIGKILL)",
+        "rank 2 on b was stopped by a signal; another node was lost",
+        "out of GPU memory",
+        "b: disk full",
+    ],
+)
+def test_the_host_of_a_failure_and_what_helps_against_it_are_told_once(
+    tmp_path: Path, reason: str
+) -> None:
+    run_id = "r-0001-a1"
+    failed = ev.RunFailed(t=9.0, run_id=run_id, reason=reason, host="b", category=Cause.NAMED)
+    state = fold([planned(run_id), assigned(run_id), failed])
+    (view,) = take(state, tmp_path, now=90.0).runs
+    shown = details_text(view, state).plain.splitlines()
+    named = reason if "b" in reason.replace(":", "").split() else f"b: {reason}"
+    assert shown[1] == named
+    assert any("make room" in line or "smaller batch" in line for line in shown) == (
+        "disk" in reason or "memory" in reason
+    )
+
+
 def gone(run_id: str) -> ev.RunFailed:
     return ev.RunFailed(t=8.0, run_id=run_id, reason="out of GPU memory")
 

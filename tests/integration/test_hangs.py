@@ -94,7 +94,12 @@ async def stopped_through_the_command_line(
     stopped: list[int] = []
     try:
         await has_read(bench, b"train: ", 2)
-        stopped = of_rank(1)
+        # Another test may be at work beside this one.
+        stopped = [
+            pid
+            for pid in of_rank(1)
+            if bench.directory in Path(f"/proc/{pid}/cwd").readlink().parents
+        ]
         assert stopped
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
@@ -276,6 +281,52 @@ async def test_a_run_that_moves_can_be_asked_and_goes_on(bench: Bench) -> None:
     assert run.diagnosis is not None
     assert run.diagnosis.suspects == ()
     assert not controller.diagnose(run_id), "it has ended"
+    bench.nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (signal.SIGKILL, "{host}: killed by signal 9 (SIGKILL)"),
+        (signal.SIGTERM, "{host}: killed by signal 15 (terminated)"),
+        (signal.SIGSTOP, "rank 2 on {host} was stopped by a signal; another node was lost"),
+    ],
+)
+async def test_of_several_hosts_that_is_named_whose_rank_was_lost(
+    tmp_path: Path, local_host: Host, number: signal.Signals, reason: str
+) -> None:
+    names = (f"{local_host.name}{letter}" for letter in "cab")
+    hosts = [
+        replace(
+            local_host,
+            name=name,
+            work_dir=f"{local_host.work_dir}-{name}",
+            lease_dir=f"{local_host.lease_dir}-{name}",
+        )
+        for name in names
+    ]
+    bench = Bench(tmp_path, hosts)
+    profile = impatient(bench, "cpu-smoke", stall="60s")
+    path = bench.profiles / f"{profile}.toml"
+    silent = "--timeout 6 --seconds {seconds}"
+    path.write_text(path.read_text().replace("--seconds {seconds}", silent))
+    try:
+        controller = await bench.start("3n1g", profile=profile, seconds=60)
+        await until_running(controller, readings=2)
+        [run_id] = controller.state.runs
+        victim = next(pid for pid in of_rank(2) if marked()[pid] == run_id)
+        host = controller.state.runs[run_id].hosts[2]
+        os.kill(victim, number)
+        if number is signal.SIGSTOP:
+            controller.diagnose(run_id)
+            await until(lambda: controller.state.runs[run_id].diagnosis is not None)
+        await until(lambda: controller.state.runs[run_id].state.ended)
+        run = controller.state.runs[run_id]
+        await until(lambda: not any(bench.directory.glob("work-*/runs/*")))
+        await controller.detach()
+    finally:
+        await bench.close()
+    assert (run.reason, run.failed_host) == (reason.format(host=host), host)
     bench.nothing_is_left()
 
 

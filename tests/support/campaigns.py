@@ -157,7 +157,7 @@ class Bench:
         **values: object,
     ) -> CampaignController:
         workspace = workspace or self.workspace()
-        if profile != "cpu-smoke":
+        if not profile.endswith("cpu-smoke"):
             values = {"copies": self.copies, **values}
         selection = Selection(
             profiles=(profile,),

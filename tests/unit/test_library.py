@@ -763,6 +763,16 @@ def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
         ),
         (
             "cpu-smoke",
+            "cpu_smoke: node 1: node 0: lost node 2 (it closed the connection)",
+            "another node was lost",
+        ),
+        (
+            "cpu-smoke",
+            "cpu_smoke: node 1: node 2 was ended by SIGTERM",
+            "another node was lost",
+        ),
+        (
+            "cpu-smoke",
             "cpu_smoke: node 0: device 1 of node 1 was ended by SIGKILL",
             "a device process was killed",
         ),

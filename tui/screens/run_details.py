@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
@@ -29,7 +30,7 @@ from backends.results.workload_figures import configuration, measurements
 from profiles.cleantext import clean_text
 from profiles.counted import counted
 from profiles.durations import format_duration
-from profiles.logs.failures import REMEDIES
+from profiles.logs.failures import REMEDIES, without_host
 from tui.text import clock_time, named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.throughput_plot import jitter_text, no_jitter_yet
@@ -188,8 +189,9 @@ def _why(text: Text, run: RunView, record: RunRecord, *, simulated: bool) -> Non
     """Why it is as it is."""
     if run.reason:
         colour = BAD if run.state is RunState.FAILED else WARN
-        where = f"{record.failed_host}: " if record.failed_host else ""
-        words = f"{where}{run.reason.removeprefix(where)}"
+        named = record.failed_host in re.split(r":? ", run.reason)
+        where = "" if named or not record.failed_host else f"{record.failed_host}: "
+        words = f"{where}{run.reason}"
         text.append(plain(words), f"bold {colour}")
         ended_with = f"exit status {record.exit_status}"
         if record.exit_status is not None and not words.endswith(ended_with):
@@ -206,7 +208,7 @@ def _remedy(run: RunView, record: RunRecord) -> str:
     """What helps most often against what it failed by, or does not move for; "" where nobody
     knows."""
     if run.state is RunState.FAILED and record.category != Cause.STALLED:
-        return REMEDIES.get(run.reason, "")
+        return REMEDIES.get(without_host(run.reason), "")
     stuck = run.state is RunState.FAILED or (run.silent_s is not None and record.diagnosis)
     return remedy_line(record.diagnosis, over=run.state.ended) if stuck else ""
 

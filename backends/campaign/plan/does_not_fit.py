@@ -9,7 +9,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.results.run_result import NOT_RUN as NOT_RUN_FOR
-from profiles.logs.failures import OUT_OF_GPU_MEMORY
+from profiles.logs.failures import OUT_OF_GPU_MEMORY, without_host
 
 ENOUGH = 2
 """Repeats that were out of memory, where none succeeded: one may have had a neighbour."""
@@ -46,4 +46,4 @@ def repeats_in_vain(
 def _out_of_memory(run: RunRecord) -> bool:
     if run.state is not RunState.FAILED:
         return False
-    return run.reason == OUT_OF_GPU_MEMORY or run.category == Cause.OUT_OF_MEMORY
+    return without_host(run.reason) == OUT_OF_GPU_MEMORY or run.category == Cause.OUT_OF_MEMORY

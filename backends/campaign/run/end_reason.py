@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
+from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup, Why
 from backends.campaign.record.run_view import DEMO_LEFT
 from backends.engines.engine import AllocationEnd, EndKind
+from backends.hangs.diagnosis import Confidence, Diagnosis
+from backends.hangs.verdict_words import verdict_line
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.results.run_result import MEMORY_METRIC
 from backends.transports.transport import HostUnreachableError
 from profiles.durations import format_duration
-from profiles.logs.failures import Failure
+from profiles.logs.failures import UNREACHABLE, UNSPECIFIC, Failure
 from profiles.throughput.measure_run import Measurement
 
 NOW_S = 0.0
@@ -30,9 +33,15 @@ _SIGNALS = {
 }
 
 
+_KILLED = 128 + 9
+_OF_ITS_OWN_ACCORD = frozenset({1, 2, 6, 13, 15})
+"""Signals by which a framework ends itself when a peer is gone, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run's work on its hosts ended; no ``reason`` and not ``cancelled``: it went well."""
+    """How a run's work on its hosts ended; no ``reason`` and not ``cancelled``: it went well.
+    ``vague``: it may be what somebody saw of the end of another host's part."""
 
     reason: str = ""
     category: Cause | None = None
@@ -41,6 +50,7 @@ class Ended:
     exit_status: int | None = None
     retry: str = "never"
     cancelled: bool = False
+    vague: bool = False
     cleanup: Cleanup = UNKNOWN
 
     @property
@@ -52,29 +62,126 @@ class Ended:
         """Not merely an exit status: what other hosts' logs say is a consequence of it."""
         return self.category not in (Cause.EXIT, Cause.NO_READING) or (self.exit_status or 0) > 128
 
-    def explained(self, failures: Iterable[tuple[str, Sequence[Failure]]]) -> Ended:
+    def explained(self, failures: Sequence[tuple[str, Sequence[Failure]]]) -> Ended:
         """With the first named failure of any host's log, the failing host's own first.
 
         What explains itself keeps its reason, unless it is a signal that the failing host's own
-        log has a name for; the failure's line is evidence in any case.
+        log has a name for; the failure's line is evidence in any case. What befell another node
+        than the log's own is a reason only where no host's own end is known, and is no host's.
         """
-        found = [(host, failure) for host, named in failures for failure in named]
-        found.sort(key=lambda item: item[0] != self.host)  # stable: log order within a host
+        found = [
+            (host, named[0], _elsewhere(named, node))
+            for node, (host, named) in enumerate(failures)
+            if named
+        ]
+        found.sort(key=lambda item: (item[2], item[0] != self.host))
         if not found:
             return self
-        host, failure = found[0]
+        host, failure, elsewhere = found[0]
         evidence = (*self.evidence, failure.evidence_line)[:5]
-        own_signal = self.category is Cause.EXIT and host == self.host
-        if self.explains_itself and not own_signal:
+        killed = self.exit_status == _KILLED and failure.reason in UNSPECIFIC
+        own_signal = self.category is Cause.EXIT and host == self.host and not killed
+        if (self.explains_itself and not own_signal) or (elsewhere and self.host):
             return replace(self, evidence=evidence)
         return replace(
             self,
             reason=failure.reason,
             category=Cause.NAMED,
             evidence=evidence,
-            host=host,
+            host="" if elsewhere or (failure.reason == UNREACHABLE and len(failures) > 1) else host,
             retry=failure.retry,
+            vague=elsewhere or failure.reason in UNSPECIFIC,
         )
+
+    def traced(
+        self,
+        ends: Sequence[tuple[str, RunStatus | None]],
+        failures: Sequence[tuple[str, Sequence[Failure]]],
+        timeout: str,
+    ) -> Ended:
+        """Of a run over several hosts that ended by an exit status: the end that the others
+        followed, the earliest by the hosts' clocks where several ended by themselves.
+
+        ``ends``: of the hosts that had a process of ours; ``failures``: of each host's log, rank
+        0's first. Without a host where all logs say that it was another's.
+        """
+        if self.category is not Cause.EXIT or len(failures) < 2:
+            return self
+        places = {host: (node, named) for node, (host, named) in enumerate(failures)}
+        found = []
+        for host, status in ends:
+            if status is None or status.phase is RunPhase.ABSENT:
+                continue
+            if status.cancelled and status.phase is not RunPhase.LOST:
+                continue
+            if (end := judge_end(host, status, timeout)) is not None:
+                node, named = places[host]
+                doubt = _doubt(end, node, named)
+                found.append((doubt, status.ended_at or math.inf, node, end))
+        if not found:
+            return self
+        doubt, _, _, end = min(found, key=lambda item: item[:3])
+        host = "" if doubt >= _NOTICED else end.host
+        return replace(end, host=host, vague=doubt >= _UNSPECIFIC, cleanup=self.cleanup)
+
+    def named_by_host(
+        self, hosts: Sequence[str], failures: Sequence[tuple[str, Sequence[Failure]]]
+    ) -> Ended:
+        """Of a run over several hosts: with its host in the reason, unless another host's log says
+        the same of itself, or nobody can tell whose doing it was."""
+        if len(hosts) < 2 or self.host not in hosts:
+            return self
+        if self.category not in (Cause.EXIT, Cause.NAMED, Cause.OUT_OF_MEMORY):
+            return self
+        if self.category is Cause.NAMED and (
+            self.vague
+            or any(
+                named[0].reason == self.reason and not _elsewhere(named, node)
+                for node, (host, named) in enumerate(failures)
+                if named and host != self.host
+            )
+        ):
+            return self
+        what = self.reason.removeprefix(f"{self.host}: ")
+        return replace(self, reason=f"{self.host}: {what}")
+
+    def but_for_who_is_away(self) -> Ended:
+        """What may have been another host's doing, with the host that could not be reached
+        then."""
+        away = (doubt for doubt in self.cleanup.doubts if doubt.why is Why.AWAY)
+        doubt = next(away, None)
+        if doubt is None or not self.vague:
+            return self
+        reason = f"{doubt.host}: {doubt.detail}; {self.reason}"
+        return replace(self, reason=reason, host=doubt.host, vague=False)
+
+    def suspecting(self, found: Diagnosis) -> Ended:
+        """With who stood out when the hosts were asked, and the run did not move any more."""
+        hosts = {suspect.host for suspect in found.suspects}
+        surely = found.confidence in (Confidence.HIGH, Confidence.MEDIUM)
+        suspected = hosts.pop() if len(hosts) == 1 and surely else ""
+        reason = f"{verdict_line(found, past=True)}; {self.reason}"
+        return replace(self, reason=reason, host=suspected)
+
+
+_BY_ITSELF, _NAMED, _UNSPECIFIC, _NOTICED = range(4)
+"""How much doubt there is that a host's part ended by itself: none, to that its own log denies
+it."""
+
+
+def _elsewhere(named: Sequence[Failure], node: int) -> bool:
+    return bool(named) and named[0].node not in (None, node)
+
+
+def _doubt(end: Ended, node: int, named: Sequence[Failure]) -> int:
+    status = end.exit_status or 0
+    if end.category is not Cause.EXIT or status == _KILLED:
+        return _BY_ITSELF
+    if _elsewhere(named, node):
+        return _NOTICED
+    if status in (126, 127) or (status > 128 and status - 128 not in _OF_ITS_OWN_ACCORD):
+        return _NAMED
+    return _NAMED if named and named[0].reason not in UNSPECIFIC else _UNSPECIFIC
 
 
 def judge_start(error: HostUnreachableError | RemoteError | TimeoutError) -> Ended:

@@ -241,7 +241,9 @@ class RunSupervisor:
                     cancelled(self.run, ended, self._clock(), self._fingerprint)
                 )
         elif ended.reason:
-            await self._finish_failed(ended.explained(self._failures()))
+            named = self._failures()
+            traced = ended.traced(self._ends, named, self._launch.timeout)
+            await self._finish_failed(traced.explained(named))
         else:
             await self._finish_measured(ended)
 
@@ -357,8 +359,10 @@ class RunSupervisor:
             ends = (self._judge(member, task) for task, member in follows.items() if task in done)
             failed = [ended for ended in ends if ended is not None]
             if failed:
-                cleanup = await self._ending.tear_down(TEAR_DOWN_GRACE_S)
                 rest = [task for task in follows if task in pending]
+                if rest and failed[0].category is Cause.EXIT:  # it may follow another host's end
+                    await asyncio.wait(rest, timeout=LAST_BYTES_S)
+                cleanup = await self._ending.tear_down(TEAR_DOWN_GRACE_S)
                 if rest:  # what the other hosts said before they were ended
                     await asyncio.wait(rest, timeout=LAST_BYTES_S)
                 return replace(failed[0], cleanup=cleanup)
@@ -460,11 +464,26 @@ class RunSupervisor:
         if member is not None and ended.category is Cause.EXIT:
             run_s = self._clock() - (self.run.started_at or self._clock())
             ended = await explained_by_host(ended, member, run_s)
+        ended = self._blamed(ended)
         took, now = ran_s(self._ends), self._clock()
         if ended.category is Cause.LEFT:  # it lived as long as that console wrote
             lived = (self._recorder.left_at or now) - (self.run.launched_at or now)
             took = max(LEAST_S, lived)
         await self._recorder.record(failed(self.run, ended, now, took, self._fingerprint))
+
+    def _blamed(self, ended: Ended) -> Ended:
+        """With the host whose doing it was, as far as anybody knows."""
+        if len(self.members) < 2:
+            return ended
+        told = ended = ended.but_for_who_is_away()
+        if not any(member.passive for member in self.members):  # else a launcher speaks for all
+            hosts = [member.name for member in self.members]
+            told = ended.named_by_host(hosts, self._failures())
+        run = self._recorder.state.runs[self.run.run_id]
+        if not told.vague or run.diagnosis is None or not run.diagnosis.suspects:
+            return told
+        moved = (run.last_reading_at or 0.0) > (run.diagnosed_at or 0.0)
+        return told if moved else told.suspecting(run.diagnosis)
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.events import NOT_ASKED_SINCE
 from backends.campaign.run.end_reason import (
     Ended,
@@ -23,6 +25,7 @@ from backends.campaign.run.postmortem import read_answer
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.stall import LONGEST_LOOK_S, StallWatch
 from backends.engines.engine import AllocationEnd, EndKind
+from backends.hangs.diagnosis import Confidence, Diagnosis, Finding, Sign, Suspect
 from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.transports.transport import HostUnreachableError, Problem
 from profiles.format.catalog import Catalog
@@ -262,6 +265,87 @@ def test_consequences_in_other_logs_do_not_hide_the_cause(category: Cause) -> No
     found = ended.explained([("a", [LOST]), ("b", [OOM])])
     assert (found.reason, found.retry) == ("the cause", "later")
     assert found.evidence
+
+
+KINDS: dict[str, tuple[RunStatus, list[Failure]]] = {
+    "well": (status(exit_code=0), []),
+    "killed": (status(exit_code=137), []),
+    "rebooted": (RunStatus(RunPhase.LOST, same_boot=False, cancelled=True), []),
+    "out of GPU memory": (status(exit_code=1), [OOM]),
+    "exit status": (status(exit_code=3), []),
+    "ended by us": (status(exit_code=143, cancelled=True), []),
+    "NCCL": (status(exit_code=134), [Failure("NCCL failed", "NCCL WARN", "now")]),
+    "lost": (status(exit_code=1), [replace(LOST, node=9)]),  # a node that is none of them
+}
+BY_ITSELF = ("killed", "rebooted")
+OWN = (*BY_ITSELF, "out of GPU memory")
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(KINDS)), st.integers(1, 5)), min_size=2), st.data())
+def test_of_several_hosts_the_one_that_ended_by_itself_is_named(
+    parts: list[tuple[str, int]], data: st.DataObject
+) -> None:
+    """Whoever was seen to end first."""
+    ends = [
+        (f"h{n}", replace(KINDS[kind][0], ended_at=None if kind == "rebooted" else float(at)))
+        for n, (kind, at) in enumerate(parts)
+    ]
+    logs = [(f"h{n}", KINDS[kind][1]) for n, (kind, _) in enumerate(parts)]
+    noticed = [e for e in (judge_end(h, s, "1h") for h, s in ends) if e is not None]
+    noticed = [e for e in noticed if e.category is Cause.EXIT and e.exit_status != 143]
+    assume(noticed)
+    seen = data.draw(st.sampled_from(noticed))
+    names = [host for host, _ in ends]
+    told = seen.traced(ends, logs, "1h").explained(logs).named_by_host(names, logs)
+    kinds = {f"h{n}": kind for n, (kind, _) in enumerate(parts)}
+    assert kinds.get(told.host) not in ("well", "ended by us", "lost")
+    assert (told.host == "") == (told.reason == LOST.reason)
+    for wanted in (BY_ITSELF, OWN):
+        if not set(wanted).isdisjoint(kinds.values()):
+            assert kinds[told.host] in wanted
+            assert not told.vague
+    when = {h: s.ended_at for h, s in ends if kinds[h] == kinds.get(told.host) and s.ended_at}
+    assert not when or when[told.host] == min(when.values())
+    if kinds.get(told.host) == "killed":
+        assert told.reason == f"{told.host}: killed by signal 9 (SIGKILL)"
+
+
+def test_who_only_tells_what_befell_another_node_is_not_named() -> None:
+    ended = Ended(reason="a: exit status 1", category=Cause.EXIT, exit_status=1, host="a")
+    killed = Failure("a device process was killed", "device 1 of node 1", "later", node=1)
+    ends = [("a", status(exit_code=1, ended_at=1.0)), ("b", status(exit_code=1, ended_at=2.0))]
+    logs = [("a", [killed]), ("b", [killed])]
+    told = ended.traced(ends, logs, "1h").explained(logs).named_by_host(["a", "b"], logs)
+    assert (told.host, told.reason) == ("b", "b: a device process was killed")
+    assert told.retry == "later"
+
+
+def test_of_a_launcher_that_speaks_for_all_hosts_none_is_named_for_what_it_noticed() -> None:
+    ended = Ended(reason="a: exit status 1", category=Cause.EXIT, exit_status=1, host="a")
+    logs = [("a", [replace(LOST, node=1)]), ("b", [])]
+    told = ended.traced([("a", status(exit_code=1, ended_at=1.0))], logs, "1h").explained(logs)
+    assert (told.host, told.reason, told.vague) == ("", LOST.reason, True)
+
+
+@pytest.mark.parametrize("vague", [True, False])
+def test_a_host_that_is_away_is_named_where_all_others_saw_that_one_was_lost(vague: bool) -> None:
+    cleanup = Cleanup(True, (Doubt("b", Why.AWAY, "connection timed out"),))
+    seen = Ended(reason="another node was lost", category=Cause.NAMED, vague=vague, cleanup=cleanup)
+    told = seen.but_for_who_is_away().named_by_host(["a", "b"], [])
+    named = ("b: connection timed out; another node was lost", "b")
+    assert (told.reason, told.host) == (named if vague else ("another node was lost", ""))
+
+
+def test_who_stood_out_when_the_hosts_were_asked_is_told_with_a_vague_end() -> None:
+    stopped = Suspect("b", rank=1, findings=(Finding(Sign.STOPPED),))
+    vague = Ended(reason="another node was lost", category=Cause.NAMED, vague=True)
+    for confidence, surely, host in (
+        (Confidence.HIGH, "", "b"),
+        (Confidence.LOW, "perhaps ", ""),
+    ):
+        told = vague.suspecting(Diagnosis((stopped,), confidence))
+        said = "rank 1 on b was stopped by a signal; another node was lost"
+        assert (told.reason, told.host) == (f"{surely}{said}", host)
 
 
 def test_retry_classes_have_delays() -> None:

@@ -16,7 +16,7 @@ from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
 from profiles.counted import counted
-from profiles.logs.failures import REMEDIES
+from profiles.logs.failures import REMEDIES, without_host
 from tui.cli.shared.output import say
 from tui.cli.shared.ssh_prompt import TerminalPrompter
 
@@ -120,10 +120,11 @@ class Changes:
                 yield replace(as_then, state=state, state_text=str(state))
 
     def _say_what_helps(self, view: RunView, out: Callable[[str], None]) -> None:
-        if view.state is RunState.FAILED and view.reason not in self._helped:
-            self._helped.add(view.reason)
-            if view.reason in REMEDIES:
-                out(f"  → {REMEDIES[view.reason]}")
+        named = without_host(view.reason)
+        if view.state is RunState.FAILED and named not in self._helped:
+            self._helped.add(named)
+            if named in REMEDIES:
+                out(f"  → {REMEDIES[named]}")
 
     def _tell_before(self, now: CampaignSnapshot, out: Callable[[str], None], mark: str) -> None:
         self._shown = dict.fromkeys(self._before, "")
