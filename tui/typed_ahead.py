@@ -74,7 +74,7 @@ class TypedAhead:
                 self._look_again(PATIENCE_S - waited)
                 return None
             event = self._waiting.popleft()
-            if event.time < self._meant_since:
+            if event.time < self._meant_since and not _leaves(event):
                 continue
             if sight is None or sight.takes(event):
                 late = not ready or (
@@ -89,7 +89,8 @@ class TypedAhead:
 
     def drop_unseen(self, sight: Sight) -> None:
         """The key that is being dealt with was not taken: what was typed in the same burst, before
-        ``sight`` showed what is in front, was meant for what would have come after it."""
+        ``sight`` showed what is in front, was meant for what would have come after it; Esc leaves
+        what is there all the same."""
         self._meant_since = min(sight.since, Message().time)  # inf: it does not show it yet
 
     def _look_again(self, seconds: float) -> None:
@@ -177,6 +178,10 @@ class TypedAhead:
         finally:
             self._waiting.clear()
             self._lent = False
+
+
+def _leaves(event: Key | Paste) -> bool:
+    return isinstance(event, Key) and event.key == "escape"
 
 
 def _upwards(node: MessagePump) -> Iterator[MessagePump]:
