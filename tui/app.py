@@ -419,11 +419,16 @@ class DlperfApp(App[str]):
         return done
 
     def _say_why(self, pressed: str) -> None:
-        """A key that does nothing is no riddle."""
+        """A key that does nothing is no riddle. With one that came too soon goes what was typed
+        after it in the same burst."""
+        from tui.refused_keys import came_too_soon  # noqa: PLC0415 - seldom needed
+
         self.flash(self._why_nothing(pressed), pressed)
+        if (sight := sight_of(self.screen)) is not None and came_too_soon(self.screen, pressed):
+            self.typed.drop_unseen(sight)
 
     def _why_nothing(self, pressed: str) -> str:
-        from tui.refused_keys import refuse, where_else  # noqa: PLC0415 - seldom needed
+        from tui.refused_keys import where_else, why_refused  # noqa: PLC0415 - seldom needed
         from tui.widgets.keybar import panel_of  # noqa: PLC0415
 
         page = next(one for one in reversed(self.screen_stack) if not one.is_modal)
@@ -431,7 +436,7 @@ class DlperfApp(App[str]):
             return ""
         panels = dict.fromkeys(map(panel_of, page.query(Widget)))
         elsewhere = "" if self.session.readonly else where_else(pressed, panel_of(page), panels)
-        return refuse(self.screen, pressed) or elsewhere
+        return why_refused(self.screen, pressed) or elsewhere
 
     def flash(self, words: str, pressed: str = "") -> None:
         """A line that is there for a moment; see :meth:`tui.flash.Flash.say`."""

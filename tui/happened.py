@@ -1,6 +1,6 @@
-"""What happened in a campaign, as its notes tell it: runs that started and how they ended,
-what each diagnosis found, runs that were added, who went on with the campaign and who left it, and
-each end of it."""
+"""What happened in a campaign, as its notes tell it: runs that were paused and started and how they
+ended, what each diagnosis found, runs that were added, who went on with the campaign and who let go
+of it, and each end of it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ Note = tuple[float, str, str]
 STARTED, DIAGNOSED = "started", "diagnosed"
 ENDED, ADDED, WENT_ON = "ended", "added", "goes on"
 CAME, LET_GO = "came", "let go"
+PAUSED, UNPAUSED = "paused", "unpaused"
 _ROLES: Mapping[str, str] = {
     Role.CONSOLE: "a console",
     Role.COMMAND: "a command",
@@ -49,6 +50,8 @@ def _all(state: CampaignState) -> Iterator[Note]:
             yield run.started_at, STARTED, name
         if run.state.ended and run.ended_at is not None:
             yield run.ended_at, run.ended_as, f"{name}{_outcome(run)}"
+        for at, by in run.pauses:
+            yield at, *((PAUSED, f"{name} by {by}") if by else (UNPAUSED, name))
         for at, found in run.diagnoses:
             silent = (run.last_reading_at or 0.0) <= at
             yield at, DIAGNOSED, f"{name}: {verdict_line(found, silent=silent)}"

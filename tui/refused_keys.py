@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 from tui.key_bindings import OF_REPLAYS, PAGES, PANELS, key_name, sign_of
 from tui.key_types import Key
-from tui.typed_ahead import sight_of, typed_ahead
+from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
 ARROWS = frozenset({"up", "down", "left", "right"})
@@ -55,17 +55,19 @@ def enabled(node: DOMNode, key: Key) -> bool:
     return bool(node.check_action(name, parameters))
 
 
-def refuse(screen: Screen[Any], pressed: str) -> str:
-    """Why nothing was done for a key; empty where it is not one of the page's. With one that would
-    have acted on what had not been seen goes what was typed after it in the same burst."""
+def came_too_soon(screen: Screen[Any], pressed: str) -> bool:
+    """Whether a key for which nothing was done would do something, were what it is for seen."""
+    with typed_ahead(screen).at_leisure():
+        return any(enabled(node, key) for node, key in _named(around(screen), pressed))
+
+
+def why_refused(screen: Screen[Any], pressed: str) -> str:
+    """Of a key that nothing did anything for; empty where it is not one of the page's."""
     for node, key in _named(around(screen), pressed):
         said = f"{key_name(key)} {as_now(node, key).label}"
         with typed_ahead(screen).at_leisure():
-            unseen = enabled(node, key)
-        if unseen:
-            if (sight := sight_of(screen)) is not None:
-                typed_ahead(screen).drop_unseen(sight)
-            return f"{said}: {getattr(node, 'UNSEEN', UNSEEN)}"
+            if enabled(node, key):
+                return f"{said}: {UNSEEN}"
         why = _why(node, key) or "not possible here now" * key.palette
         return f"{said}: {why}" if why else ""
     under = screen.app.screen_stack[-2::-1] if screen.is_modal else ()

@@ -465,7 +465,7 @@ async def test_a_campaign_is_given_another_name_and_stays_what_it_is(on_disk: On
         listed = app.screen
         assert isinstance(listed, CampaignList)
         listed._panel.table.select(str(path))
-        await pilot.press("space", "m")
+        await pilot.press("space", "slash", *"done", "enter", "m")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         entry = app.screen.query_one(Input)
         assert entry.value == "done"
@@ -486,6 +486,7 @@ async def test_a_campaign_is_given_another_name_and_stays_what_it_is(on_disk: On
         await until(pilot, partial(shows, app, "done is called baseline now"))
         await until(pilot, partial(shows, app, "#v100"))
         assert read_about(new) == About(("v100",), "a note")
+        assert listed._panel.table.current_key == str(new)
         assert list(app.session.marked) == [new], "marks stay where they were"
         assert other.is_dir()
 

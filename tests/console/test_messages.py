@@ -43,7 +43,18 @@ from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.command_palette import Palette
-from tui.happened import ADDED, CAME, DIAGNOSED, ENDED, LET_GO, STARTED, WENT_ON, happened
+from tui.happened import (
+    ADDED,
+    CAME,
+    DIAGNOSED,
+    ENDED,
+    LET_GO,
+    PAUSED,
+    STARTED,
+    UNPAUSED,
+    WENT_ON,
+    happened,
+)
 from tui.messages import MOST_AT_ONCE, NoMore, Problem, Said, let_pass, make_room
 from tui.refused_keys import UNSEEN
 from tui.screens.campaign_list import Unfinished
@@ -301,6 +312,23 @@ def test_notes_tell_of_a_run_what_was_so_at_that_time_by_the_name_that_the_list_
         (2.0, DIAGNOSED, f"1n1g #1: {verdict_line(found)}"),
         (3.0, LEFT if category == Cause.LEFT else "failed", "1n1g #1: none"),
     ]
+
+
+@given(st.lists(st.sampled_from(["alice", "bob", ""]), max_size=8))
+def test_notes_tell_each_pause_of_a_run_and_whose_it_was(pauses: list[str]) -> None:
+    """``""``: it might start again."""
+    run = planned_run(1, 0.0)
+    events: list[ev.Event] = [run]
+    told, paused = [], False
+    for t, by in enumerate(pauses, 1):
+        if by:
+            events.append(ev.RunPaused(t=float(t), run_id=run.run_id, by=by))
+            told += [(float(t), PAUSED, f"1n1g #1 by {by}")] * (not paused)
+        else:
+            events.append(ev.RunUnpaused(t=float(t), run_id=run.run_id))
+            told += [(float(t), UNPAUSED, "1n1g #1")] * paused
+        paused = bool(by)
+    assert happened(fold(events)) == told
 
 
 @given(st.lists(st.tuples(st.sampled_from(Role), st.booleans()), max_size=8))

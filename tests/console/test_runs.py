@@ -1695,7 +1695,7 @@ async def test_in_one_go_with_a_movement_what_asks_is_taken_and_what_acts_at_onc
             assert isinstance(app.screen, Choice)
             assert key == "plus" or run.label in screen_text(app)
         else:
-            assert shows(app, "acts at once")
+            assert shows(app, "not taken: ")
             await pilot.press(key)
             await until(pilot, lambda: page.selected is not None and page.selected.paused)
             assert page.selected is not None
@@ -1719,12 +1719,31 @@ async def test_with_a_key_that_is_not_taken_goes_what_was_typed_after_it(
         last = page.selected
         await pilot.press("g")
         await type_ahead(app, pilot, "G", key, *after)
-        assert shows(app, "acts at once")
+        assert shows(app, "not taken: ")
         assert app.screen is page
         assert page.selected == last
         assert page.query_one(KeyedTable).has_focus
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, Choice))
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("s", "enter"), ("v", "z")], ids=" ".join)
+async def test_keys_are_for_the_list_of_another_campaign_wherever_they_were(
+    workspace: FakeWorkspace, keys: tuple[str, ...]
+) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press(*keys)
+        table = page.query_one(KeyedTable)
+        assert not (table.has_focus and table.display)
+        workspace.clock.tick(1000)
+        begin(app, workspace, ("1n1g",))
+        await until(pilot, lambda: table.has_focus)
+        tick(app)
+        await pilot.pause()
+        assert not page.panels.alone
 
 
 async def test_the_title_of_the_chart_has_the_units_of_its_curves(workspace: FakeWorkspace) -> None:

@@ -430,21 +430,28 @@ class CampaignList(Dialog[str]):
     def action_rename(self) -> None:
         if (chosen := self._chosen()) is not None:
             words = f"Another name for {called(chosen)}; it stays the campaign."
-            self.app.push_screen(
-                Saying(
-                    "Rename",
-                    words,
-                    value=chosen.path.name,
-                    check=name_of,
-                    take=lambda text: self._rename(chosen.path, name_of(text)),
-                )
+            old = chosen.path.name
+            prompt = Saying(
+                "Rename",
+                words,
+                value=old,
+                check=name_of,
+                take=lambda text: self._rename(chosen.path, name_of(text)),
             )
+
+            def said(text: str) -> None:
+                if name_of(text) != old:
+                    self.app.post_message(Said(plain(f"{old} is called {name_of(text)} now")))
+
+            self._ask(prompt, said)
 
     async def _rename(self, path: Path, name: str) -> None:
         if name != path.name:
             new = await self._session.rename(path, name)
-            self.app.post_message(Said(plain(f"{path.name} is called {new.name} now")))
             await self._read_again()
+            if str(new) not in self._panel.table.shown_keys:  # else it is gone from sight
+                self._panel.clear_filter()
+            self._panel.table.select(str(new))
 
     def _ask(self, prompt: Prompt, take: Callable[[str], object]) -> None:
         def answered(text: str | None) -> None:

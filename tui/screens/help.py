@@ -14,7 +14,17 @@ from rich.text import Text
 from textual.screen import Screen
 
 from profiles.durations import format_duration
-from tui.happened import ADDED, CAME, DIAGNOSED, ENDED, LET_GO, STARTED, WENT_ON
+from tui.happened import (
+    ADDED,
+    CAME,
+    DIAGNOSED,
+    ENDED,
+    LET_GO,
+    PAUSED,
+    STARTED,
+    UNPAUSED,
+    WENT_ON,
+)
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key, Panel
 from tui.refused_keys import around, idle, never
@@ -238,7 +248,7 @@ def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | No
 _SAID = {"": MUTED, "information": "", "warning": WARN, "error": BAD}
 _LEVELS = {
     BY_THE_WAY: MUTED,
-    **dict.fromkeys((STARTED, DIAGNOSED, ADDED, WENT_ON, CAME, LET_GO), ACCENT),
+    **dict.fromkeys((STARTED, DIAGNOSED, ADDED, WENT_ON, CAME, LET_GO, PAUSED, UNPAUSED), ACCENT),
     ENDED: f"bold {ACCENT}",
     **{str(state): style for state, (_, _, style) in RUN_STATES.items() if state.ended},
 }

@@ -162,14 +162,24 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
         case Verb.CANCEL:
             return _cancel(controller, run_ids or ())
         case Verb.RETRY:
-            for run_id in run_ids or ():
-                controller.retry(run_id)
+            return _retry(controller, run_ids or ())
         case Verb.REPEAT:
             controller.repeat(1)
             return "one more repeat of each case; they start when their turn comes"
         case Verb.PAUSE | Verb.UNPAUSE:
             return _pause(controller, run_ids or (), pause=verb is Verb.PAUSE)
     return ""
+
+
+def _retry(controller: Controller, run_ids: Sequence[str]) -> str:
+    runs = {run.run_id: run for run in controller.snapshot().runs}
+    said = []
+    for run_id in run_ids:
+        controller.retry(run_id)
+        run = runs[run_id]
+        which = "it" if run.skipped else f"attempt {run.attempt + 1}"
+        said.append(f"{run.label}: {which} starts when its turn comes")
+    return "; ".join(said)
 
 
 def _cancel(controller: Controller, run_ids: Sequence[str]) -> str:

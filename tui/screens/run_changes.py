@@ -33,8 +33,6 @@ from tui.widgets.filter_table import TablePanel
 class RunChanges(Page):
     """A page with a list of runs, of which one is under the cursor."""
 
-    UNSEEN = "acts at once, so what it is for has to be seen; press it again"
-
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._end_question = EndQuestion(session)
@@ -107,11 +105,19 @@ class RunChanges(Page):
         self, question: Choice, viewed: CampaignSnapshot, again: Sequence[str]
     ) -> None:
         def answered(said: str | None) -> None:
-            if said == "yes" and self._still_shown(viewed.identity):
+            if said == "yes" and self._still_shown(viewed.identity) and not self._going_on():
                 self._tried_again = again[0] if again else ""
                 self._go_on(viewed.path, again)
 
-        self.app.push_screen(question, answered)
+        if not self._going_on():
+            self.app.push_screen(question, answered)
+
+    def _going_on(self) -> bool:
+        """That it was asked for just now, which is said."""
+        going = any(worker.group == "go-on" and worker.is_running for worker in self.workers)
+        if going:
+            self.post_message(Said("the campaign is just being taken up: press it again then"))
+        return going
 
     @work(exclusive=True, group="go-on", description="go on with a campaign that is over")
     async def _go_on(self, path: Path, again: Sequence[str]) -> None:

@@ -82,6 +82,7 @@ class RunsPage(RunChanges):
         self._troubled: Collection[str] = ()
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of, self._here = "", False  # that goes on here
+        self._begun_at: float | None = None  # the campaign that is shown
         self._order = PLANNED
         self._zoomed_here = False  # from the list
 
@@ -170,6 +171,10 @@ class RunsPage(RunChanges):
         here = viewed is not None and not (viewed.read_only or viewed.finished)
         if campaign != self._of or here > self._here:
             self._held = False
+        created_at = viewed.state.created_at if viewed is not None else None
+        if self._begun_at is not None and created_at not in (None, self._begun_at):
+            self._to_list()  # the keys are for another campaign's runs now
+        self._begun_at = created_at or self._begun_at
         self._of, self._here = campaign, here
         run = self.selected
         if viewed is None or self._held or (run is not None and run.state.active):
@@ -421,12 +426,15 @@ class RunsPage(RunChanges):
         if log.has_focus and log.searched:
             log.forget_search()
         elif not self._in_list:
-            self.panels.alone = ""
-            self._show_selected()
-            self.main_panel().table.focus()
+            self._to_list()
         else:
             super().action_back()
         self._show_selected()
+
+    def _to_list(self) -> None:
+        self.panels.alone = ""
+        self._show_selected()
+        self.main_panel().table.focus()
 
     def action_follow(self) -> None:
         """Follow the log, or hold it still."""

@@ -79,7 +79,8 @@ def _other(directory: Path, state: CampaignState) -> Path | None:
 
 
 def move(old: Path, new: Path, clock: Callable[[], float]) -> None:
-    """Move a campaign's directory to a path that does not exist yet; it stays the campaign.
+    """Move a campaign's directory to a path that does not exist yet; it stays the campaign, and a
+    copy of one that has finished stays that, and on its file system.
 
     To another file system it is copied; a kill in between leaves the old one as it was, or both
     there with neither going on before ``resume --adopt``. Blocking.
@@ -87,11 +88,14 @@ def move(old: Path, new: Path, clock: Callable[[], float]) -> None:
     Raises
     ------
     CannotMoveError: there is something at ``new``, or it cannot be written. CampaignLockedError:
-        a console works on the campaign. ElsewhereError: ``old`` is a copy. SelectionError: no
-        campaign can have that name.
+        a console works on the campaign. ElsewhereError: it goes on elsewhere, or may.
+        SelectionError: no campaign can have that name.
     """
     check_name(new)
-    check_place(old, read_campaign(old))
+    state = read_campaign(old)
+    copy = state.finished and state.copy_of is not None  # nothing of it can be gone on with twice
+    if not copy:
+        check_place(old, state)
     if new.exists() or new.is_symlink():
         raise CannotMoveError("there is something already", where=str(new), remedy="name another")
     try:
@@ -100,10 +104,13 @@ def move(old: Path, new: Path, clock: Callable[[], float]) -> None:
             try:
                 old.rename(new)
             except OSError as error:
-                if error.errno != errno.EXDEV:
+                if copy or error.errno != errno.EXDEV:
                     raise
                 _copy_over(old, new, lock, clock)
             else:
+                if copy:
+                    (new / LOCK_NAME).unlink()
+                    return
                 write_now(new / FILE_NAME, [placed(place_of(new), clock())])
                 (new / LOCK_NAME).unlink()
                 return

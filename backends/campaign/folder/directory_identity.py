@@ -22,7 +22,7 @@ class ElsewhereError(DlperfError):
     """Nothing is run from this directory: the campaign goes on in another one, or may."""
 
     def __init__(self, directory: Path, what: str, *, simulated: bool = False) -> None:
-        adopt = "'dlperf-tui resume --adopt' goes on with this one, and then the other does not"
+        adopt = "'dlperf-tui resume --adopt CAMPAIGN' goes on with this one and no other"
         remedy = "a demo goes on with the original" if simulated else adopt
         super().__init__(what, where=str(directory), remedy=remedy)
 

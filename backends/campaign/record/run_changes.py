@@ -13,8 +13,10 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_window import came_at_once
 from profiles.throughput.mfu import beyond, credible, is_fp8
 
-MOST_DIAGNOSES = 20
+MOST_DIAGNOSES = MOST_PAUSES = 20
 """Of a run; older ones are forgotten."""
+SOMEBODY = "somebody"
+"""Who paused a run, where an older journal does not say."""
 END_LOST = "how it ended is in a line of the journal that cannot be read"
 
 
@@ -340,11 +342,17 @@ def _slow_by_its_end(run: RunRecord) -> RunRecord:
 
 
 def _paused(run: RunRecord, event: ev.RunPaused) -> RunRecord:
-    return replace(run, paused_at=event.t, paused_by=event.by) if run.pausable else run
+    if not run.pausable:
+        return run
+    pauses = (*run.pauses, (event.t, event.by or SOMEBODY))[-MOST_PAUSES:]
+    return replace(run, paused_at=event.t, paused_by=event.by, pauses=pauses)
 
 
 def _unpaused(run: RunRecord, event: ev.RunUnpaused) -> RunRecord:
-    return replace(run, paused_at=None, paused_by="") if run.paused else run
+    if not run.paused:
+        return run
+    pauses = (*run.pauses, (event.t, ""))[-MOST_PAUSES:]
+    return replace(run, paused_at=None, paused_by="", pauses=pauses)
 
 
 def _host_verified(run: RunRecord, event: ev.HostVerified) -> RunRecord:

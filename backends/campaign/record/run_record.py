@@ -114,6 +114,7 @@ class RunRecord:
     none_begun: bool = False  # of the attempts before it: all were skipped
     paused_at: float | None = None  # it is not started until somebody says so
     paused_by: str = ""
+    pauses: tuple[tuple[float, str], ...] = ()  # when and by whom; "": it might start again
     hosts: tuple[str, ...] = ()
     devices: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     placement: str = ""

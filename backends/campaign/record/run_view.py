@@ -21,7 +21,7 @@ from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
 from backends.transports.transport import Problem
-from profiles.durations import clock_text, format_duration, in_largest_unit
+from profiles.durations import clock_text, format_duration
 from profiles.format.case import Case
 
 NO_READING = "no reading"
@@ -158,7 +158,7 @@ def view_of(
         eta = takes.total(elapsed) - elapsed
     given_up_in_s = given_up_at - now if given_up_at and given_up_at > now else None
     silent = "" if quiet_s is None else _silent(run, quiet_s, given_up_in_s)
-    trouble = _state_text(run, now, waiting, watched=watched) or silent
+    trouble = _state_text(run, now, waiting, watched=watched, simulated=simulated) or silent
     if run.state.active and not watched and not trouble:
         ago = f"last seen {format_duration(now - _last_seen(run))} ago"
         seen = _left(run, elapsed) if simulated else ago
@@ -219,11 +219,13 @@ def _only_waits(run: RunRecord, now: float) -> bool:
     return run.state.waits and not run.paused and not delayed
 
 
-def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched: bool) -> str:
+def _state_text(
+    run: RunRecord, now: float, waiting: Waiting | None, *, watched: bool, simulated: bool
+) -> str:
     """What keeps it, or nothing. ``watched``: by who asks; others cannot know whether anybody
     tries again."""
     if run.paused:
-        return paused_text(run, now)
+        return paused_text(run, now, simulated=simulated)
     if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
         return f"retry in {format_duration(delay_s)}"
     if waiting is not None and _only_waits(run, now):
@@ -240,7 +242,7 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
 
 def _silent(run: RunRecord, quiet_s: float, given_up_in_s: float | None) -> str:
     """``running, no reading for 4m; ended as stalled in 6m unless one comes``"""
-    said = f"{run.state}, {NO_READING} for {in_largest_unit(quiet_s)}"
+    said = f"{run.state}, {NO_READING} for {format_duration(quiet_s)}"
     if given_up_in_s is None:
         return said
     return f"{said}; ended as stalled in {format_duration(given_up_in_s)} unless one comes"
@@ -312,9 +314,12 @@ def _at_work(run: RunRecord, now: float, expected: float | None, doing: str) -> 
     return f"{run.state} longer than ≈{format_duration(expected)}{none}"
 
 
-def paused_text(run: RunRecord, now: float) -> str:
-    """ "paused by alice since 14:02": the reader's time of day; of another day with the date."""
+def paused_text(run: RunRecord, now: float, *, simulated: bool = False) -> str:
+    """ "paused by alice since 14:02": the reader's time of day; of another day with the date. Of a
+    simulated run "paused by alice for 3m05s", as time passes there."""
     by = f" by {run.paused_by}" if run.paused_by else ""
+    if simulated:
+        return f"paused{by} for {format_duration(now - (run.paused_at or now))}"
     return f"paused{by} since {clock_text(run.paused_at or 0.0, now)}"
 
 

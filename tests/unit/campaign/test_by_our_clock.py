@@ -26,9 +26,10 @@ BEGUN, MADE_UP = 1_000_000.0, 5_000_000.0
     st.lists(st.floats(1, 600), min_size=1, max_size=8),
     st.floats(1, 60),
     st.booleans(),
+    st.sampled_from([0.0, 0.5, 86400.0]),
 )
 def test_what_ended_so_long_ago_did_so_however_many_events_came_since(
-    passed: list[float], speed: float, simulated: bool
+    passed: list[float], speed: float, simulated: bool, renamed_after: float
 ) -> None:
     at, events = 0.0, [ev.CampaignCreated(t=MADE_UP, campaign="c", simulated=simulated)]
     ends: list[float] = []
@@ -43,8 +44,12 @@ def test_what_ended_so_long_ago_did_so_however_many_events_came_since(
             told = (planned(run), replace(assigned(run), t=MADE_UP), succeeded(run))
             events += [*told[:2], replace(told[2], t=MADE_UP + at * speed)]
             ends.append(at)
-            os.utime(directory / journal.FILE_NAME, (BEGUN + at,) * 2)
             state = fold(events)
+            log = directory / state.runs[run].log
+            log.parent.mkdir(exist_ok=True)
+            log.touch()
+            os.utime(log, (BEGUN + at,) * 2)
+            os.utime(directory / journal.FILE_NAME, (BEGUN + at + renamed_after,) * 2)
             for end in ends:
                 when = was_at(MADE_UP + end * speed, state, directory)
                 expected = BEGUN + end if simulated else MADE_UP + end * speed

@@ -103,6 +103,25 @@ def test_a_campaign_that_is_moved_has_its_name_in_its_report_and_in_csv_at_once(
             assert began not in alone
 
 
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_copy_gets_another_name_once_nothing_of_it_goes_on(
+    dlperf: Dlperf, tmp_path: Path, finished: bool
+) -> None:
+    kept = tmp_path / "all"
+    shutil.copytree(EXAMPLES / "h200-x2-gpt-124m", kept / "six")
+    journal = kept / "six" / FILE_NAME
+    if not finished:
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(line for line in lines if b'"CampaignFinished"' not in line))
+    before = journal.read_bytes()
+    dlperf("--campaigns", kept, "campaigns", "mv", "six", "seven", code=0 if finished else 2)
+    assert {one.name for one in kept.iterdir()} == {"seven" if finished else "six"}
+    [now] = kept.glob(f"*/{FILE_NAME}")
+    assert now.read_bytes() == before, "a copy stays one"
+    assert read_campaign(now.parent).copy_of is not None
+    assert not (now.parent / "writer.lock").exists()
+
+
 def test_texts_of_several_never_call_two_alike(dlperf: Dlperf, tmp_path: Path) -> None:
     copies = [shutil.copytree(EXAMPLES / "h200-x4", tmp_path / n / "six") for n in "ab"]
     text = dlperf("report", *copies, "--format", "md")
