@@ -133,6 +133,17 @@ def details_text(
     result = run_result(record, state)
     if result.log_differs:  # before the figure that it is of
         text.append("▲ ", WARN).append(f"{plain(logs_differ(result))}\n")
+    unsteady = (
+        f"{disturbance_text(one)}{coinciding(result, place)}"
+        for place, one in enumerate(record.steady or ())
+    )
+    now_s = None if record.started_at is None else record.started_at + (run.elapsed_s or 0.0)
+    slow = (
+        slow_rank_line(one, ranks=result.gpus, ended_at=result.ended_at, now=now_s)
+        for one in record.slow_ranks or ()
+    )
+    for warning in (*slow, *unsteady, *record.warnings):
+        text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     text.append("\n")
     current = [(at, now)] if now and run.state.active else []
     shared = [("run", run.label)] if called not in ("", run.label) else []
@@ -148,17 +159,6 @@ def details_text(
     )
     text.append_text(named_rows(facts))
     text.append_text(named_rows(configuration(record.metrics), "\nthe workload, by its log"))
-    unsteady = (
-        f"{disturbance_text(one)}{coinciding(result, place)}"
-        for place, one in enumerate(record.steady or ())
-    )
-    now_s = None if record.started_at is None else record.started_at + (run.elapsed_s or 0.0)
-    slow = (
-        slow_rank_line(one, ranks=result.gpus, ended_at=result.ended_at, now=now_s)
-        for one in record.slow_ranks or ()
-    )
-    for warning in (*slow, *unsteady, *record.warnings):
-        text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     for host, command in _commands(run):
         text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
     for line in _device_lines(record, hosts or {}, on_cpus=on_cpus):
