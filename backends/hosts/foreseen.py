@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from backends.hosts.fingerprint import is_unknown
@@ -16,6 +16,8 @@ from backends.hosts.same_machine import KEEP_ONE, are_one, by_machine
 from backends.hosts.software import short_digest
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import WAIT
+from profiles.counted import counted
+from profiles.format.host_capacity import HostCapacity
 
 GPU_MODEL = "GPU model"
 
@@ -36,12 +38,14 @@ def foreseen(
     facts: Mapping[str, HostFacts],
     cases: Sequence[Planned],
     *,
+    capacities: Iterable[HostCapacity] = (),
     placement: Placement = Placement.FIRST,
     person: str = "",
 ) -> tuple[Finding, ...]:
     """About hosts for ``cases``, host by host, then about all together.
 
-    ``facts``: of :func:`facts_for`; ``person``: as in :func:`~backends.hosts.preflight.preflight`.
+    ``facts``: of :func:`facts_for`; ``capacities``: of the same hosts; ``person``: as in
+    :func:`~backends.hosts.preflight.preflight`.
     """
     gpus_needed = any(planned.profile.devices == "gpu" for planned in cases)
     on_gpus = tuple(dict.fromkeys(p.profile.name for p in cases if not p.profile.on_cpus))
@@ -61,6 +65,7 @@ def foreseen(
             what = f"held by {holder}: runs wait for it"
             remedy = WAIT if ours else own.lease.remedy
             findings.append(Finding(name, Level.WARN, what, remedy, harmless=True))
+    findings += crowded(facts, cases, capacities)
     findings += same_machines(facts)
     if max((planned.case.nodes for planned in cases), default=1) == 1:
         findings += other_devices(facts, only)
@@ -139,6 +144,45 @@ def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
     )
 
 
+def crowded(
+    facts: Mapping[str, HostFacts], cases: Sequence[Planned], capacities: Iterable[HostCapacity]
+) -> Iterator[Finding]:
+    """Hosts, or machines of several names, on which a case that computes on CPUs has more processes
+    than they have CPUs: of each the most that a case can have there."""
+    known = {one.name: one for one in capacities if one.name in facts}
+    for names in by_machine((name, facts[name].boot_id) for name in known):
+        cpus = max(facts[name].cpus for name in names)
+        alone: dict[str, int] = {}
+        most, on = 0, list[str]()
+        profiles: dict[str, None] = {}
+        for planned in cases:
+            each = planned.case.gpus_per_node
+            fit = [name for name in names if _computes_on_cpus(planned, known[name])]
+            alone |= {name: max(each, alone.get(name, 0)) for name in fit}
+            there = each * min(planned.case.nodes, len(fit))
+            if there > cpus:
+                profiles[planned.profile.name] = None
+            if there > most:
+                most, on = there, fit
+        if not cpus or not profiles:
+            continue
+        said = {"": most} if most > max(alone.values()) else alone
+        for host, count in said.items():
+            if count > cpus:
+                which = "" if host else f"{fold_nodeset(on)}: "
+                what = f"{which}{counted(count, 'process')} on {counted(cpus, 'CPU')}"
+                about = Bearing(tuple(profiles), ((host,) if host else tuple(on),))
+                # Not told of results: smaller cases of these profiles have CPUs enough.
+                yield Finding(host, Level.WARN, what, _CROWDED, harmless=True, bearing=about)
+
+
+def _computes_on_cpus(planned: Planned, host: HostCapacity) -> bool:
+    """Runs of the case may be there, and use no GPU."""
+    profile = planned.profile
+    without = profile.on_cpus or (profile.devices == "any" and not host.gpus)
+    return without and host.holds(planned.case.gpus_per_node, gpu_only=False)
+
+
 def other_devices(
     facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
 ) -> tuple[Finding, ...]:
@@ -173,6 +217,7 @@ def _differing(
     return findings
 
 
+_CROWDED = "they wait for one another: choose cases with fewer per machine, unless you mean it"
 _GRADED_D = "and a speedup between cases on different models is grade D: choose hosts of one model"
 _OF_GPUS = ("GPU driver", GPU_MODEL, "number of GPUs")
 _COMPARED: Mapping[str, Callable[[HostFacts], str]] = {

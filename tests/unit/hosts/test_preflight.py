@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.campaign.plan.plan import Plan, PlannedCase
+from backends.campaign.plan.selection import Selection
 from backends.cluster import Cluster
-from backends.hosts.foreseen import differences, other_devices, same_machines
+from backends.hosts.foreseen import differences, facts_for, foreseen, other_devices, same_machines
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import (
     Gpu,
@@ -27,8 +29,12 @@ from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, preflight
 from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of
 from backends.hosts.probe import parse_probe, snapshot_of
+from backends.hosts.same_machine import by_machine
 from backends.inventory.host_entry import Host, Inventory
+from backends.inventory.nodesets import expand_nodeset
+from backends.plan_preflight import plan_foreseen, plan_renewed
 from backends.transports.transport import Completed, HostUnreachableError, Problem
+from profiles.counted import counted
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from tests.console.fakes import facts
@@ -254,6 +260,85 @@ def test_two_names_for_one_machine_are_told() -> None:
     assert not same_machines({"node1": FACTS})
 
 
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "b0", "b1"]), st.sampled_from([1, 2, 8]), st.booleans()),
+        min_size=1,
+        max_size=4,
+    ),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["cpu", "any", "gpu"]), st.integers(1, 3), st.sampled_from([1, 2, 8])
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_more_processes_than_cpus_are_told_of_each_machine_that_a_case_can_crowd(
+    hosts: list[tuple[str, int, bool]], cases: list[tuple[str, int, int]]
+) -> None:
+    """A host has four GPUs or none, and CPUs of its own or those of the others of its kernel."""
+    cpus = {boot: max(n for other, n, _ in hosts if other == boot) for boot, _, _ in hosts if boot}
+    known = [
+        snapshot_of(
+            Host(f"n{number}"),
+            dataclasses.replace(
+                FACTS,
+                boot_id=boot,
+                cpus=cpus.get(boot, own),
+                gpus=tuple(dataclasses.replace(GPU, index=index) for index in range(4 * gpus)),
+            ),
+        )
+        for number, (boot, own, gpus) in enumerate(hosts)
+    ]
+    all_planned = [planned(tag=(nodes, each), devices=of) for of, nodes, each in cases]
+    capacities = {one.name: one.capacity for one in known}
+    facts = facts_for(all_planned, known)
+    found = foreseen(facts, all_planned, capacities=capacities.values())
+    told = [one for one in found if "process" in one.what]
+    for names in by_machine((name, own.boot_id) for name, own in facts.items()):
+        most = 0
+        for devices, nodes, each in cases:
+            room = [
+                capacities[name].holds(each, gpu_only=False)
+                and (devices == "cpu" or (devices == "any" and not capacities[name].gpus))
+                for name in names
+            ]
+            most = max(most, each * min(nodes, sum(room)))
+        has = facts[names[0]].cpus
+        said = [
+            one.what
+            for one in told
+            if {*expand_nodeset(one.host or one.what.partition(": ")[0])} & {*names}
+        ]
+        counts = [int(what.rpartition(": ")[2].split()[0]) for what in said]
+        assert max(counts, default=0) == (most if most > has else 0)
+        assert all(what.endswith(f" on {counted(has, 'CPU')}") for what in said)
+    assert all(one.level is Level.WARN and "\n" not in one.what for one in told)
+
+
+def test_the_processes_of_a_case_are_counted_by_host_or_by_the_machine_that_has_several_names() -> (
+    None
+):
+    gpus = tuple(dataclasses.replace(GPU, index=index) for index in range(8))
+    facts = dataclasses.replace(FACTS, cpus=2, gpus=gpus)
+    known = [
+        snapshot_of(Host(name), dataclasses.replace(facts, boot_id=boot))
+        for name, boot in (("v100-1", "a"), ("v100-2", "a"), ("h200-1", "b"))
+    ]
+    said = {}
+    for nodes in (1, 2):
+        cases = [planned(tag=(nodes, 8), devices="cpu")]
+        capacities = [one.capacity for one in known]
+        found = foreseen(facts_for(cases, known), cases, capacities=capacities)
+        said[nodes] = [(one.host, one.what) for one in found if "process" in one.what]
+    eight = "8 processes on 2 CPUs"
+    assert said == {
+        1: [(name, eight) for name in ("v100-1", "v100-2", "h200-1")],
+        2: [("", "v100-[1-2]: 16 processes on 2 CPUs"), ("h200-1", eight)],
+    }
+
+
 # --- what profiles need -------------------------------------------------------------------------
 
 
@@ -449,6 +534,27 @@ async def test_two_local_hosts_are_ready_for_a_case_with_two_nodes(
     ]
     assert findings[0].what == "1 × H200 idle, driver 580.1, 500 GiB of disk free"
     assert worst(findings) is Level.OK
+
+
+async def test_preflight_and_what_is_foreseen_of_a_plan_tell_of_more_processes_than_cpus(
+    shell: Any, tmp_path: Path
+) -> None:
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path))
+    gpus = tuple(dataclasses.replace(GPU, index=index) for index in range(8))
+    known = snapshot_of(host, dataclasses.replace(FACTS, cpus=2, gpus=gpus))
+    case = planned(tag=(1, 8), devices="cpu")
+    cluster = Cluster(Inventory((host,)))
+    cluster._known["n1"] = known
+    plan = Plan(Selection(("p",)), (host,), (PlannedCase(case.profile, case.case, 1, {}),), ())
+    found = plan_foreseen(cluster, plan)
+    said = [
+        await preflight(Pool(shell), [host], [case], [known]),
+        found,
+        plan_renewed(cluster, plan, found, [known]),
+    ]
+    assert [[one.what for one in found if "process" in one.what] for found in said] == [
+        ["8 processes on 2 CPUs"]
+    ] * 3
 
 
 async def test_a_host_that_is_away_is_a_stop_and_the_others_are_checked(
