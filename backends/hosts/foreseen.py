@@ -16,7 +16,7 @@ from backends.hosts.same_machine import KEEP_ONE, are_one, by_machine
 from backends.hosts.software import short_digest
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import WAIT
-from profiles.counted import counted
+from profiles.counted import counted, first_of
 from profiles.format.host_capacity import HostCapacity
 
 GPU_MODEL = "GPU model"
@@ -65,12 +65,13 @@ def foreseen(
             what = f"held by {holder}: runs wait for it"
             remedy = WAIT if ours else own.lease.remedy
             findings.append(Finding(name, Level.WARN, what, remedy, harmless=True))
+    capacities = tuple(capacities)
     findings += crowded(facts, cases, capacities)
     findings += same_machines(facts)
     if max((planned.case.nodes for planned in cases), default=1) == 1:
         findings += other_devices(facts, only)
     elif len(facts) > 1:
-        findings += differences(facts, only)
+        findings += differences(facts, only, on_other_models(facts, cases, capacities))
     return tuple(replace(finding, by_facts=True) for finding in findings)
 
 
@@ -108,20 +109,39 @@ def in_order(findings: Iterable[Finding], names: Sequence[str]) -> tuple[Finding
 
 
 def differences(
-    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
+    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = (), scattered: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
     """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
-    GPUs, where others do not."""
+    GPUs, where others do not; ``scattered``: of :func:`on_other_models`."""
     pace = "of a run over several hosts the slowest or oldest sets the pace"
     remedy = f"{pace}, and repeats elsewhere differ; make them alike, or leave hosts out"
     others = {title: value_of for title, value_of in _COMPARED.items() if title != GPU_MODEL}
-    found = _differing(facts, {GPU_MODEL: _COMPARED[GPU_MODEL]}, f"{pace}, {_GRADED_D}", on_gpus)
+    apart = f"repeats of {first_of(scattered)} can be on different models and do not compare, "
+    of_models = f"{pace}, {apart * bool(scattered)}{_GRADED_D}"
+    found = _differing(facts, {GPU_MODEL: _COMPARED[GPU_MODEL]}, of_models, on_gpus)
     found += _differing(facts, others, remedy, on_gpus)
     for image in dict.fromkeys(image for own in facts.values() for image in images_of(own)):
         # Not every host was asked about it.
         told = {name: own for name, own in facts.items() if image in images_of(own)}
         found += _differing(told, {f"image {image}": _id_of(image)}, remedy, on_gpus)
     return tuple(found)
+
+
+def on_other_models(
+    facts: Mapping[str, HostFacts], cases: Sequence[Planned], capacities: Iterable[HostCapacity]
+) -> list[str]:
+    """The cases, each once, of which one repeat can get GPUs of other models than another does."""
+    known = [one for one in capacities if one.name in facts]
+    model_of = _COMPARED[GPU_MODEL]
+    tags: dict[str, None] = {}
+    for planned in cases:
+        profile, case = planned.profile, planned.case
+        gpu_only = profile.devices == "gpu"
+        fit = [one.name for one in known if one.holds(case.gpus_per_node, gpu_only=gpu_only)]
+        several = len({model_of(facts[name]) for name in fit}) > 1
+        if not profile.on_cpus and planned.repeats > 1 and several and len(fit) > case.nodes:
+            tags[case.tag] = None
+    return [*tags]
 
 
 def one_machine(facts: Mapping[str, HostFacts]) -> list[list[str]]:

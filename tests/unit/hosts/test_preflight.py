@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backends.campaign.plan.plan import Plan, PlannedCase
@@ -70,6 +72,7 @@ class Planned:
     profile: Profile
     case: Case
     settings: Mapping[str, str]
+    repeats: int = 1
 
 
 def planned(
@@ -218,6 +221,54 @@ def test_what_unlike_gpus_cost_a_speedup_is_said_before_the_start() -> None:
     assert model.what.startswith("GPU model differs: ")
     assert "a speedup between cases on different models is grade D" in model.remedy
     assert "grade" not in kernel.remedy
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["V100", "H200"]), st.sampled_from([2, 8])), max_size=4),
+    st.lists(st.tuples(st.integers(1, 3), st.sampled_from([2, 8]), st.integers(1, 2)), max_size=4),
+    st.sampled_from(["gpu", "any", "cpu"]),
+)
+@example([("V100", 8), ("V100", 8), ("H200", 8)], [(1, 2, 2), (2, 8, 2), (3, 8, 2)], "gpu")
+def test_repeats_are_said_to_be_on_different_models_exactly_where_they_can_be(
+    hosts: list[tuple[str, int]], cases: list[tuple[int, int, int]], devices: str
+) -> None:
+    known = [
+        snapshot_of(
+            Host(f"n{number}"),
+            dataclasses.replace(
+                FACTS,
+                boot_id=f"{number}",
+                gpus=tuple(dataclasses.replace(GPU, name=name, index=at) for at in range(gpus)),
+            ),
+        )
+        for number, (name, gpus) in enumerate(hosts)
+    ]
+    wanted = [
+        dataclasses.replace(planned(tag=(nodes, each), devices=devices), repeats=repeats)
+        for nodes, each, repeats in [*cases, (2, 1, 1)]
+    ]
+    capacities = [one.capacity for one in known]
+    found = foreseen(facts_for(wanted, known), wanted, capacities=capacities)
+    said = [one.remedy for one in found if one.what.startswith("GPU model differs")]
+    apart = {
+        f"{nodes}n{each}g"
+        for nodes, each, repeats in cases
+        if repeats > 1
+        and len(
+            {
+                tuple(sorted(name for name, _ in chosen))
+                for chosen in itertools.combinations([h for h in hosts if h[1] >= each], nodes)
+            }
+        )
+        > 1
+    }
+    if devices == "cpu":
+        assert not said
+        return
+    assert bool(said) == (len({name for name, _ in hosts}) > 1)
+    told = {tag for remedy in said for tag in re.findall(r"\dn\dg", remedy.partition(" can ")[0])}
+    assert told == apart or (len(told) == 3 and told < apart), "of more than three the first"
+    assert all("repeats" in remedy for remedy in said) == (bool(apart) or not said)
 
 
 def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
