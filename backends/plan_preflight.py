@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from backends.campaign.plan.plan import Plan, want_of, wants_of
 from backends.cluster import Cluster
@@ -12,7 +12,7 @@ from backends.engines.choice import why_never
 from backends.engines.engine import Wanted
 from backends.engines.refusal import Refusal
 from backends.hosts.foreseen import facts_for, foreseen, renewed
-from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
+from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot, HostState
 from backends.hosts.image_pull import pull_images
 from backends.hosts.preflight import preflight
 from backends.hosts.preflight_finding import Finding, Level, Say
@@ -57,9 +57,7 @@ def plan_foreseen(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
     nothing of a queue's hosts, of which nobody knows which it will be."""
     if queue_of_inventory(cluster.inventory_for(plan.job_keys), plan.hosts) is not None:
         return ()
-    facts = facts_for(plan.cases, map(cluster.snapshot, plan.hosts))
-    placement, person = plan.selection.placement, _person(cluster)
-    return foreseen(facts, plan.cases, placement=placement, person=person)
+    return _foreseen(cluster, plan, [*map(cluster.snapshot, plan.hosts)])[1]
 
 
 def plan_unreachable(cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
@@ -88,10 +86,24 @@ def plan_renewed(
     if queue_of_inventory(cluster.inventory_for(plan.job_keys), plan.hosts) is not None:
         return tuple(findings)
     by_name = {host.name: host for host in hosts}
-    facts = facts_for(plan.cases, (by_name[h.name] for h in plan.hosts if h.name in by_name))
-    placement, person = plan.selection.placement, _person(cluster)
-    now = foreseen(facts, plan.cases, placement=placement, person=person)
+    there = [by_name[host.name] for host in plan.hosts if host.name in by_name]
+    facts, now = _foreseen(cluster, plan, there)
     return renewed(findings, now, facts, [host.name for host in plan.hosts])
+
+
+def _foreseen(
+    cluster: Cluster, plan: Plan, hosts: Sequence[HostSnapshot]
+) -> tuple[Mapping[str, HostFacts], tuple[Finding, ...]]:
+    """What those hosts told that answer, and what follows from it."""
+    facts = facts_for(plan.cases, hosts)
+    found = foreseen(
+        facts,
+        plan.cases,
+        capacities=[host.capacity for host in hosts],
+        placement=plan.selection.placement,
+        person=_person(cluster),
+    )
+    return facts, found
 
 
 def _person(cluster: Cluster) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from backends.hosts.fingerprint import is_unknown
@@ -16,6 +16,8 @@ from backends.hosts.same_machine import KEEP_ONE, are_one, by_machine
 from backends.hosts.software import short_digest
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import WAIT
+from profiles.counted import counted, first_of
+from profiles.format.host_capacity import HostCapacity
 
 GPU_MODEL = "GPU model"
 
@@ -36,12 +38,14 @@ def foreseen(
     facts: Mapping[str, HostFacts],
     cases: Sequence[Planned],
     *,
+    capacities: Iterable[HostCapacity] = (),
     placement: Placement = Placement.FIRST,
     person: str = "",
 ) -> tuple[Finding, ...]:
     """About hosts for ``cases``, host by host, then about all together.
 
-    ``facts``: of :func:`facts_for`; ``person``: as in :func:`~backends.hosts.preflight.preflight`.
+    ``facts``: of :func:`facts_for`; ``capacities``: of the same hosts; ``person``: as in
+    :func:`~backends.hosts.preflight.preflight`.
     """
     gpus_needed = any(planned.profile.devices == "gpu" for planned in cases)
     on_gpus = tuple(dict.fromkeys(p.profile.name for p in cases if not p.profile.on_cpus))
@@ -61,11 +65,13 @@ def foreseen(
             what = f"held by {holder}: runs wait for it"
             remedy = WAIT if ours else own.lease.remedy
             findings.append(Finding(name, Level.WARN, what, remedy, harmless=True))
+    capacities = tuple(capacities)
+    findings += crowded(facts, cases, capacities)
     findings += same_machines(facts)
     if max((planned.case.nodes for planned in cases), default=1) == 1:
         findings += other_devices(facts, only)
     elif len(facts) > 1:
-        findings += differences(facts, only)
+        findings += differences(facts, only, on_other_models(facts, cases, capacities))
     return tuple(replace(finding, by_facts=True) for finding in findings)
 
 
@@ -103,20 +109,39 @@ def in_order(findings: Iterable[Finding], names: Sequence[str]) -> tuple[Finding
 
 
 def differences(
-    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
+    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = (), scattered: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
     """Versions and devices that are not the same on all hosts; ``on_gpus``: the profiles that use
-    GPUs, where others do not."""
+    GPUs, where others do not; ``scattered``: of :func:`on_other_models`."""
     pace = "of a run over several hosts the slowest or oldest sets the pace"
     remedy = f"{pace}, and repeats elsewhere differ; make them alike, or leave hosts out"
     others = {title: value_of for title, value_of in _COMPARED.items() if title != GPU_MODEL}
-    found = _differing(facts, {GPU_MODEL: _COMPARED[GPU_MODEL]}, f"{pace}, {_GRADED_D}", on_gpus)
+    apart = f"repeats of {first_of(scattered)} can be on different models and do not compare, "
+    of_models = f"{pace}, {apart * bool(scattered)}{_GRADED_D}"
+    found = _differing(facts, {GPU_MODEL: _COMPARED[GPU_MODEL]}, of_models, on_gpus)
     found += _differing(facts, others, remedy, on_gpus)
     for image in dict.fromkeys(image for own in facts.values() for image in images_of(own)):
         # Not every host was asked about it.
         told = {name: own for name, own in facts.items() if image in images_of(own)}
         found += _differing(told, {f"image {image}": _id_of(image)}, remedy, on_gpus)
     return tuple(found)
+
+
+def on_other_models(
+    facts: Mapping[str, HostFacts], cases: Sequence[Planned], capacities: Iterable[HostCapacity]
+) -> list[str]:
+    """The cases, each once, of which one repeat can get GPUs of other models than another does."""
+    known = [one for one in capacities if one.name in facts]
+    model_of = _COMPARED[GPU_MODEL]
+    tags: dict[str, None] = {}
+    for planned in cases:
+        profile, case = planned.profile, planned.case
+        gpu_only = profile.devices == "gpu"
+        fit = [one.name for one in known if one.holds(case.gpus_per_node, gpu_only=gpu_only)]
+        several = len({model_of(facts[name]) for name in fit}) > 1
+        if not profile.on_cpus and planned.repeats > 1 and several and len(fit) > case.nodes:
+            tags[case.tag] = None
+    return [*tags]
 
 
 def one_machine(facts: Mapping[str, HostFacts]) -> list[list[str]]:
@@ -137,6 +162,45 @@ def same_machines(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
         )
         for names in one_machine(facts)
     )
+
+
+def crowded(
+    facts: Mapping[str, HostFacts], cases: Sequence[Planned], capacities: Iterable[HostCapacity]
+) -> Iterator[Finding]:
+    """Hosts, or machines of several names, on which a case that computes on CPUs has more processes
+    than they have CPUs: of each the most that a case can have there."""
+    known = {one.name: one for one in capacities if one.name in facts}
+    for names in by_machine((name, facts[name].boot_id) for name in known):
+        cpus = max(facts[name].cpus for name in names)
+        alone: dict[str, int] = {}
+        most, on = 0, list[str]()
+        profiles: dict[str, None] = {}
+        for planned in cases:
+            each = planned.case.gpus_per_node
+            fit = [name for name in names if _computes_on_cpus(planned, known[name])]
+            alone |= {name: max(each, alone.get(name, 0)) for name in fit}
+            there = each * min(planned.case.nodes, len(fit))
+            if there > cpus:
+                profiles[planned.profile.name] = None
+            if there > most:
+                most, on = there, fit
+        if not cpus or not profiles:
+            continue
+        said = {"": most} if most > max(alone.values()) else alone
+        for host, count in said.items():
+            if count > cpus:
+                which = "" if host else f"{fold_nodeset(on)}: "
+                what = f"{which}{counted(count, 'process')} on {counted(cpus, 'CPU')}"
+                about = Bearing(tuple(profiles), ((host,) if host else tuple(on),))
+                # Not told of results: smaller cases of these profiles have CPUs enough.
+                yield Finding(host, Level.WARN, what, _CROWDED, harmless=True, bearing=about)
+
+
+def _computes_on_cpus(planned: Planned, host: HostCapacity) -> bool:
+    """Runs of the case may be there, and use no GPU."""
+    profile = planned.profile
+    without = profile.on_cpus or (profile.devices == "any" and not host.gpus)
+    return without and host.holds(planned.case.gpus_per_node, gpu_only=False)
 
 
 def other_devices(
@@ -173,6 +237,7 @@ def _differing(
     return findings
 
 
+_CROWDED = "they wait for one another: choose cases with fewer per machine, unless you mean it"
 _GRADED_D = "and a speedup between cases on different models is grade D: choose hosts of one model"
 _OF_GPUS = ("GPU driver", GPU_MODEL, "number of GPUs")
 _COMPARED: Mapping[str, Callable[[HostFacts], str]] = {

@@ -75,7 +75,8 @@ async def preflight(
     findings += before
     # Whoever did not answer just now would only be waited for again.
     answering = [host for host, (_, answered) in zip(known, checks, strict=True) if answered]
-    findings += foreseen(facts, cases, placement=placement, person=person)
+    capacities = [by_name[host.name].capacity for host in known]
+    findings += foreseen(facts, cases, capacities=capacities, placement=placement, person=person)
     for host in known:
         findings += tuple(_untold(host, facts[host.name], findings))
     if nodes > 1 and len(answering) > 1:

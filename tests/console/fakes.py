@@ -686,8 +686,9 @@ class FakeWorkspace:
 
     def foreseen(self, plan: Plan) -> tuple[Finding, ...]:
         names = {host.name for host in plan.hosts}
-        used = (host for host in self._hosts if host.name in names)
-        return foreseen(facts_for(plan.cases, used), plan.cases)
+        used = [host for host in self._hosts if host.name in names]
+        capacities = [host.capacity for host in used]
+        return foreseen(facts_for(plan.cases, used), plan.cases, capacities=capacities)
 
     def renewed(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -13,9 +15,15 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from backends.results.render import Align, Column
+from backends.hosts.probe import parse_probe, snapshot_of
+from backends.inventory.host_entry import Host
+from backends.results.escaping import md_text
+from backends.results.publish import LAYOUTS
+from backends.results.render import Align, Column, Link, Table
 from tests.unit.cli.conftest import FINISHED, Cli, OnTerminal, assigned, planned, succeeded
-from tui.cli.shared.print_table import Rows, Said, Tone, print_on
+from tui.cli import main
+from tui.cli.shared.host_rows import print_hosts
+from tui.cli.shared.print_table import Rows, Said, Tone, print_on, print_rows, print_tables
 
 NAMES = ("Host", "State", "Devices", "Driver", "Remarks")
 WORDS = st.text("abc ", min_size=1, max_size=30).map(str.strip).filter(bool)
@@ -32,6 +40,70 @@ def test_a_narrow_terminal_loses_no_character(rows: list[tuple[str, ...]], width
     print_on(Console(file=out, width=width, highlight=False), said)
     shown = sorted(out.getvalue().replace("\n", "").replace(" ", ""))
     assert shown == sorted("".join(("".join(NAMES), *map("".join, rows))).replace(" ", ""))
+
+
+class OnTty(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+SPECIAL = st.text("ab1-[]*_<>|&~$#.:", max_size=12).map("v100-[1-2]{}".format)
+
+
+@given(cell=SPECIAL, title=SPECIAL, note=SPECIAL, heading=SPECIAL)
+@pytest.mark.parametrize("out", [OnTty, StringIO])
+def test_what_is_escaped_in_a_pipe_is_as_it_is_on_a_terminal(
+    out: type[StringIO], cell: str, title: str, note: str, heading: str
+) -> None:
+    columns = (Column(heading, "left"), Column(f"{heading}b", "left"))
+    rows = ((cell, note), (note, cell))
+    facts = parse_probe(b"@@dlperf:begin\n1\n@@dlperf:cpus\n2\n@@dlperf:end\n1\n", 1.0, 1.0)
+    host = snapshot_of(Host(title), replace(facts, cpu_model=cell, users=(note,)))
+    table = Table(title, columns, rows, caption=note, notes=(cell,), links=(Link(cell, "logs/a"),))
+    printed: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
+        (lambda: print_rows(Rows(columns, rows)), (heading, cell, note)),
+        (lambda: print_tables([table], ((title,), (note,))), (heading, cell, title, note)),
+        (lambda: print_hosts([replace(host, reason=note)], wide=True), (title, cell, note)),
+    )
+    for show, texts in printed:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", "10000")
+            patch.setenv("NO_COLOR", "1")
+            patch.setattr(sys, "stdout", said := out())
+            show()
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", said.getvalue())
+        assert ("\\" in shown) is (out is StringIO), shown
+        assert all((text if out is OnTty else md_text(text)) in shown for text in texts), shown
+
+
+NONE_OF_IT = ("llm", "mlperf", "collectives")
+"""Layouts that have no word of the campaign below that needs an escape."""
+OF_IT = [name for name, one in LAYOUTS.items() if one.tables and name not in NONE_OF_IT]
+TABLES = (
+    "status",
+    "status new",
+    "campaigns ls",
+    "compare old new",
+    "history old new",
+    "history old new --wide",
+    *(f"report new --lang {lang} --layout {name}" for name in OF_IT for lang in ("en", "zh")),
+)
+
+
+@pytest.mark.parametrize("words", TABLES)
+def test_no_table_of_the_command_line_has_escapes_on_a_terminal(
+    cli: Cli, campaign: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    for name in ("old", "new"):
+        run = replace(planned("a"), nodes=2, parameters={"mode": "a*b|c[0]"})
+        end = succeeded("a")
+        campaign(name, run, assigned("a", "v100-1", "v100-2"), end, FINISHED)
+        cli("campaigns", "note", name, "of v100-[1-2], *all* of <them>")
+    monkeypatch.setenv("COLUMNS", "200")
+    for out in (OnTty(), StringIO()):
+        monkeypatch.setattr(sys, "stdout", out)
+        main([*words.split(), "--campaigns", str(cli.campaigns)])
+        assert ("\\" in out.getvalue()) is not out.isatty(), out.getvalue()
 
 
 WHOLE = st.text("abc", min_size=1, max_size=12)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from backends.campaign.plan.plan import Plan, PlannedCase
+from backends.campaign.plan.selection import Selection
 from backends.cluster import Cluster
-from backends.hosts.foreseen import differences, other_devices, same_machines
+from backends.hosts.foreseen import differences, facts_for, foreseen, other_devices, same_machines
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import (
     Gpu,
@@ -27,8 +31,12 @@ from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, preflight
 from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of
 from backends.hosts.probe import parse_probe, snapshot_of
+from backends.hosts.same_machine import by_machine
 from backends.inventory.host_entry import Host, Inventory
+from backends.inventory.nodesets import expand_nodeset
+from backends.plan_preflight import plan_foreseen, plan_renewed
 from backends.transports.transport import Completed, HostUnreachableError, Problem
+from profiles.counted import counted
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from tests.console.fakes import facts
@@ -64,6 +72,7 @@ class Planned:
     profile: Profile
     case: Case
     settings: Mapping[str, str]
+    repeats: int = 1
 
 
 def planned(
@@ -214,6 +223,54 @@ def test_what_unlike_gpus_cost_a_speedup_is_said_before_the_start() -> None:
     assert "grade" not in kernel.remedy
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from(["V100", "H200"]), st.sampled_from([2, 8])), max_size=4),
+    st.lists(st.tuples(st.integers(1, 3), st.sampled_from([2, 8]), st.integers(1, 2)), max_size=4),
+    st.sampled_from(["gpu", "any", "cpu"]),
+)
+@example([("V100", 8), ("V100", 8), ("H200", 8)], [(1, 2, 2), (2, 8, 2), (3, 8, 2)], "gpu")
+def test_repeats_are_said_to_be_on_different_models_exactly_where_they_can_be(
+    hosts: list[tuple[str, int]], cases: list[tuple[int, int, int]], devices: str
+) -> None:
+    known = [
+        snapshot_of(
+            Host(f"n{number}"),
+            dataclasses.replace(
+                FACTS,
+                boot_id=f"{number}",
+                gpus=tuple(dataclasses.replace(GPU, name=name, index=at) for at in range(gpus)),
+            ),
+        )
+        for number, (name, gpus) in enumerate(hosts)
+    ]
+    wanted = [
+        dataclasses.replace(planned(tag=(nodes, each), devices=devices), repeats=repeats)
+        for nodes, each, repeats in [*cases, (2, 1, 1)]
+    ]
+    capacities = [one.capacity for one in known]
+    found = foreseen(facts_for(wanted, known), wanted, capacities=capacities)
+    said = [one.remedy for one in found if one.what.startswith("GPU model differs")]
+    apart = {
+        f"{nodes}n{each}g"
+        for nodes, each, repeats in cases
+        if repeats > 1
+        and len(
+            {
+                tuple(sorted(name for name, _ in chosen))
+                for chosen in itertools.combinations([h for h in hosts if h[1] >= each], nodes)
+            }
+        )
+        > 1
+    }
+    if devices == "cpu":
+        assert not said
+        return
+    assert bool(said) == (len({name for name, _ in hosts}) > 1)
+    told = {tag for remedy in said for tag in re.findall(r"\dn\dg", remedy.partition(" can ")[0])}
+    assert told == apart or (len(told) == 3 and told < apart), "of more than three the first"
+    assert all("repeats" in remedy for remedy in said) == (bool(apart) or not said)
+
+
 def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
     slow = dataclasses.replace(FACTS, gpus=(dataclasses.replace(GPU, name="V100"),))
     facts = {"n1": slow, "n2": dataclasses.replace(FACTS, kernel="7.0"), "n3": slow}
@@ -252,6 +309,85 @@ def test_two_names_for_one_machine_are_told() -> None:
     (finding,) = same_machines({"node1": FACTS, "node2": FACTS})
     assert finding.what == "node[1-2] are the same machine"
     assert not same_machines({"node1": FACTS})
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "b0", "b1"]), st.sampled_from([1, 2, 8]), st.booleans()),
+        min_size=1,
+        max_size=4,
+    ),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["cpu", "any", "gpu"]), st.integers(1, 3), st.sampled_from([1, 2, 8])
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_more_processes_than_cpus_are_told_of_each_machine_that_a_case_can_crowd(
+    hosts: list[tuple[str, int, bool]], cases: list[tuple[str, int, int]]
+) -> None:
+    """A host has four GPUs or none, and CPUs of its own or those of the others of its kernel."""
+    cpus = {boot: max(n for other, n, _ in hosts if other == boot) for boot, _, _ in hosts if boot}
+    known = [
+        snapshot_of(
+            Host(f"n{number}"),
+            dataclasses.replace(
+                FACTS,
+                boot_id=boot,
+                cpus=cpus.get(boot, own),
+                gpus=tuple(dataclasses.replace(GPU, index=index) for index in range(4 * gpus)),
+            ),
+        )
+        for number, (boot, own, gpus) in enumerate(hosts)
+    ]
+    all_planned = [planned(tag=(nodes, each), devices=of) for of, nodes, each in cases]
+    capacities = {one.name: one.capacity for one in known}
+    facts = facts_for(all_planned, known)
+    found = foreseen(facts, all_planned, capacities=capacities.values())
+    told = [one for one in found if "process" in one.what]
+    for names in by_machine((name, own.boot_id) for name, own in facts.items()):
+        most = 0
+        for devices, nodes, each in cases:
+            room = [
+                capacities[name].holds(each, gpu_only=False)
+                and (devices == "cpu" or (devices == "any" and not capacities[name].gpus))
+                for name in names
+            ]
+            most = max(most, each * min(nodes, sum(room)))
+        has = facts[names[0]].cpus
+        said = [
+            one.what
+            for one in told
+            if {*expand_nodeset(one.host or one.what.partition(": ")[0])} & {*names}
+        ]
+        counts = [int(what.rpartition(": ")[2].split()[0]) for what in said]
+        assert max(counts, default=0) == (most if most > has else 0)
+        assert all(what.endswith(f" on {counted(has, 'CPU')}") for what in said)
+    assert all(one.level is Level.WARN and "\n" not in one.what for one in told)
+
+
+def test_the_processes_of_a_case_are_counted_by_host_or_by_the_machine_that_has_several_names() -> (
+    None
+):
+    gpus = tuple(dataclasses.replace(GPU, index=index) for index in range(8))
+    facts = dataclasses.replace(FACTS, cpus=2, gpus=gpus)
+    known = [
+        snapshot_of(Host(name), dataclasses.replace(facts, boot_id=boot))
+        for name, boot in (("v100-1", "a"), ("v100-2", "a"), ("h200-1", "b"))
+    ]
+    said = {}
+    for nodes in (1, 2):
+        cases = [planned(tag=(nodes, 8), devices="cpu")]
+        capacities = [one.capacity for one in known]
+        found = foreseen(facts_for(cases, known), cases, capacities=capacities)
+        said[nodes] = [(one.host, one.what) for one in found if "process" in one.what]
+    eight = "8 processes on 2 CPUs"
+    assert said == {
+        1: [(name, eight) for name in ("v100-1", "v100-2", "h200-1")],
+        2: [("", "v100-[1-2]: 16 processes on 2 CPUs"), ("h200-1", eight)],
+    }
 
 
 # --- what profiles need -------------------------------------------------------------------------
@@ -449,6 +585,27 @@ async def test_two_local_hosts_are_ready_for_a_case_with_two_nodes(
     ]
     assert findings[0].what == "1 × H200 idle, driver 580.1, 500 GiB of disk free"
     assert worst(findings) is Level.OK
+
+
+async def test_preflight_and_what_is_foreseen_of_a_plan_tell_of_more_processes_than_cpus(
+    shell: Any, tmp_path: Path
+) -> None:
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path))
+    gpus = tuple(dataclasses.replace(GPU, index=index) for index in range(8))
+    known = snapshot_of(host, dataclasses.replace(FACTS, cpus=2, gpus=gpus))
+    case = planned(tag=(1, 8), devices="cpu")
+    cluster = Cluster(Inventory((host,)))
+    cluster._known["n1"] = known
+    plan = Plan(Selection(("p",)), (host,), (PlannedCase(case.profile, case.case, 1, {}),), ())
+    found = plan_foreseen(cluster, plan)
+    said = [
+        await preflight(Pool(shell), [host], [case], [known]),
+        found,
+        plan_renewed(cluster, plan, found, [known]),
+    ]
+    assert [[one.what for one in found if "process" in one.what] for found in said] == [
+        ["8 processes on 2 CPUs"]
+    ] * 3
 
 
 async def test_a_host_that_is_away_is_a_stop_and_the_others_are_checked(
