@@ -38,7 +38,7 @@ from backends.results.ratios import (
     ratio_interval,
     welch,
 )
-from backends.results.recipes import Recipe, Unlike, recipes_apart
+from backends.results.recipes import Recipe, Unlike, recipes_apart, recorded_alone
 from backends.results.repeats_needed import repeats_needed
 from backends.results.run_result import RunResult
 from backends.results.side_by_side import called_each
@@ -201,7 +201,8 @@ class Comparison:
     ``same_runs``: on both sides.
     ``machines``: of both sides, None where they are not recorded; ``hosts``: each by itself.
     ``unlike``: what the runs of common cases were not started alike from; ``recorded``: whether
-    that is known of either side.
+    that is known of either side; ``recorded_alone``: variables of hosts that one side recorded,
+    where the other recorded none.
     ``unfinished``: of either side, how many of how many runs have ended; None: all."""
 
     threshold: float
@@ -217,6 +218,7 @@ class Comparison:
     hosts: Recorded = field(default_factory=lambda: NOT_RECORDED)
     unlike: tuple[Unlike, ...] = ()
     recorded: tuple[bool, bool] = (True, True)
+    recorded_alone: tuple[Unlike, ...] = ()
     unfinished: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
 
     @property
@@ -251,7 +253,8 @@ class Comparison:
         """The same, where it is known what either side's runs were made of."""
         both = {case.profile: None for case in self.cases if case.baseline and case.candidate}
         known = ours is not None, theirs is not None
-        return replace(self, unlike=recipes_apart(ours, theirs, both), recorded=known)
+        unlike, alone = recipes_apart(ours, theirs, both), recorded_alone(ours, theirs)
+        return replace(self, unlike=unlike, recorded=known, recorded_alone=alone)
 
     @property
     def judged(self) -> int:

@@ -24,7 +24,7 @@ from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
 from backends.results.provenance import false_logs, provenance
 from backends.results.ratios import Method
-from backends.results.recipes import not_recorded, recipe_words
+from backends.results.recipes import not_recorded, recipe_words, recorded_alone_words
 from backends.results.render import Column, Table, render_markdown
 from backends.results.repeats_needed import needed_words
 from backends.results.short_flags import fell_by
@@ -194,7 +194,8 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
     if is_simulated(comparison):
         before.append(EN.simulated)
     before += _mixed(comparison)
-    before += [*recipe_words(comparison.unlike), *_no_recipe(comparison), *_other_rules(comparison)]
+    before += [*recipe_words(comparison.unlike), *recorded_alone_words(comparison.recorded_alone)]
+    before += [*_no_recipe(comparison), *_other_rules(comparison)]
     both = [case for case in comparison.cases if case.baseline and case.candidate]
     for concern, shared in (
         (Concern.PACKED, "their hosts (packed)"),

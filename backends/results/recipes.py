@@ -6,12 +6,14 @@ fingerprint of an environment tells of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from backends.debug import without_secrets
 
 NOT_SET = "not set"
+FEW = 3
+"""Variables that are named where only one side recorded them; of more it is said how many."""
 _BY_NAME = ("file", "profile")  # their values are digests, or too long for a line
 
 
@@ -51,11 +53,29 @@ def recipes_apart(
         one, other = ours.profiles.get(profile), theirs.profiles.get(profile)
         if one is not None and other is not None:
             found += _apart(profile, one, other)
-    sides = [ours.variables, theirs.variables]
+    set_here = {*ours.variables, *theirs.variables}
+    sides = [
+        {name: value for name, value in (own.seen or {}).items() if name in set_here}
+        | {**own.variables}
+        for own in (ours, theirs)
+    ]
     if ours.seen is not None and theirs.seen is not None:
-        sides = [ours.seen, theirs.seen]
+        sides = [{**ours.seen}, {**theirs.seen}]
     one, other = ({("variable", name): value for name, value in own.items()} for own in sides)
     return (*found, *_apart("", one, other))
+
+
+def recorded_alone(ours: Recipe | None, theirs: Recipe | None) -> tuple[Unlike, ...]:
+    """Variables that the hosts of one side have by themselves, where the other side did not record
+    any such; what the inventory of either sets is none of them."""
+    if ours is None or theirs is None or (ours.seen is None) is (theirs.seen is None):
+        return ()
+    set_here = {*ours.variables, *theirs.variables}
+    one, other = (
+        {("variable", name): value for name, value in seen.items() if name not in set_here}
+        for seen in (ours.seen or {}, theirs.seen or {})
+    )
+    return tuple(_apart("", one, other))
 
 
 def _apart(
@@ -83,6 +103,20 @@ def recipe_words(found: Collection[Unlike]) -> list[str]:
             whose = f"{profile} was not run alike"
         lines.append(f"{whose}: {'; '.join(parts)}.")
     return lines
+
+
+def recorded_alone_words(found: Sequence[Unlike]) -> list[str]:
+    """``Variables that hosts have by themselves are recorded of the candidate alone:
+    OMP_NUM_THREADS=8 and 4 more.``"""
+    if not found:
+        return []
+    side = "candidate" if found[0].baseline is None else "baseline"
+    named = [f"{one.name}={one.baseline or one.candidate or ''}" for one in found[:FEW]]
+    more = f" and {len(found) - FEW} more" * (len(found) > FEW)
+    return [
+        f"Variables that hosts have by themselves are recorded of the {side} alone: "
+        f"{', '.join(named)}{more}."
+    ]
 
 
 def recipe_changes(found: Collection[Unlike]) -> list[str]:

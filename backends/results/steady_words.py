@@ -195,15 +195,15 @@ def _stalls(found: Disturbance) -> tuple[str, str]:
     )
     if found.count == 1:
         return (
-            f"a reading stalls at {en} ({size}), which costs the mean {cost}",
-            f"{zh}停顿（{size}），使均值降低 {cost}",
+            f"a reading stalls at {en} ({size}), which costs the figure {cost}",
+            f"{zh}停顿（{size}），使结果降低 {cost}",
         )
     every_en = f", one every {found.every}" if found.every else ""
     every_zh = f"，每 {found.every} 个读数一次" if found.every else ""
     return (
         f"{found.count} readings stall{every_en}, the first at {en}, the deepest by {size}; they "
-        f"cost the mean {cost}",
-        f"{found.count} 个读数停顿{every_zh}，首次在{zh}，最深 {size}，使均值降低 {cost}",
+        f"cost the figure {cost}",
+        f"{found.count} 个读数停顿{every_zh}，首次在{zh}，最深 {size}，使结果降低 {cost}",
     )
 
 

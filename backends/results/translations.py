@@ -113,6 +113,11 @@ class Words:
         "w：Welch区间（几何平均值之比），不一定以加速比（中位数之比）为中心；"
         "中位数之比的区间需要六次重复",
     )
+    mark_welch_of_means = Both(
+        "w: Welch's interval, of the ratio of geometric means, which need not lie around the "
+        "speedup, that of the means",
+        "w：Welch区间（几何平均值之比），不一定以加速比（平均值之比）为中心",
+    )
     mark_student = Both(
         "t: half of Student's 95% interval of the mean, relative to it; an interval of the median "
         "takes six repeats",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate, pairwise
@@ -60,8 +60,9 @@ class Disturbance:
     ----------
     size: relative change of speed: of a warm-up its first reading against what it settles at, of a
         trend from the first reading to the last, of stalls the deepest; -0.15 is 15% slower.
-    cost: by how much the mean over the window is off what it would be without, relative to that, 0
-        or more.
+    cost: of stalls by how much the figure is below what it would be with these readings at the
+        level of the others, relative to that; else by how much the mean over the window is off what
+        it would be without. 0 or more. Of stalls in older journals it is of the mean, too.
     reading: where in the log, from 0: the first after a warm-up or a step, the first stall, the
         first of a trend; ``step`` is that reading's step where the log has steps.
     count: readings concerned.
@@ -106,7 +107,10 @@ class Disturbance:
 
 
 def disturbances(
-    speeds: Sequence[float], steps: Sequence[float] = (), first: int = 0
+    speeds: Sequence[float],
+    steps: Sequence[float] = (),
+    first: int = 0,
+    figure: Callable[[Sequence[float]], float] = statistics.fmean,
 ) -> tuple[Disturbance, ...] | None:
     """What was not steady about the readings of a window; None where they are too few to tell.
 
@@ -115,6 +119,7 @@ def disturbances(
     speeds: of the readings in the window, in their order; any unit in which more is faster.
     steps: theirs, NaN for unknown; may be left out.
     first: number of the first of them in the log.
+    figure: what the run's figure is of such speeds; twice as fast is twice as much.
     """
     if len(speeds) < FEWEST_READINGS:
         return None
@@ -137,13 +142,27 @@ def disturbances(
         at = going[min(level.reading, len(going) - 1)]
         found.append(replace(level, reading=at))
     stalls = [i for i in range(lead, len(relative)) if stalled[i]]
+    of_mean = [disturbance.cost for disturbance in found]
     if stalls:
-        found.append(_stalls(relative, stalls))
+        mended = list(relative)
+        level_of_others = statistics.median(relative[i] for i in going)
+        for at in stalls:
+            mended[at] = level_of_others
+        of_mean.append(_below(relative, mended, statistics.fmean))
+        found.append(_stalls(relative, stalls, _below(relative, mended, figure)))
     return tuple(
         _located(disturbance, steps, first)
-        for disturbance in found
-        if abs(disturbance.size) >= MATERIAL_SIZE and disturbance.cost >= MATERIAL_COST
+        for disturbance, cost in zip(found, of_mean, strict=True)
+        if abs(disturbance.size) >= MATERIAL_SIZE and max(disturbance.cost, cost) >= MATERIAL_COST
     )
+
+
+def _below(
+    was: Sequence[float], could: Sequence[float], figure: Callable[[Sequence[float]], float]
+) -> float:
+    """By how much, relative to what could be; 0 or more."""
+    best = figure(could)
+    return max(0.0, 1 - figure(was) / best) if math.isfinite(best) and best > 0 else 0.0
 
 
 def _stalled(relative: Sequence[float]) -> list[bool]:
@@ -179,15 +198,14 @@ def _cold_start(relative: Sequence[float], lead: int, level: Disturbance | None)
     return Disturbance(Shape.WARM_UP, relative[0] - 1, missing + off, settled, count=settled)
 
 
-def _stalls(relative: Sequence[float], stalls: Sequence[int]) -> Disturbance:
+def _stalls(relative: Sequence[float], stalls: Sequence[int], cost: float) -> Disturbance:
     starts = [at for at, before in zip(stalls, [-2, *stalls], strict=False) if at - before > 1]
     gaps = [later - earlier for earlier, later in pairwise(starts)]
     every = None
     if len(gaps) >= 2 and max(gaps) - min(gaps) <= 2:
         every = round(statistics.median(gaps))
-    missing = sum(1 - relative[at] for at in stalls) / len(relative)
     deepest = min(relative[at] for at in stalls) - 1
-    return Disturbance(Shape.STALLS, deepest, missing, stalls[0], count=len(stalls), every=every)
+    return Disturbance(Shape.STALLS, deepest, cost, stalls[0], count=len(stalls), every=every)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Tally:
     """
 
     def __init__(self, rule: Rule) -> None:
+        self._rule = rule
         self._times = rule.statistic == "elapsed" and rule.timestamp is not None
         self._steps = self._times or rule.has_steps
         self._chooser = Chooser(rule.window)
@@ -77,7 +78,14 @@ class Tally:
         bandwidth over sizes, which is a curve and no course of time."""
         if self._over_sizes:
             return None
-        return self._speeds.disturbances(self._chooser.passed)
+        return self._speeds.disturbances(self._chooser.passed, self._figure)
+
+    def _figure(self, part: Part) -> float:
+        """The statistic over a whole window of such readings."""
+        kept = _statistic_of(self._rule)
+        kept.begin(self._chooser.before)
+        kept.add(part)
+        return kept.value
 
     @property
     def far_above(self) -> FarAbove | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from array import array
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -74,9 +75,21 @@ class Speeds:
         rising = bool(pairs) and all(after > before for before, after in pairs)
         return rising and any(after - before > self._width for before, after in pairs)
 
-    def disturbances(self, first: int) -> tuple[Disturbance, ...] | None:
-        """What was not steady; ``first``: the number in the log of the window's first reading."""
-        found = disturbances(self._values, self._steps)
+    def disturbances(
+        self, first: int, figure: Callable[[Part], float]
+    ) -> tuple[Disturbance, ...] | None:
+        """What was not steady; ``first``: the number in the log of the window's first reading;
+        ``figure``: what the rule makes of readings of the log's kind."""
+        steps = self._steps[: len(self._values)]
+
+        def speed(values: Sequence[float]) -> float:
+            speeds = array("d", values)
+            if not self._durations:
+                return figure(Part(speeds, steps, array("d")))
+            seconds = figure(Part(_inverse(speeds), steps, array("d")))
+            return 1 / seconds if seconds > 0 else math.inf
+
+        found = disturbances(self._values, self._steps, figure=speed)
         if found is None:
             return None
         return tuple(self._scaled(disturbance, first) for disturbance in found)

@@ -83,7 +83,7 @@ def test_marks_are_of_the_base_of_the_curves_and_each_figure_has_its_number() ->
     case = next(one for one in compared.cases if one.case == "4n8g")
     shown = curves_of(found, 1, case, groups, Quantity.SPEEDUP, width=100)
     assert "4n8g 1: 3.75, 2: 3.75" in "\n".join(shown.plot.legend)
-    assert [line for line in shown.plot.legend if "‡" in line] == ["‡ other rule: 1n1g"]
+    assert [line for line in shown.plot.legend if "‡" in line] == ["‡ other rule: 2: 1n1g"]
     panel = verdict_panel(case, 1, found, 80).plain
     assert "other rule than base" in panel
     assert "graded as in Results, where the base is 1n1g" in panel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
+from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
 from backends.results.findings import Grade, gravest_first
 from backends.results.grade_words import found_lines
 from backends.results.layouts.cells import flags_cell
@@ -134,6 +136,58 @@ def test_where_the_campaigns_own_runs_were_beside_no_others_are_suspected(
     text = case_text(group.cases[0], group, watched=["v100-a"]).plain
     assert "→ keep to one name of each machine: o on page 2 chooses hosts" in text
     assert "something else" not in text
+
+
+USES = st.fixed_dictionaries(
+    {},
+    optional={
+        "throttled_s": st.dictionaries(
+            st.sampled_from(["software thermal slowdown", "power brake", "power cap"]),
+            st.sampled_from([0.5, 5.0, 60.0]),
+        ),
+        "other_processes": st.integers(0, 2),
+        "ecc_errors": st.integers(0, 2),
+    },
+)
+
+
+@given(
+    st.sampled_from([[100.0] * 3, [100.0, 104.0, 98.0], [100.0, 150.0, 50.0]]),
+    st.lists(USES, min_size=3, max_size=3),
+    st.sampled_from([0, 200_000]),
+)
+@settings(deadline=None)
+def test_what_is_known_to_have_slowed_a_case_is_what_its_panel_advises_on(
+    figures: list[float], uses: list[dict[str, Any]], swapped: int
+) -> None:
+    """And where nothing is, that something may use the hosts."""
+    every = [
+        replace(
+            run,
+            hosts=("node1",),
+            telemetry=Telemetry(
+                (GpuUse("node1", 5, 100.0, **own),), (HostUse("node1", 64, 1.5, 0.3, swapped),)
+            ),
+        )
+        for run, own in zip(runs(figures, 0), uses, strict=True)
+    ]
+    (group,) = summarise(every)
+    case = group.cases[0]
+    advice = [line for line in case_text(case, group).plain.splitlines() if line[0:1] == "→"]
+    sets = {found.concern for found in case.findings if found.ceiling is case.grade}
+    shaky = {"cv_amber", "cv_red", "drift", "unsteady"}
+    told = {
+        "see to what throttled GPU5 of node1": "throttled" in case.concerns,
+        "repeat when no other process": any(own.get("other_processes") for own in uses),
+        "see to the memory of GPU5": any(own.get("ecc_errors") for own in uses),
+        "does not swap": bool(swapped),
+    }
+    concerned = bool(sets & {*shaky, "throttled", "disturbed"}) or "cv_red" in case.concerns
+    for words, known in told.items():
+        assert any(words in line for line in advice) == (known and concerned), words
+    suspected = any("something else may use" in line for line in advice)
+    unquiet = bool(sets & shaky) or "cv_red" in case.concerns
+    assert suspected == (unquiet and not any(told.values()))
 
 
 def test_median_speedup_and_repeats_stand_before_what_is_odd() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -33,6 +34,7 @@ from tui.widgets.scaling_plot import (
     HOSTS,
     IDEAL,
     ONE_HOST,
+    Measured,
     Quantity,
     curve,
     curve_title,
@@ -45,6 +47,7 @@ from tui.widgets.scaling_plot import (
 )
 
 SPEEDS = st.lists(st.floats(10, 1e5), min_size=1, max_size=12)
+MARKS: st.SearchStrategy[tuple[str, ...]] = st.sampled_from([(), ("‡",), ("†", "‡")])
 V100 = "Tesla V100-SXM2-16GB, driver 440.33.01, CUDA 10.2, Ubuntu 16.04; ECC: on"
 
 
@@ -334,6 +337,43 @@ def test_the_legend_has_an_efficiency_and_its_marks_as_the_table_has_them(
     assert " ".join(["◉ 1n8g", percent(case.efficiency), *marks]) in plot.legend
     of_marks = [one for one in plot.legend if one[0] in "†‡"]
     assert of_marks == [f"{mark} {DOUBTS[mark]}: 1n8g" for mark in marks]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([(), ("‡",), ("†", "‡")]), min_size=2, max_size=2), max_size=4
+    ),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_the_legend_has_marked_cases_of_each_curve_by_its_number(
+    marks: list[tuple[tuple[str, ...], ...]], leading: int, by_place: bool
+) -> None:
+    """Wherever the cursor is; of a curve alone without one."""
+    curves = [
+        (f"c{n}", [Measured(hosts, 8, 1.0 + hosts, marks=own) for hosts, own in enumerate(pair, 1)])
+        for n, pair in enumerate(marks)
+    ]
+    curves.insert(0, ("not drawn", []))
+    leading %= len(curves)
+    plot = scaling_plot(curves, width=80, leading=leading, by_place=by_place)
+    told = {
+        (said[0], int(number or 0), tag)
+        for said in plot.legend
+        if said[0] in DOUBTS
+        for number, tags in re.findall(r"(?:(\d+): )?((?:\dn8g ?)+)$", said)
+        for tag in tags.split()
+    }
+    first = 1 + by_place
+    assert told == {
+        (mark, first + n if len(marks) > 1 else 0, f"{hosts}n8g")
+        for n, pair in enumerate(marks)
+        for hosts, own in enumerate(pair, 1)
+        for mark in own
+    }
+    assert sum("other rule" in said for said in plot.legend) == any(
+        "‡" in m for p in marks for m in p
+    )
 
 
 @given(st.integers(10, 120), st.sampled_from(Quantity))

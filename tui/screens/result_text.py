@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +40,7 @@ from backends.results.short_flags import SHORT, short_of
 from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, on_cpus
+from backends.results.telemetry_figures import Trouble, disturbed, throttled
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
@@ -94,6 +95,14 @@ _WIDE = frozenset({Concern.FEW_REPEATS, Concern.WIDE_INTERVAL})
 _UNQUIET = frozenset(
     {Concern.CV_AMBER, Concern.CV_RED, Concern.UNSTEADY, Concern.DRIFT, Concern.DISTURBED}
 )
+_SLOWED = _UNQUIET | {Concern.THROTTLED}
+_REMEDIES = {
+    Trouble.OTHER_PROCESSES: "repeat when no other process is on the GPUs of {host}{shown}",
+    Trouble.SWAPPED: "repeat when {host} has memory enough that it does not swap{shown}",
+    Trouble.MEMORY_ERRORS: "see to the memory of GPU{gpu} of {host}, or repeat without {host}"
+    + HOSTS_OPTION,
+    Trouble.UNEVEN_LOAD: "repeat when the CPUs of {host} are quiet{shown}",
+}
 _OF_ATTEMPTS = frozenset({Concern.FAILED_RUNS, Concern.RETRIED})
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
@@ -324,11 +333,14 @@ def _better(case: CaseResult, group: Group, *, here: bool, watched: Collection[s
     keep = [_by_key(one_model(group))] if several or over_other_devices(case) else []
     scatters = any(found.concern is Concern.CV_RED for found in case.findings)
     sets += [Concern.CV_RED] * scatters  # they would be narrow but for that
-    if Concern.SHARED_MACHINE in case.concerns:
-        keep.append(_by_key(f"keep to one name of each machine{HOSTS_OPTION}"))
-        sets = [concern for concern in sets if concern not in _UNQUIET]  # it was our own
-    narrow = "narrow it slowly, since they scatter so far" if scatters else "would narrow it"
     shown = ": page 1 shows it" * (case.measured_hosts <= {*watched})
+    causes = [] if _SLOWED.isdisjoint(sets) else [*_causes(case, shown)]
+    if Concern.SHARED_MACHINE in case.concerns:
+        causes.insert(0, f"keep to one name of each machine{HOSTS_OPTION}")
+    keep += map(_by_key, causes)
+    if causes:  # so that nothing else is suspected
+        sets = [concern for concern in sets if concern not in _UNQUIET]
+    narrow = "narrow it slowly, since they scatter so far" if scatters else "would narrow it"
     if case.spread is not None and case.spread.student is None:
         narrow = "would tell how far they scatter"
     ways = {
@@ -336,6 +348,20 @@ def _better(case: CaseResult, group: Group, *, here: bool, watched: Collection[s
         f"something else may use the hosts{shown}; repeat when they are quiet": _UNQUIET,
     }
     return [*keep, *(words for words, of in ways.items() if not of.isdisjoint(sets))]
+
+
+def _causes(case: CaseResult, shown: str) -> Iterator[str]:
+    """What to do about each thing that is known to have slowed its repeats down; ``shown``: where
+    the hosts are."""
+    slowed = throttled(case.measured_runs, at_its_limit=False)
+    if Concern.THROTTLED in case.concerns and slowed is not None:
+        gpu = slowed.gpu
+        yield (
+            f"see to what throttled GPU{gpu.gpu} of {gpu.host} ({slowed.reason}), or repeat "
+            f"without {gpu.host}{HOSTS_OPTION}"
+        )
+    for found in disturbed(case.measured_runs):
+        yield _REMEDIES[found.trouble].format(host=found.host, gpu=found.gpu, shown=shown)
 
 
 def _by_key(words: str) -> str:

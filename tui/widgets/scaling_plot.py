@@ -308,7 +308,7 @@ def scaling_plot(
         AXIS_ABOVE_0 * bool(bottom),
         _said(cursor, beside, quantity, named=width >= NAMED) if cursor else "",
         "  ".join(filter(None, signs)),
-        *_marked_sizes([m for _, _, found in shown for m in found]),
+        *_marked_sizes({numbers[place]: found for place, _, found in shown}),
     )
     return Plot(
         tuple(lines),
@@ -332,12 +332,16 @@ def _bars_text(found: Sequence[Measured], quantity: Quantity) -> str:
     return f"{BAR} 95% of {' or '.join(middles)}" if middles else ""
 
 
-def _marked_sizes(found: Sequence[Measured]) -> Iterator[str]:
-    """``‡ other rule: 1n8g 4n8g``: whose figure is not one of the same kind as its base."""
+def _marked_sizes(curves: Mapping[int, Sequence[Measured]]) -> Iterator[str]:
+    """``‡ other rule: 1n8g 4n8g``: whose figure is not one of the same kind as its base; of several
+    curves for each by its number: ``‡ other rule: 1: 1n8g 4n8g``, ``‡ 3: 1n8g``."""
     for mark, words in DOUBTS.items():
-        sizes = (format_tag(one.nodes, one.gpus_per_node) for one in found if mark in one.marks)
-        if tags := " ".join(dict.fromkeys(sizes)):
-            yield f"{mark} {words}: {tags}"
+        named = f" {words}:"
+        for curve_number, found in curves.items():
+            sizes = (format_tag(m.nodes, m.gpus_per_node) for m in found if mark in m.marks)
+            if tags := " ".join(dict.fromkeys(sizes)):
+                yield f"{mark}{named}{f' {curve_number}:' * (len(curves) > 1)} {tags}"
+                named = ""
 
 
 def _said(on: Measured, beside: Mapping[int, Measured], quantity: Quantity, *, named: bool) -> str:

@@ -92,7 +92,8 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         notes += cv_notes((case.spread.cv for case in group.cases if case.spread), w)
     if {"speedup_interval", "efficiency_interval"}.intersection(names):
         methods = {case.speedup_interval.method for case in group.cases if case.speedup_interval}
-        notes += [w.mark_welch] if Method.WELCH in methods else []
+        welch = w.mark_welch_of_means if group.center == "mean" else w.mark_welch
+        notes += [welch] if Method.WELCH in methods else []
     notes += unended_notes(group.cases, w) if "n" in names else ()
     if "memory" in names and any(case.gpu_memory_mib is not None for case in group.cases):
         whose = w.stated_memory_note if group.memory_is_stated else w.memory_note

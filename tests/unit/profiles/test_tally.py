@@ -6,7 +6,9 @@ import math
 import statistics
 import tracemalloc
 from array import array
-from itertools import pairwise
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -20,7 +22,7 @@ from profiles.logs.log_parser import LogParser
 from profiles.throughput import window_speeds as bounded
 from profiles.throughput.chosen import Part
 from profiles.throughput.measure_run import measure_run
-from profiles.throughput.steady import Shape, disturbances
+from profiles.throughput.steady import Disturbance, Shape, disturbances
 from profiles.throughput.tally import Tally
 from profiles.throughput.window_speeds import Speeds
 from tests.unit.profiles import all_at_once
@@ -122,7 +124,47 @@ def test_any_batches_give_what_the_definition_gives(
         if whole.rule.kind == "step_time":
             speeds = array("d", (1 / value if value > 0 else math.inf for value in speeds))
         steps = whole.readings.steps[window.start : window.stop]
-        assert found.steady == disturbances(speeds, steps, window.start)
+        expected_ones = disturbances(speeds, steps, window.start)
+        assert _without_costs(found.steady) == _without_costs(expected_ones)
+
+
+def _without_costs(found: Iterable[Disturbance] | None) -> list[Disturbance] | None:
+    """Of stalls, which are of the rule's own statistic."""
+    if found is None:
+        return None
+    return [replace(one, cost=0.0) if one.shape is Shape.STALLS else one for one in found]
+
+
+@given(
+    st.sampled_from(STATISTICS),
+    st.sampled_from(["throughput", "step_time"]),
+    st.dictionaries(st.integers(2, 16), st.floats(0.002, 0.9), min_size=1, max_size=5),
+    st.none() | st.lists(st.integers(1, 20), min_size=20, max_size=20),
+)
+def test_what_stalls_cost_is_by_how_much_the_figure_would_be_higher_without_them(
+    statistic: str, kind: str, stalls: dict[int, float], distances: list[int] | None
+) -> None:
+    """Whatever statistic it is, and however many steps a reading stands for."""
+    it = profile(f"{TIMED.replace('?P<time>', '?:')}\nstatistic = '{statistic}'\nkind = '{kind}'")
+    at = case(it, 1, 1)
+    steps = [None] * 20 if distances is None else list(accumulate(distances))
+    figures = []
+    for factors in (stalls, {}):
+        speeds = [100 * factors.get(n, 1.0) for n in range(20)]
+        values = speeds if kind == "throughput" else [1 / speed for speed in speeds]
+        parser = LogParser(it, at)
+        parser.feed(log_of([(step, v, None) for step, v in zip(steps, values, strict=True)]))
+        parser.finish()
+        found = measure_run(it, at, parser)
+        assert found.throughput is not None
+        figures.append(found.throughput)
+        if factors:
+            assert found.steady is not None
+            (told,) = found.steady
+    assert told.shape is Shape.STALLS
+    assert told.cost == pytest.approx(max(0.0, 1 - figures[0] / figures[1]), abs=1e-9)
+    if statistic == "elapsed" and distances is None:
+        assert told.cost > sum(1 - factor for factor in stalls.values()) / 20 - 1e-9
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12))
@@ -153,7 +195,7 @@ def test_a_slow_down_among_very_many_readings_is_found_where_it_is() -> None:
     )
     tally = Speeds(durations=False)
     tally.add(Part(values, array("d", range(150_000)), array("d")))
-    found = tally.disturbances(5)
+    found = tally.disturbances(5, lambda part: statistics.fmean(part.values))
     assert found is not None
     [step] = found
     assert step.shape is Shape.STEP

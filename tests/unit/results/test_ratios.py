@@ -216,12 +216,24 @@ def test_table_shows_the_intervals_where_there_are_any(runs_of):
     assert len(table.headings) == 6
 
 
-def test_welch_is_named_in_the_table(runs_of):
-    runs = [run for tag in PADDLE for run in runs_of(tag, PADDLE[tag][:5])]
-    (table,) = speedup_tables(summarise(runs))
-    cell = table.rows[-1][table.headings.index("95% of speedup")]
-    assert cell.endswith(" w")
-    assert any(note.startswith("w: Welch's interval") for note in table.notes)
+@pytest.mark.parametrize(
+    ("lang", "words"), [("en", ("medians", "means")), ("zh", ("中位数", "平均值"))]
+)
+@given(n=st.integers(3, 7), center=st.sampled_from(["median", "mean"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_welch_is_named_in_the_table_beside_the_ratio_that_the_speedup_is(
+    runs_of, lang: str, words: tuple[str, str], n: int, center: str
+):
+    runs = [run for tag in PADDLE for run in runs_of(tag, PADDLE[tag][:n])]
+    (table,) = speedup_tables(summarise(runs, center), LayoutOptions(lang=lang))
+    marked = any(cell.endswith(" w") for row in table.rows for cell in row)
+    notes = [note for note in table.notes if "Welch" in note]
+    assert len(notes) == marked == (n < 6 or center == "mean")
+    own, other = words if center == "median" else words[::-1]
+    for note in notes:
+        of = note.replace("几何平均值", "").replace("geometric means", "")
+        assert own in of
+        assert other not in of
 
 
 def test_interval_of_a_speedup_takes_three_repeats_of_the_base_too(runs_of):

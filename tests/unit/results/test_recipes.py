@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from backends.campaign.folder.compare_campaigns import made_of
 from backends.inventory.host_entry import Inventory
 from backends.results.comparison_report import what_differs
-from backends.results.recipes import Recipe, recipe_words, recipes_apart
+from backends.results.recipes import (
+    FEW,
+    Recipe,
+    recipe_words,
+    recipes_apart,
+    recorded_alone,
+    recorded_alone_words,
+)
 from backends.results.summary import summarise
 from backends.use_cases import Workspace
 from tests.unit.results.conftest import Dlperf
@@ -27,6 +34,7 @@ EXAMPLE = EXAMPLES / "h200-x4-resnet50-tf32"
 PROFILE = "torch-resnet50"
 
 names = st.text("abcxyz_.", min_size=1, max_size=6)
+values = st.text("01", max_size=2)
 kinds = st.sampled_from(["file", "profile", "setting"])
 parts = st.dictionaries(st.tuples(kinds, names), st.text("01", max_size=2), max_size=5)
 recipes = st.builds(
@@ -65,6 +73,32 @@ def test_nothing_is_told_of_a_side_that_is_not_known_or_of_another_profile(known
     assert recipes_apart(known, None, ["p"]) == recipes_apart(None, known, ["p"]) == ()
     assert not [u for u in recipes_apart(known, Recipe({}, {}), ["p", "q"]) if u.profile]
     assert recipes_apart(known, Recipe({}, known.variables), []) == ()
+
+
+seen = st.none() | st.dictionaries(st.text("ABC_", min_size=1, max_size=3), values, max_size=6)
+
+
+@given(seen, seen, st.dictionaries(st.sampled_from("ABC"), values))
+def test_variables_that_one_side_alone_recorded_are_told_of_that_side(
+    ours: dict[str, str] | None, theirs: dict[str, str] | None, here: dict[str, str]
+) -> None:
+    """A few by name, of the others how many; never where both sides recorded them or none did."""
+    sides = [Recipe({}, here, None if own is None else {**own, **here}) for own in (ours, theirs)]
+    found = recorded_alone(*sides)
+    known = ours if theirs is None else theirs
+    own = {name: value for name, value in sorted((known or {}).items()) if name not in here}
+    if (ours is None) == (theirs is None) or not own:
+        assert not found
+        assert recorded_alone_words(found) == []
+        return
+    (said,) = recorded_alone_words(found)
+    assert f"of the {'candidate' if ours is None else 'baseline'} alone: " in said
+    told = said.partition(" alone: ")[2].removesuffix(".")
+    named, _, more = told.partition(" and ")
+    pairs = named.split(", ")
+    assert pairs == [f"{name}={value}" for name, value in own.items()][: len(pairs)]
+    assert len(pairs) + int(more.removesuffix(" more") or 0) == len(own)
+    assert len(pairs) <= FEW
 
 
 def test_a_secret_is_told_to_differ_and_not_shown() -> None:
@@ -167,7 +201,13 @@ def test_a_variable_that_a_host_has_by_itself_counts_as_one_of_the_inventory(
     ours = recorded.write()
     copy.manifest["hosts"][0]["environment"].append("NCCL_ALGO=Ring")
     other = copy.write()
-    assert "OMP_NUM_THREADS" not in dlperf("compare", ours, other)
+    alone = (
+        "Variables that hosts have by themselves are recorded of the {} alone: OMP_NUM_THREADS=1."
+    )
+    assert alone.format("baseline") in dlperf("compare", ours, other)
+    assert alone.format("candidate") in dlperf("compare", other, ours)
+    assert json.loads(dlperf("compare", ours, other, "--json"))["unlike"] == []
+    assert "by themselves" not in dlperf("compare", EXAMPLE, other)
     copy.found(OMP_NUM_THREADS="8")
     found = json.loads(dlperf("compare", ours, other, "--json"))["unlike"]
     assert [(one["name"], one["baseline"], one["candidate"]) for one in found] == [
