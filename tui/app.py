@@ -391,6 +391,8 @@ class DlperfApp(App[str]):
         if isinstance(self.screen, Screen) and not self.screen.is_modal:
             if name == "runs":
                 self.session.run_to_see = getattr(self.screen, "run_to_see", "")
+            if name == self.current_mode and isinstance(self.screen, Page):
+                self.screen.to_list()
             self.switch_mode(name)
 
     def opened_page(self, name: str) -> Screen[Any] | None:

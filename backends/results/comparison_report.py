@@ -471,7 +471,12 @@ def is_simulated(comparison: Comparison) -> bool:
 
 
 def _fewest(case: ComparedCase) -> str:
-    return f"n = {min((len(side.throughputs) for side in _sides(case)), default=0)}"
+    """``n = 2 in the baseline``: the fewest of both sides, and whose they are."""
+    sides = (("baseline", case.baseline), ("candidate", case.candidate))
+    counts = {name: len(side.throughputs) for name, side in sides if side is not None}
+    fewest = min(counts.values(), default=0)
+    whose = [name for name, n in counts.items() if n == fewest]
+    return f"n = {fewest} in {'both' if len(whose) > 1 else f'the {whose[0]}' if whose else 'none'}"
 
 
 def _sides(case: ComparedCase) -> Iterable[CaseResult]:

@@ -38,6 +38,7 @@ from backends.results.telemetry_figures import (
     disturbed,
     idle_gpus,
     judged,
+    neighbours,
     throttled,
     unplaced,
     unwatched,
@@ -588,13 +589,26 @@ def _slower(case: CaseResult, group: Group) -> tuple[str, str]:
 
 
 def _shared_unlike(case: CaseResult, group: Group) -> tuple[str, str]:
-    here, there = ("shared", "did not") if shared(case) else ("did not share", "did")
     one_zh = "此处与其他运行共用机器，基准" if shared(case) else "此处独占机器，基准"
+    if shared(case):
+        said = f"its repeats{_sharing(case)} shared a machine with other runs, those of its base "
+        said += f"{group.base} did not"
+    else:
+        numbers = _sharing(group.base_case)
+        said = "its repeats did not share a machine with other runs, "
+        said += f"{f'repeats{numbers}' if numbers else 'those'} of its base {group.base} did"
     return (
-        f"its repeats {here} a machine with other runs, those of its base {group.base} "
-        f"{there}: the speedup shows that, too",
+        f"{said}: the speedup shows that, too",
         f"{one_zh} {group.base} 则不然：加速比也反映这一点",
     )
+
+
+def _sharing(case: CaseResult) -> str:
+    """`` #1, #3``: the repeats that did, where others did not."""
+    runs = case.measured_runs
+    sharing = [run for run in runs if neighbours(run)]
+    numbers = ", ".join(f"#{run.repeat}" for run in sharing)
+    return f" {numbers}" * (len(sharing) < len(runs))
 
 
 def _not_told_apart(case: CaseResult, faster: CaseResult) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from backends.campaign.folder.paths import KEEPER_LOG
+from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.lock import CampaignLock, CampaignLockedError, Holder, Role
 from backends.campaign.record.state import RunState
 from backends.keeper.process import Begun, KeeperError
@@ -278,8 +279,13 @@ async def test_hosts_tell_of_a_keepers_runs_what_they_tell_of_the_consoles_own(
 @pytest.mark.parametrize("state", ["finished", "unfinished"])
 @pytest.mark.parametrize("ended_s", [None, 90.0, 3 * 86400.0])
 @pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize("gone_on_with", [False, True])
 async def test_what_a_keeper_brought_to_its_end_lately_is_said_at_the_start(
-    workspace: FakeWorkspace, state: str, ended_s: float | None, simulated: bool
+    workspace: FakeWorkspace,
+    state: str,
+    ended_s: float | None,
+    simulated: bool,
+    gone_on_with: bool,
 ) -> None:
     controller = await prepared(workspace, state)
     summary = workspace.summaries.pop()
@@ -291,10 +297,13 @@ async def test_what_a_keeper_brought_to_its_end_lately_is_said_at_the_start(
         controller.path.mkdir(parents=True, exist_ok=True)
         log.touch()
         os.utime(log, (time.time() - ended_s,) * 2)
+        journal = controller.path / FILE_NAME
+        journal.touch()
+        os.utime(journal, (time.time() - ended_s + 60.0 * gone_on_with,) * 2)
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: not app.session.looking)
         await pilot.pause()
-        lately = (state, ended_s, simulated) == ("finished", 90.0, False)
+        lately = (state, ended_s, simulated, gone_on_with) == ("finished", 90.0, False, False)
         said = f"{controller.path.name}: a keeper ended it 90s ago, finished, 1 failed; O opens it"
         assert shows(app, said) is lately
         await pilot.press("2")

@@ -1728,6 +1728,19 @@ async def test_with_a_key_that_is_not_taken_goes_what_was_typed_after_it(
 
 
 @pytest.mark.parametrize("keys", [("enter",), ("s", "enter"), ("v", "z")], ids=" ".join)
+async def test_the_key_of_the_page_leads_back_to_its_list(
+    workspace: FakeWorkspace, keys: tuple[str, ...]
+) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press(*keys, "3")
+        assert page.query_one(KeyedTable).has_focus
+        assert not page.panels.alone
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("s", "enter"), ("v", "z")], ids=" ".join)
 async def test_keys_are_for_the_list_of_another_campaign_wherever_they_were(
     workspace: FakeWorkspace, keys: tuple[str, ...]
 ) -> None:

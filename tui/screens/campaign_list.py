@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from backends.campaign.folder.paths import KEEPER_LOG, check_name
 from backends.campaign.folder.tags_and_note import checked_note, checked_tags
+from backends.campaign.record.journal import FILE_NAME as JOURNAL
 from backends.campaign.record.lock import CampaignLockedError, Role
 from profiles.counted import counted
 from profiles.errors import DlperfError, SelectionError
@@ -580,6 +581,8 @@ def kept_campaign(summaries: Sequence[CampaignSummary], *, simulated: bool) -> P
 
 
 KEPT_LATELY_S = 12 * 3600.0
+LAST_WORD_S = 2.0
+"""A keeper logs its end when all of it is in the journal."""
 
 
 def ended_by_keeper(summaries: Sequence[CampaignSummary], now: float) -> str:
@@ -589,7 +592,10 @@ def ended_by_keeper(summaries: Sequence[CampaignSummary], now: float) -> str:
     for summary in summaries:
         if summary.state == "finished" and not summary.simulated:
             with contextlib.suppress(OSError):
-                ends.append(((summary.path / KEEPER_LOG).stat().st_mtime, summary))
+                at = (summary.path / KEEPER_LOG).stat().st_mtime
+                written = (summary.path / JOURNAL).stat().st_mtime
+                if written <= at + LAST_WORD_S:  # else somebody went on with it
+                    ends.append((at, summary))
     at, last = max(ends, key=lambda one: one[0], default=(0.0, None))
     if last is None or not 0 <= now - at < KEPT_LATELY_S:
         return ""

@@ -238,6 +238,9 @@ class Page(FrontScreen[None]):
         if panel is not None:
             panel.start_filter()
 
+    def to_list(self) -> None:
+        """Its own key was pressed: the keys are for its list, where what is read has them."""
+
     def action_back(self) -> None:
         """Esc: first the filter goes, then the focus returns to the list."""
         panel = self.main_panel()

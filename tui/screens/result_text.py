@@ -61,6 +61,7 @@ from tui.text import (
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
+CV_COLUMNS = 6
 _COLUMNS = (
     Column("case", "Case", 11, most=60, enough=28, ends=True, apart=True, first=True),
     Column("gpus", "GPUs", 4, right=True, gives_way=2),
@@ -69,7 +70,7 @@ _COLUMNS = (
     Column("speedup", "Speedup", 7, right=True, most=12, first=True),
     Column("interval", "95% of speedup", 16, from_width=WIDE, right=True, most=24),
     Column("efficiency", "Effic.", 8, right=True, most=10),
-    Column("cv", "CV", 6, right=True, gives_way=3),
+    Column("cv", "CV", CV_COLUMNS, right=True, gives_way=3),
     Column("n", "n", 3, right=True),
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None, parts=True),
@@ -221,7 +222,7 @@ def _row(
             cell("base" if base and case.speedup else _speedup(case, group), right=True),
             cell(speedup_interval_cell(case), right=True),
             cell(efficiency_cell(case, group), right=True),
-            cell(scatter(cv, beyond=CV_LIMITS), colour, right=True),
+            cell(_cv_text(cv), colour, right=True),
             cell(count_cell(case), right=True),
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
             flags(case, but),
@@ -251,6 +252,12 @@ def shared_reasons(groups: Sequence[Group]) -> list[str]:
         f"all {SHORT[concern]}" + f": grade {ceilings[concern]}" * (concern in ceilings)
         for concern in sorted(_told_once(groups))
     ]
+
+
+def _cv_text(cv: float | None) -> str:
+    """As wide as its column."""
+    told = scatter(cv, beyond=CV_LIMITS)
+    return told if cell_len(told) <= CV_COLUMNS else "<0.01%"
 
 
 def _cv_colour(case: CaseResult) -> str:

@@ -173,7 +173,7 @@ class RunsPage(RunChanges):
             self._held = False
         created_at = viewed.state.created_at if viewed is not None else None
         if self._begun_at is not None and created_at not in (None, self._begun_at):
-            self._to_list()  # the keys are for another campaign's runs now
+            self.to_list()  # the keys are for another campaign's runs now
         self._begun_at = created_at or self._begun_at
         self._of, self._here = campaign, here
         run = self.selected
@@ -426,12 +426,12 @@ class RunsPage(RunChanges):
         if log.has_focus and log.searched:
             log.forget_search()
         elif not self._in_list:
-            self._to_list()
+            self.to_list()
         else:
             super().action_back()
         self._show_selected()
 
-    def _to_list(self) -> None:
+    def to_list(self) -> None:
         self.panels.alone = ""
         self._show_selected()
         self.main_panel().table.focus()

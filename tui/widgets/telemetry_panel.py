@@ -129,6 +129,7 @@ class TelemetryPanel(Widget, can_focus=False):
             self._close()
             self._where, self._devices, self._called = where, devices, called
             self.known, self.reading, self._counted = False, True, ()
+            self._all_read = False
             self._telemetry = telemetry = RunTelemetry(campaign, run_id, tuple(devices))
             self.set_timer(OLD_ONE_STAYS_S, partial(self._say_why_empty, telemetry))
             self.look(unseen=True)
@@ -173,6 +174,7 @@ class TelemetryPanel(Widget, can_focus=False):
         while more and telemetry is self._telemetry:
             more = await asyncio.to_thread(telemetry.read)
             if telemetry is self._telemetry:
+                self._all_read = self._all_read or not more
                 waited, self.reading = self.reading, False
                 self._draw()
                 self._told()
@@ -221,13 +223,16 @@ class TelemetryPanel(Widget, can_focus=False):
         return source
 
     def newest(self) -> str:
-        """What its GPUs, or hosts, do at this moment, as of all: ``util 97%, hottest 88°C``."""
-        if not (sources := self._sources()):
+        """What its GPUs, or hosts, do at this moment, as of all: ``util 97%, hottest 88°C``; "" as
+        long as what they told is only read in part."""
+        if not (sources := self._sources()) or not self._all_read:
             return ""
-        return ", ".join(
+        told = ", ".join(
             f"{name_of(figure, sources)} {value_text(figure, newest(figure, sources))}"
             for figure in figures_of(sources)
         )
+        part = len(sources) < len(self._devices)
+        return told + f" (of {len(sources)} of {len(self._devices)} hosts)" * part
 
     def _draw(self) -> None:
         sources = self._sources()

@@ -146,6 +146,28 @@ def test_nodes_that_are_one_machine_are_no_case_of_several_nodes(runs_of, boots)
     assert sorted(sorted(expand_nodeset(names)) for names in said) == sorted(map(sorted, same))
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sharing=st.sets(st.integers(1, 4), min_size=1), of_base=st.booleans())
+def test_of_a_case_and_its_base_those_repeats_are_named_that_shared_a_machine(
+    runs_of, sharing, of_base
+):
+    sides = runs_of("1n1g", [100.0] * 4), runs_of("1n2g", [200.0] * 4)
+    beside = sides[0 if of_base else 1]
+    beside[:] = [
+        replace(run, shared_with=("x",)) if run.repeat in sharing else run for run in beside
+    ]
+    (group,) = summarise([*sides[0], *sides[1]])
+    lines = " ".join(finding_lines(group.cases[1], group))
+    numbers = ", ".join(f"#{number}" for number in sorted(sharing))
+    every = len(sharing) == 4
+    if of_base:
+        which = "those" if every else f"repeats {numbers}"
+        assert f"its repeats did not share a machine with other runs, {which} of its base " in lines
+    else:
+        which = "its repeats" if every else f"its repeats {numbers}"
+        assert f"{which} shared a machine with other runs, those of its base 1n1g did not" in lines
+
+
 def test_in_chinese_it_is_told_in_chinese(runs_of, capsys):
     runs = runs_of("1n1g", [100.0] * 2, hosts=("v100-a",))
     runs[0] = replace(runs[0], beside=("h200-a",))
