@@ -45,6 +45,7 @@ class Planned:
     profile: Profile
     case: Case
     settings: Mapping[str, str]
+    repeats: int = 1
 
 
 def two_nodes(command: str = "python3 train.py") -> Planned:

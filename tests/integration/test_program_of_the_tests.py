@@ -49,6 +49,7 @@ def test_it_ends_as_the_program_ends(start: Start, tmp_path: Path) -> None:
     for number, status in ((signal.SIGKILL, -9), (signal.SIGTERM, -15), (signal.SIGINT, 3)):
         process = begin()
         assert process.stderr is not None
+        assert "nobody is at work on it" in process.stderr.readline()
         assert "waiting for a run" in process.stderr.readline()
         assert process.poll() is None
         with pytest.raises(subprocess.TimeoutExpired):

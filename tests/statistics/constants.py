@@ -72,6 +72,7 @@ NO_RULES: Mapping[str, str] = {
     "backends/results/mlperf_scaling.py": "what is read at all",
     "backends/results/entered_figures.py": "what is read at all, and names",
     "backends/results/compared_environments.py": "how many cases are named one by one",
+    "backends/results/recipes.py": "how many variables are named one by one",
     "backends/results/compared_models.py": "which models are told apart, which its own tests hold",
     "backends/results/findings.py": "in which order findings are told",
     "backends/results/history_report.py": "when a sentence is added",

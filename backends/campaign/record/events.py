@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Whole,
     )
 
-SCHEMA = 7
+SCHEMA = 6
 NOT_ASKED_SINCE = "nobody had asked it since"
 """The reason of a :class:`ContactChanged` to a host that may have been back for long."""
 

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
@@ -24,7 +25,7 @@ from tui.attention import Rung
 from tui.cli.shared.exit_codes import INTERRUPTED, code_of
 from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.progress import show_progress
-from tui.program_name import demo_of, named
+from tui.program_name import demo_of
 
 
 async def see_through(
@@ -59,7 +60,10 @@ async def see_through(
             await _leave_unseen(workspace, controller)
             return INTERRUPTED
         await controller.detach()
-        for line in left_behind(controller.snapshot(), named(controller.path)):
+        name = shlex.quote(controller.path.name)
+        if arguments.campaigns is not None:
+            name = f"{name} --campaigns {shlex.quote(str(arguments.campaigns))}"
+        for line in left_behind(controller.snapshot(), name):
             say(line)
         return INTERRUPTED
     return _conclude(controller.state, controller.path, as_json=arguments.json)
