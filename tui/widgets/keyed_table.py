@@ -282,6 +282,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             given = max(0, min(more, most))
             widths[key] += given
             spare, rest = spare + more - given, rest - given
+            for name in chosen if key not in names else ():  # these are cut rather
+                if name.ends and given < more:
+                    taken = max(0, min(more - given, widths[name.key] - name.least))
+                    widths[key], widths[name.key] = widths[key] + taken, widths[name.key] - taken
+                    given += taken
         for column in chosen:
             if spare > 0 and column is not other and column.most > widths[column.key]:
                 more = min(needed[column.key], column.most) - widths[column.key]
