@@ -136,7 +136,7 @@ class RunsPage(RunChanges):
             self._fill(viewed)
             self._troubled = troubled_runs(viewed) if viewed else ()
             if viewed is not None and self._tried_again in viewed.state.runs:
-                panel.table.select(last_attempt(viewed, self._tried_again))
+                self._select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
         self._see(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
@@ -163,7 +163,7 @@ class RunsPage(RunChanges):
             panel.clear_filter()
             panel.table.filter_rows("")  # at once
         self._tried_again, self._held = "", True
-        panel.table.select(run_id)
+        self._select(run_id)
 
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
@@ -181,7 +181,15 @@ class RunsPage(RunChanges):
             return
         at_work = next((r.run_id for r in viewed.runs if r.state.active), None)
         if at_work is not None:
-            self.main_panel().table.select(at_work)
+            self._select(at_work)
+
+    def _select(self, run_id: str) -> None:
+        """By itself: keys are for another run at once, and not when the list has told of it."""
+        table = self.main_panel().table
+        before = table.current_key
+        table.select(run_id)
+        if table.current_key != before:
+            self.sight.changed()
 
     def on_key(self, event: events.Key) -> None:
         if event.key not in _OF_NO_RUN:
