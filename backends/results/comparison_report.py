@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -447,8 +447,7 @@ def reason(case: ComparedCase, threshold: float) -> str:
 
 def logs_words(case: ComparedCase) -> str:
     """``baseline: 2 logs do not give their figures``; empty where all do."""
-    sides = (("baseline", case.baseline), ("candidate", case.candidate))
-    told = [(name, false_logs([side])) for name, side in sides if side is not None]
+    told = [(name, false_logs([side])) for name, side in _named_sides(case)]
     return "; ".join(f"{name}: {words}" for name, words in told if words)
 
 
@@ -472,15 +471,20 @@ def is_simulated(comparison: Comparison) -> bool:
 
 def _fewest(case: ComparedCase) -> str:
     """``n = 2 in the baseline``: the fewest of both sides, and whose they are."""
-    sides = (("baseline", case.baseline), ("candidate", case.candidate))
-    counts = {name: len(side.throughputs) for name, side in sides if side is not None}
+    counts = {name: len(side.throughputs) for name, side in _named_sides(case)}
     fewest = min(counts.values(), default=0)
     whose = [name for name, n in counts.items() if n == fewest]
     return f"n = {fewest} in {'both' if len(whose) > 1 else f'the {whose[0]}' if whose else 'none'}"
 
 
 def _sides(case: ComparedCase) -> Iterable[CaseResult]:
-    return (side for side in (case.baseline, case.candidate) if side is not None)
+    return (side for _, side in _named_sides(case))
+
+
+def _named_sides(case: ComparedCase) -> Iterator[tuple[str, CaseResult]]:
+    for name, side in (("baseline", case.baseline), ("candidate", case.candidate)):
+        if side is not None:
+            yield name, side
 
 
 def _side(case: CaseResult | None) -> tuple[str, str]:

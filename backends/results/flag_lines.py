@@ -24,12 +24,10 @@ from profiles.counted import first_of
 def flag_lines(groups: Sequence[Group], lang: Lang = "en") -> Iterator[tuple[str, str]]:
     """Whose it is and what, behind the grade that it allows: the gravest first. What preflight
     warned of is told once, with all cases that it is about."""
-    cases = [case for group in groups for case in group.cases]
-    about = {
-        text: tuple(id(one) for one in cases if text in warned_of(one))
-        for case in cases
-        for text in warned_of(case)
-    }
+    about: dict[str, tuple[int, ...]] = {}
+    for number, case in enumerate(case for group in groups for case in group.cases):
+        for text in warned_of(case):
+            about[text] = (*about.get(text, ()), number)
     told = (
         (found.rank, lettered(found, line), case_parts(case, groups))
         for group in groups

@@ -1728,21 +1728,9 @@ async def test_with_a_key_that_is_not_taken_goes_what_was_typed_after_it(
 
 
 @pytest.mark.parametrize("keys", [("enter",), ("s", "enter"), ("v", "z")], ids=" ".join)
-async def test_the_key_of_the_page_leads_back_to_its_list(
-    workspace: FakeWorkspace, keys: tuple[str, ...]
-) -> None:
-    async with console(workspace) as (app, pilot):
-        begin(app, workspace)
-        page = await open_runs(app, pilot)
-        await pass_time(workspace, app, pilot, 20)
-        await pilot.press(*keys, "3")
-        assert page.query_one(KeyedTable).has_focus
-        assert not page.panels.alone
-
-
-@pytest.mark.parametrize("keys", [("enter",), ("s", "enter"), ("v", "z")], ids=" ".join)
-async def test_keys_are_for_the_list_of_another_campaign_wherever_they_were(
-    workspace: FakeWorkspace, keys: tuple[str, ...]
+@pytest.mark.parametrize("another", [False, True], ids=["the page's key", "another campaign"])
+async def test_the_list_has_the_keys_again_by_the_pages_own_and_with_another_campaign(
+    workspace: FakeWorkspace, keys: tuple[str, ...], another: bool
 ) -> None:
     async with console(workspace) as (app, pilot):
         begin(app, workspace)
@@ -1751,11 +1739,15 @@ async def test_keys_are_for_the_list_of_another_campaign_wherever_they_were(
         await pilot.press(*keys)
         table = page.query_one(KeyedTable)
         assert not (table.has_focus and table.display)
-        workspace.clock.tick(1000)
-        begin(app, workspace, ("1n1g",))
-        await until(pilot, lambda: table.has_focus)
-        tick(app)
-        await pilot.pause()
+        if another:
+            workspace.clock.tick(1000)
+            begin(app, workspace, ("1n1g",))
+            await until(pilot, lambda: table.has_focus)
+            tick(app)
+            await pilot.pause()
+        else:
+            await pilot.press("3")
+            assert table.has_focus
         assert not page.panels.alone
 
 

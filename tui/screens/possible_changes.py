@@ -160,9 +160,9 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
             first = "all runs are being ended, and none" if at_work else "none of the runs"
             return f"{first} is started"
         case Verb.CANCEL:
-            return _cancel(controller, run_ids or ())
+            return _each(controller, run_ids or (), controller.cancel_run, _cancel)
         case Verb.RETRY:
-            return _retry(controller, run_ids or ())
+            return _each(controller, run_ids or (), controller.retry, _retry)
         case Verb.REPEAT:
             controller.repeat(1)
             return "one more repeat of each case; they start when their turn comes"
@@ -171,27 +171,26 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
     return ""
 
 
-def _retry(controller: Controller, run_ids: Sequence[str]) -> str:
-    runs = {run.run_id: run for run in controller.snapshot().runs}
-    said = []
-    for run_id in run_ids:
-        controller.retry(run_id)
-        run = runs[run_id]
-        which = "it" if run.skipped else f"attempt {run.attempt + 1}"
-        said.append(f"{run.label}: {which} starts when its turn comes")
-    return "; ".join(said)
+def _retry(run: RunView) -> str:
+    which = "it" if run.skipped else f"attempt {run.attempt + 1}"
+    return f"{run.label}: {which} starts when its turn comes"
 
 
-def _cancel(controller: Controller, run_ids: Sequence[str]) -> str:
+def _cancel(run: RunView) -> str:
+    return f"{run.label} is {'left out' if run.state is RunState.PLANNED else 'being ended'}"
+
+
+def _each(
+    controller: Controller,
+    run_ids: Sequence[str],
+    act: Callable[[str], None],
+    words: Callable[[RunView], str],
+) -> str:
+    """Do it to each run; ``words``: what comes of it, by how the run was before."""
     runs = {run.run_id: run for run in controller.snapshot().runs}
-    said = []
     for run_id in run_ids:
-        controller.cancel_run(run_id)
-        run = runs[run_id]
-        said.append(
-            f"{run.label} is {'left out' if run.state is RunState.PLANNED else 'being ended'}"
-        )
-    return "; ".join(said)
+        act(run_id)
+    return "; ".join(words(runs[run_id]) for run_id in run_ids)
 
 
 def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> str:

@@ -114,10 +114,13 @@ class RunChanges(Page):
 
     def _going_on(self) -> bool:
         """That it was asked for just now, which is said."""
-        going = any(worker.group == "go-on" and worker.is_running for worker in self.workers)
+        going = self._runs_worker("go-on")
         if going:
             self.post_message(Said("the campaign is just being taken up: press it again then"))
         return going
+
+    def _runs_worker(self, group: str) -> bool:
+        return any(worker.group == group and worker.is_running for worker in self.workers)
 
     @work(exclusive=True, group="go-on", description="go on with a campaign that is over")
     async def _go_on(self, path: Path, again: Sequence[str]) -> None:
@@ -143,7 +146,7 @@ class RunChanges(Page):
             self._change(Verb.PAUSE if pause else Verb.UNPAUSE, chosen)
 
     def action_repeat(self) -> None:
-        if any(worker.group == "ask" and worker.is_running for worker in self.workers):
+        if self._runs_worker("ask"):
             self.post_message(Said("what was asked for before is not answered yet"))
             return
         if (viewed := self.viewed) is None:

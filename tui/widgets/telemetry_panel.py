@@ -77,6 +77,7 @@ class TelemetryPanel(Widget, can_focus=False):
         """There is something to show."""
         self.reading = False
         """Whether there is, is not known yet."""
+        self._all_read = False
         self.asked = False
         """Somebody else shows what :meth:`newest` says."""
         self._where: _WHERE | None = None

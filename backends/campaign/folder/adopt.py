@@ -108,10 +108,8 @@ def move(old: Path, new: Path, clock: Callable[[], float]) -> None:
                     raise
                 _copy_over(old, new, lock, clock)
             else:
-                if copy:
-                    (new / LOCK_NAME).unlink()
-                    return
-                write_now(new / FILE_NAME, [placed(place_of(new), clock())])
+                if not copy:
+                    write_now(new / FILE_NAME, [placed(place_of(new), clock())])
                 (new / LOCK_NAME).unlink()
                 return
         gone = old.rename(old.with_name(f".{old.name}.moved"))  # at once: half of it is no campaign

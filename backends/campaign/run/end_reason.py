@@ -129,7 +129,7 @@ class Ended:
     ) -> Ended:
         """Of a run over several hosts: with its host in the reason, unless another host's log says
         the same of itself, or nobody can tell whose doing it was."""
-        if len(hosts) < 2 or self.host not in hosts:
+        if self.host not in hosts:
             return self
         if self.category not in (Cause.EXIT, Cause.NAMED, Cause.OUT_OF_MEMORY):
             return self
