@@ -391,7 +391,7 @@ class DlperfApp(App[str]):
         if isinstance(self.screen, Screen) and not self.screen.is_modal:
             if name == "runs":
                 self.session.run_to_see = getattr(self.screen, "run_to_see", "")
-            if name == self.current_mode and isinstance(self.screen, Page):
+            if name == self.current_mode and isinstance(self.screen, Page) and self.screen.whole:
                 self.screen.to_list()
             self.switch_mode(name)
 
