@@ -554,7 +554,8 @@ class Session:
         if self.at_work:
             return DlperfError(
                 "a campaign is at work here, and a console has one at a time",
-                remedy="wait for its end, cancel it on Runs with C, or use another terminal",
+                remedy="wait for its end, cancel it on Runs with C, use another terminal, or leave"
+                " it to a keeper (q, then b): a console opened after that can start more",
             )
         return None
 

@@ -124,6 +124,17 @@ class Trouble:
     kind: str = ""
 
 
+EACH = "each"
+"""The detail of a figure that was measured more than once: every value, in the order they came."""
+
+
+def each_of(figure: Figure) -> Sequence[float]:
+    """What was measured, in this order; the figure's value alone, where that was once."""
+    each = figure.details.get(EACH)
+    values = each if isinstance(each, list | tuple) else ()
+    return [one for one in values if isinstance(one, int | float)] or [figure.value]
+
+
 def said_in(log: bytes, hosts: Sequence[str], kind: str = "") -> Iterator[Figure]:
     """The figures that one of our programs printed; what is none, not finite, or of
     more or fewer than its metric is of, is left out.

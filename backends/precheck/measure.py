@@ -12,7 +12,17 @@ from typing import TypeVar
 from backends.hosts.host_condition import high_load, slowed_by
 from backends.hosts.probe import Transports
 from backends.precheck.bisection import find_culprits
-from backends.precheck.figures import METRICS, SLOWED, About, Figure, Stage, Trouble, said_in
+from backends.precheck.figures import (
+    EACH,
+    METRICS,
+    SLOWED,
+    About,
+    Figure,
+    Stage,
+    Trouble,
+    each_of,
+    said_in,
+)
 from backends.precheck.group_run import GroupRun, How, Part, run_group
 from backends.precheck.plan_precheck import (
     GPUS_LIMIT_S,
@@ -424,10 +434,14 @@ class Measuring:
     def _take(self, figures: Sequence[Figure]) -> None:
         """What is measured once more counts where it is better: a host can do that. And a fault
         where it is worse: a GPU that was wrong once can be so again."""
-        for figure in figures:
-            key = (figure.series, figure.subject)
-            before = self._figures.get(key)
-            if before is None or figure.value > before.value:
+        worst_first = sorted(figures, key=lambda one: one.value)
+        fresh = {(figure.series, figure.subject): figure for figure in worst_first}
+        for key, figure in fresh.items():
+            if before := self._figures.get(key):
+                best = max(before, figure, key=lambda one: one.value)
+                each = [*each_of(before), figure.value]
+                self._figures[key] = replace(best, details={**best.details, EACH: each})
+            else:
                 self._figures[key] = figure
 
     def _of(self, series: tuple[str, str]) -> list[Figure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset, ranked_nodeset
-from backends.precheck.figures import METRICS, About, Figure, Stage
+from backends.precheck.figures import METRICS, About, Figure, Stage, each_of
 from backends.precheck.naming import UNNAMED, Named, RankedHost, Ranking, Unequal, Verdict, Why
 from backends.precheck.plan_precheck import PrecheckPlan, Step
 from backends.precheck.ranking import Measured
@@ -20,6 +20,8 @@ PROPOSED = "Proposed to leave out"
 NO_TWO_LEFT = "no two hosts are left for runs of several hosts"
 MOST_ROWS = 66
 """Of pairs: those of twelve hosts; of more only what is named is printed."""
+MOST_AGAIN = 4
+"""Figures that were measured more than once; of the others the count is told."""
 _STAGES: Mapping[str, str] = {
     "host": "the host by itself",
     "gpus": "its GPUs",
@@ -130,8 +132,20 @@ def unequal_text(unequal: Unequal) -> str:
 
 def conclusions(ranking: Ranking, measured: Measured) -> tuple[str, ...]:
     """What follows from it, and what does not, each a sentence."""
-    not_measured = unmeasured_gpus(measured)
-    return (*_conclusions(ranking), *[not_measured] * bool(not_measured))
+    besides = (unmeasured_gpus(measured), _once_more(measured))
+    return (*_conclusions(ranking), *filter(None, besides))
+
+
+def _once_more(measured: Measured) -> str:
+    """Of figures that were measured more than once a sentence; empty where there are none."""
+    again = [f for f in measured.figures if f.metric in METRICS and len(each_of(f)) > 1]
+    told = [
+        f"{what_of(f.hosts, f.devices)} {METRICS[f.metric].title}"
+        f" {', then '.join(map(_cell, each_of(f)))} {f.unit}"
+        for f in again[:MOST_AGAIN]
+    ]
+    more = f"; {len(again) - MOST_AGAIN} more" * (len(again) > MOST_AGAIN)
+    return f"Measured once more, and the better counts: {'; '.join(told)}{more}." if told else ""
 
 
 def _conclusions(ranking: Ranking) -> Iterator[str]:

@@ -19,14 +19,14 @@ from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.probe import parse_probe
 from backends.inventory.host_entry import Host
 from backends.precheck import measure
-from backends.precheck.figures import Figure, Stage
+from backends.precheck.figures import Figure, Stage, each_of
 from backends.precheck.group_run import GroupRun, How, Part
 from backends.precheck.measure import Measuring
 from backends.precheck.naming import Ranking, Verdict
 from backends.precheck.plan_precheck import Wishes, make_plan
 from backends.precheck.programs import Installed, Target
 from backends.precheck.ranking import rank
-from backends.precheck.words import plan_lines, ranking_table
+from backends.precheck.words import conclusions, plan_lines, ranking_table
 
 Outcome = Callable[[tuple[str, ...]], How | float]
 
@@ -117,9 +117,13 @@ async def test_good_hosts_are_measured_once_each_pair_once_and_all_once(
 async def test_a_slow_moment_is_no_slow_host(measured: Callable[..., Any]) -> None:
     slow = ["node2"]
     cluster = Cluster(lambda hosts: 10.0 if hosts == ("node2",) and slow and slow.pop() else 100.0)
-    ranking, _ = await measured(cluster, 4)
+    ranking, measuring = await measured(cluster, 4)
     assert ranking.named == ()
     assert cluster.times("node2") == 2
+    told = conclusions(ranking, measuring.measured)
+    (again,) = [line for line in told if line.startswith("Measured once more")]
+    assert "node2 memory 10, then 100" in again
+    assert "node1" not in again
 
 
 @pytest.mark.parametrize(("probed", "begun", "told"), [(9.0, 0.1, ""), (0.1, 9.0, "load 9.0")])
@@ -186,8 +190,10 @@ async def test_a_wrong_result_is_not_forgotten_when_a_gpu_is_measured_once_more(
     plan = SimpleNamespace(targets=(), left_out={})
     measuring = Measuring(plan, SimpleNamespace(), Path(), "alice")  # type: ignore[arg-type]
     for value in values:
-        measuring._take([Figure("wrong", value, "numbers", ("node1",), (0,), "H200")])
-    assert [figure.value for figure in measuring.measured.figures] == [3.0]
+        figure = Figure("wrong", value, "numbers", ("node1",), (0,), "H200")
+        measuring._take([figure, figure])
+    (kept,) = measuring.measured.figures
+    assert (kept.value, each_of(kept)) == (3.0, values)
 
 
 async def test_a_host_that_hangs_is_not_waited_for_a_second_time(
