@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,11 +99,15 @@ def test_nobody_shares_a_host_while_another_stays_idle(
 def test_a_round_is_not_passed_by_the_round_after_the_next(
     matrix: tuple[int, list[Wanted], dict[str, float]],
 ) -> None:
-    """On hosts that are all alike, and of runs that all fit beside nothing else there."""
+    """On hosts that are all alike, where the first that waits holds all that there is room on: of
+    runs that have their hosts alone, or on one host. Beside what it holds, rooms are filled."""
     count, wanted, takes = matrix
-    runs = play(wanted, hosts(count), takes)
-    for number, one in enumerate(runs):
-        assert all(other.want.repeat <= one.want.repeat + 1 for other in runs[:number])
+    alone = [replace(want, pack=False) for want in wanted]
+    on_one = [want for want in wanted if want.pack]
+    for some, number in ((alone, count), (on_one, 1)):
+        runs = play(some, hosts(number), takes)
+        for place, one in enumerate(runs):
+            assert all(other.want.repeat <= one.want.repeat + 1 for other in runs[:place])
 
 
 @given(matrices())
