@@ -441,6 +441,13 @@ PANELS: Mapping[str, Panel] = {
                 "do the failed or cancelled run again; start a skipped one",
                 footer=3,
             ),
+            Key(
+                "R",
+                "retry_all",
+                "Retry failed",
+                "do every failed run of the list again, but those that were tried again",
+                footer=12,
+            ),
             Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
             Key(
                 "f",
@@ -554,7 +561,7 @@ PANELS: Mapping[str, Panel] = {
         about_actions=(
             (
                 "pause",
-                f"p, P and t act at once; c, C and + ask, as does t of a {PAST}.",
+                f"p, P, t and R act at once; c, C and + ask, as do t and R of a {PAST}.",
             ),
         ),
     ),

@@ -154,7 +154,7 @@ STATES = (
     State("results, filter", "results", ("/",), at=3000),
     State("another campaign, read-only", "runs", ("O", "enter"), past=1, own=()),
 )
-ELSEWHERE = ("quit", "start", "force", "leave_out", "choose", "redraw")
+ELSEWHERE = ("quit", "start", "force", "leave_out", "choose", "redraw", "retry_all")
 """Actions whose effects have tests of their own."""
 
 

@@ -108,7 +108,8 @@ def test_a_campaign_that_is_over_is_gone_on_with_where_it_was_run_on_real_hosts(
     can = possible_changes(viewed, run, viewed.runs)
     real = not (created.simulated or created.imported)
     well = run.state is RunState.SUCCEEDED
-    assert can == (frozenset({"repeat"} if well else {"retry", "repeat"}) if real else frozenset())
+    again = [] if well else ["retry", "retry_all"][: 1 + (run.state is RunState.FAILED)]
+    assert can == (frozenset({"repeat", *again}) if real else frozenset())
     for action in CHANGES - can:
         assert "over" in why_not(action, viewed, run) or created.imported or well, action
     assert ("t, or" in way_on(viewed, run)) is (real and not well)

@@ -42,7 +42,10 @@ from tui.widgets.keyed_table import KeyedTable
 RECORDED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
 OF_HOSTS = {"probe_one", "probe_all", "login", "precheck", "start", "export", "campaigns"}
 ALTERNATE_SCREEN, MAIN_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
-CHANGES = {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
+CHANGES = {"cancel_run", "cancel_all", "pause", "pause_all", "retry", "retry_all"} | {
+    "repeat",
+    "diagnose",
+}
 
 
 class Stopwatch:

@@ -42,6 +42,7 @@ from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS
 from tui.screens.dialogs import Choice, Prompt
+from tui.screens.possible_changes import NONE_FAILED
 from tui.screens.results_page import ResultsPage
 from tui.screens.run_details import details_text
 from tui.screens.run_text import (
@@ -509,6 +510,34 @@ async def test_retry_is_offered_for_failed_runs_only(workspace: FakeWorkspace) -
         await pilot.press("k")  # and from there it goes where it is moved
         await pass_time(workspace, app, pilot, 5)
         assert table.current_key != "r01b"
+
+
+@pytest.mark.parametrize("words", ["", "1n8g", "no such run"])
+async def test_every_failed_run_of_the_list_is_tried_again_once(
+    workspace: FakeWorkspace, words: str
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error", "2n8g": "NCCL error"}
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g", "1n8g", "2n8g"), repeats=2)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 600)
+        failed = {one.run_id for one in controller.snapshot().runs if one.state is RunState.FAILED}
+        assert len(failed) == 4
+        if words:
+            await pilot.press("/", *(key.replace(" ", "space") for key in words), "enter")
+            await pass_time(workspace, app, pilot, 0)
+        wanted = failed & set(page.query_one(KeyedTable).shown_keys)
+        assert page.labels_now["retry_all"] == ("Retry shown" if words else "Retry failed")
+        controller.fails = {}
+        await pilot.press("R")
+        await pass_time(workspace, app, pilot, 0)
+        assert sorted(controller.retried) == sorted(wanted)
+        if wanted:
+            assert shows(app, f"{len(wanted)} runs tried again")
+        await pilot.press("R")
+        await pass_time(workspace, app, pilot, 0)
+        assert len(controller.retried) == len(wanted), "what was tried again is not once more"
+        assert shows(app, NONE_FAILED)
 
 
 @pytest.mark.parametrize("past", [False, True])

@@ -24,37 +24,54 @@ from tui.text import plain
 from tui.widgets.telemetry_panel import NO_SAMPLE, NOT_BEGUN
 
 CHANGES = frozenset(
-    {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
+    {"cancel_run", "cancel_all", "retry", "retry_all", "pause", "pause_all", "repeat", "diagnose"}
 )
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 NONE_WAITS = "no run in the list waits"
+NONE_FAILED = "no run in the list failed and is left to try again"
 GOES_WITH_IT = ("follow", "to_work")
 """Keys for what goes on in a campaign."""
 
 
 def possible_changes(
-    viewed: CampaignSnapshot | None, run: RunView | None, waiting: Sequence[RunView]
+    viewed: CampaignSnapshot | None, run: RunView | None, listed: Sequence[RunView]
 ) -> frozenset[str]:
-    """``run``: the one under the cursor. ``waiting``: the runs in the list that do. Of a campaign
-    that is only looked at: what can be asked of whoever is at work on it; of one that is over, what
-    it can be gone on with by."""
+    """``run``: the one under the cursor. ``listed``: those in the list. Of a campaign that is only
+    looked at: what can be asked of whoever is at work on it; of one that is over, what it can be
+    gone on with by."""
     if viewed is None:
         return frozenset()
     retriable = run is not None and run.state in RETRIABLE and _is_last(viewed, run)
     if viewed.read_only and viewed.kept_by is None:
-        again = {"retry": retriable, "repeat": bool(viewed.runs)}
+        again = {
+            "retry": retriable,
+            "retry_all": bool(failed_runs(viewed, listed)),
+            "repeat": bool(viewed.runs),
+        }
         return frozenset(name for name, can in again.items() if can and may_go_on(viewed))
     ending = run is None or run.state.ended or run.state is RunState.CANCELLING
     able = {
         "cancel_run": not ending,
         "cancel_all": viewed.done < viewed.total,
         "retry": retriable,
+        "retry_all": bool(failed_runs(viewed, listed)),
         "diagnose": run is not None and run.state is RunState.RUNNING,
         "pause": run is not None and run.state.waits,
         "repeat": bool(viewed.runs),
-        "pause_all": bool(waiting),
+        "pause_all": bool(waiting_runs(listed)),
     }
     return frozenset(name for name, can in able.items() if can)
+
+
+def waiting_runs(listed: Sequence[RunView]) -> list[RunView]:
+    """Those that have not started."""
+    return [run for run in listed if run.state.waits]
+
+
+def failed_runs(viewed: CampaignSnapshot, listed: Sequence[RunView]) -> list[RunView]:
+    """Those that failed and that no later attempt has taken the place of."""
+    last = {run.run_id for run in viewed.state.latest_attempts()}
+    return [run for run in listed if run.state is RunState.FAILED and run.run_id in last]
 
 
 def may_go_on(viewed: CampaignSnapshot) -> bool:
@@ -78,7 +95,8 @@ def why_not(
     if viewed is None:
         return "the replay is being opened" if opening else "there is no campaign here"
     if run is None:
-        return NONE_WAITS if action == "pause_all" else "there is no run under the cursor"
+        none = {"pause_all": NONE_WAITS, "retry_all": NONE_FAILED}
+        return none.get(action, "there is no run under the cursor")
     nobody = viewed.read_only and viewed.kept_by is None
     again = _tried_again(viewed, run)
     if action == "retry" and again and (not nobody or may_go_on(viewed)):
@@ -98,6 +116,7 @@ def why_not(
         "cancel_all": "every run has ended",
         "to_work": "every run has ended",
         "pause_all": NONE_WAITS,
+        "retry_all": NONE_FAILED,
         "next_log": "the run has one log" if run.hosts else no_log,
         "open": "" if run.hosts else no_log,
         "follow": f"{is_so}; its log is at its end" if run.state.ended and run.hosts else is_so,
@@ -190,6 +209,8 @@ def _each(
     runs = {run.run_id: run for run in controller.snapshot().runs}
     for run_id in run_ids:
         act(run_id)
+    if len(run_ids) > 1 and words is _retry:
+        return f"{len(run_ids)} runs tried again, each when its turn comes"
     return "; ".join(words(runs[run_id]) for run_id in run_ids)
 
 
@@ -206,10 +227,11 @@ def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> st
 
 
 def change_labels(
-    run: RunView | None, waiting: Sequence[RunView], *, filtered: bool
+    run: RunView | None, listed: Sequence[RunView], *, filtered: bool
 ) -> dict[str, str]:
-    """What p, P and c would do now, by their actions. ``waiting``: the runs in the list that do,
-    which is ``filtered``."""
+    """What p, P, R and c would do now, by their actions. ``listed``: the runs in the list, which is
+    ``filtered``."""
+    waiting = waiting_runs(listed)
     waits = run is not None and run.state is RunState.PLANNED
     these = "shown" if filtered else "all"
     all_paused = bool(waiting) and all(one.paused for one in waiting)
@@ -217,6 +239,7 @@ def change_labels(
         "cancel_run": "Skip" if waits else "Cancel",
         "pause": "Let it start" if run is not None and run.paused else "Pause",
         "pause_all": f"Let {these} start" if all_paused else f"Pause {these}",
+        "retry_all": "Retry shown" if filtered else "Retry failed",
     }
 
 
@@ -293,6 +316,15 @@ def retry_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     asked = f"Start {called}?" if run.skipped else f"Try {called} again?"
     yes = "start it" if run.skipped else "try it again"
     answers = (Answer("y", yes, "yes"), Answer("n", "leave it as it is", "no"))
+    return Choice(f"Retry · {plain(viewed.called)}", f"{asked} {GOES_ON}", answers)
+
+
+def retry_all_question(viewed: CampaignSnapshot, runs: Sequence[RunView]) -> Choice:
+    """The same of several."""
+    if len(runs) == 1:
+        return retry_question(viewed, runs[0])
+    answers = (Answer("y", "try them again", "yes"), Answer("n", "leave them as they are", "no"))
+    asked = f"Try {counted(len(runs), 'failed run')} again?"
     return Choice(f"Retry · {plain(viewed.called)}", f"{asked} {GOES_ON}", answers)
 
 

@@ -22,9 +22,12 @@ from tui.screens.possible_changes import (
     cancel_all_question,
     cancel_question,
     change,
+    failed_runs,
     may_go_on,
     repeat_question,
+    retry_all_question,
     retry_question,
+    waiting_runs,
 )
 from tui.session import Session
 from tui.widgets.filter_table import TablePanel
@@ -47,12 +50,14 @@ class RunChanges(Page):
         """The run under the cursor."""
         raise NotImplementedError
 
-    def _waiting(self, viewed: CampaignSnapshot | None) -> list[RunView]:
-        """The runs in the list that wait: where it is filtered, of those that are shown."""
+    def _listed(self, viewed: CampaignSnapshot | None) -> Sequence[RunView]:
+        """The runs in the list: where it is filtered, those that are shown."""
         panel = self.main_panel()
-        listed = frozenset(panel.table.shown_keys) if panel.filter_text else None
         runs = viewed.runs if viewed is not None else ()
-        return [one for one in runs if one.state.waits and (listed is None or one.run_id in listed)]
+        if not panel.filter_text:
+            return runs
+        shown = frozenset(panel.table.shown_keys)
+        return [one for one in runs if one.run_id in shown]
 
     def action_cancel_run(self) -> None:
         viewed, run = self.viewed, self.selected
@@ -98,15 +103,33 @@ class RunChanges(Page):
         if viewed is not None and may_go_on(viewed):
             self._ask_to_go_on(retry_question(viewed, run), viewed, [run.run_id])
             return
-        self._tried_again = run.run_id
+        self._go_with([run.run_id])
         self._change(Verb.RETRY, [run.run_id])
+
+    def _go_with(self, again: Sequence[str]) -> None:
+        """The cursor goes to the next attempt of its run, where that is tried again."""
+        here = self.selected.run_id if self.selected is not None else ""
+        self._tried_again = here if here in again else ""
+
+    def action_retry_all(self) -> None:
+        """Every one in the list that failed."""
+        viewed = self.viewed
+        failed = [] if viewed is None else failed_runs(viewed, self._listed(viewed))
+        if viewed is None or not failed:
+            return
+        again = [run.run_id for run in failed]
+        if may_go_on(viewed):
+            self._ask_to_go_on(retry_all_question(viewed, failed), viewed, again)
+            return
+        self._go_with(again)
+        self._change(Verb.RETRY, again)
 
     def _ask_to_go_on(
         self, question: Choice, viewed: CampaignSnapshot, again: Sequence[str]
     ) -> None:
         def answered(said: str | None) -> None:
             if said == "yes" and self._still_shown(viewed.identity) and not self._going_on():
-                self._tried_again = again[0] if again else ""
+                self._go_with(again)
                 self._go_on(viewed.path, again)
 
         if not self._going_on():
@@ -140,7 +163,7 @@ class RunChanges(Page):
 
     def action_pause_all(self) -> None:
         """All in the list that has not started; where nothing is left to pause, let it start."""
-        if waiting := self._waiting(self.viewed):
+        if waiting := waiting_runs(self._listed(self.viewed)):
             pause = not all(run.paused for run in waiting)
             chosen = [run.run_id for run in waiting if run.paused is not pause]
             self._change(Verb.PAUSE if pause else Verb.UNPAUSE, chosen)

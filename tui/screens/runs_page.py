@@ -238,10 +238,10 @@ class RunsPage(RunChanges):
         hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
         deserted = viewed is not None and viewed.deserted
-        waiting = self._waiting(viewed)
-        changes = frozenset[str]() if readonly else possible_changes(viewed, run, waiting)
+        listed = self._listed(viewed)
+        changes = frozenset[str]() if readonly else possible_changes(viewed, run, listed)
         filtered = bool(self.main_panel().filter_text)
-        labels = change_labels(run, waiting, filtered=filtered) | {
+        labels = change_labels(run, listed, filtered=filtered) | {
             "view": self.panels.next_view.capitalize(),
             "schedule": "Close schedule" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
@@ -328,7 +328,7 @@ class RunsPage(RunChanges):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts
-        if action in ("retry", "pause", "pause_all") and not self.sight.seen:
+        if action in ("retry", "retry_all", "pause", "pause_all") and not self.sight.seen:
             return False  # others ask first, by the name of what was under the cursor
         if action in CHANGES:
             return action in changes
