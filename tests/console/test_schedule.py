@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 from backends.campaign.due_runs import DueRuns
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_estimates import durations, expected_slots
-from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_record import RunRecord, avoided
 from backends.campaign.record.run_view import RunView
-from backends.campaign.record.state import CampaignState, fold
+from backends.campaign.record.state import CampaignState, fold, next_attempt_id
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.engines.engine import Wanted
 from backends.engines.filling import Offer
@@ -418,7 +419,8 @@ sizes_and_times = st.lists(
 def test_what_comes_next_is_what_the_engine_starts_next(
     cases: list[tuple[int, float]], repeats: int, most: int | None, data: st.DataObject
 ) -> None:
-    """Whatever runs took that have ended; case by case as they are planned here."""
+    """Whatever runs took that have ended, and wherever some failed; case by case as they are
+    planned here."""
     names = ("h1", "h2", "h3")
     runs = [
         replace(
@@ -450,16 +452,24 @@ def test_what_comes_next_is_what_the_engine_starts_next(
         for run_id, hosts in starts.items():
             begun = ev.RunAssigned(t=now, run_id=run_id, hosts=hosts, commands=(), port=1, log="l")
             told += [begun, ev.RunLaunched(t=now, run_id=run_id)]
-            took = data.draw(st.floats(5.0, 100.0))
-            told.append(replace(ENDED, t=now + took, run_id=run_id))
+            end = now + data.draw(st.floats(5.0, 100.0))
+            if state.run(run_id).attempt > 1 or data.draw(st.integers(0, 3)):
+                told.append(replace(ENDED, t=end, run_id=run_id))
+            else:
+                bad = data.draw(st.sampled_from(hosts))
+                told.append(ev.RunFailed(t=end, run_id=run_id, reason="it broke", host=bad))
+                (run,) = (one for one in runs if one.run_id == run_id)
+                again = replace(run, t=end, run_id=next_attempt_id(run_id, 1), attempt=2)
+                told.append(replace(again, retry_of=run_id))
         now += 100.0
 
 
 class _AsPlanned:
     """What an engine has to know of a run that has no wishes."""
 
-    def wanted(self, run: RunRecord, _: object, not_before: float) -> Wanted:
-        return Wanted(run.run_id, run.nodes, run.gpus_per_node, repeat=run.repeat)
+    def wanted(self, run: RunRecord, runs: Mapping[str, RunRecord], not_before: float) -> Wanted:
+        avoid = avoided(run, runs)
+        return Wanted(run.run_id, run.nodes, run.gpus_per_node, repeat=run.repeat, avoid=avoid)
 
 
 @pytest.mark.parametrize("more", [0, 1, 60])

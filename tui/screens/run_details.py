@@ -9,7 +9,7 @@ from rich.text import Text
 
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.run_record import LEFT
+from backends.campaign.record.run_record import LEFT, avoided
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_view import COLLECTING, RunView, chart_series
 from backends.campaign.record.run_window import run_window
@@ -149,7 +149,9 @@ def details_text(
     shared = [("run", run.label)] if called not in ("", run.label) else []
     facts = (
         *shared,
-        *_wanted(run, expected, "recorded" if at == "then" else "expected"),
+        *_wanted(
+            run, avoided(record, state.runs), expected, "recorded" if at == "then" else "expected"
+        ),
         *_facts(run, record, log or str(run.log or "")),
         *_attempts(record, state),
         *_sharing(record, state),
@@ -240,7 +242,9 @@ def _diagnosed(
         text.append(f"  · {counted(len(found.files), 'file')} of what they said: {where}\n", MUTED)
 
 
-def _wanted(run: RunView, expected: str, is_told: str) -> Iterator[tuple[str, str]]:
+def _wanted(
+    run: RunView, avoids: Sequence[str], expected: str, is_told: str
+) -> Iterator[tuple[str, str]]:
     """Of one that waits: what it takes, by which values, and when its turn comes."""
     if not run.state.waits:
         return
@@ -249,6 +253,8 @@ def _wanted(run: RunView, expected: str, is_told: str) -> Iterator[tuple[str, st
     yield "takes", f"{counted(nodes, 'host')}, {counted(devices, 'device')}{each}"
     if run.case.parameters:
         yield "parameters", parameters_text(dict(run.case.parameters))
+    if avoids:
+        yield "avoids", f"{fold_nodeset(avoids)}, if it can: the attempt before it failed there"
     if expected:
         yield is_told, f"{expected}, after the campaign began"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import median
 
-from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_record import RunRecord, avoided
 from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
@@ -44,12 +44,14 @@ SURE = 0.9
 @dataclass(frozen=True, slots=True)
 class Durations:
     """Seconds that a run of each case takes, by the case's key; what nothing is known of is left
-    out. ``slowness``: how many times as long it takes on a host that is not like most.
+    out. ``slowness``: how many times as long it takes on a host that is not like most. ``avoid``:
+    by run id, see :func:`backends.campaign.record.run_record.avoided`.
     ``measured``: the cases of which a run has ended; ``alike``: those of whose parameters one has,
     on another number of hosts or devices."""
 
     by_case: Mapping[CaseKey, float] = field(default_factory=dict)
     slowness: Mapping[str, float] = field(default_factory=dict)
+    avoid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     measured: Collection[CaseKey] = frozenset()
     alike: Collection[CaseKey] = frozenset()
 
@@ -115,7 +117,9 @@ def durations(runs: Collection[RunRecord]) -> Durations:
         elif run.profile in by_profile:
             result[key] = median(by_profile[run.profile])
     alike = frozenset(key for key, run in one.items() if _kind(run) in shares)
-    return replace(known, by_case=result, measured=frozenset(by_case), alike=alike)
+    by_id = {run.run_id: run for run in runs}
+    avoid = {run.run_id: hosts for run in runs if (hosts := avoided(run, by_id))}
+    return replace(known, by_case=result, measured=frozenset(by_case), alike=alike, avoid=avoid)
 
 
 def _slowness(ended: Iterable[RunRecord], took: Mapping[str, float]) -> dict[str, float]:
@@ -331,6 +335,7 @@ def _wanted(run: RunRecord, expected: Durations, now: float, pack: int) -> Wante
         repeat=run.repeat,
         expected_s=expected.of(run) or math.inf,
         not_before=now + run.delay_s(now),
+        avoid=expected.avoid.get(run.run_id, ()),
         settle_s=run.settle_s,
         pack=_packs(run, pack),
         slowness=expected.slowness,

@@ -259,6 +259,13 @@ class RunRecord:
         return (*size, *sorted(self.parameters.items()))
 
 
+def avoided(run: RunRecord, runs: Mapping[str, RunRecord]) -> tuple[str, ...]:
+    """Hosts that it is put on only where there are no others: the attempt before it failed there.
+    ``runs``: of the campaign, by id."""
+    before = runs.get(run.retry_of)
+    return (before.failed_host,) if before is not None and before.failed_host else ()
+
+
 class NewReadings:
     """A run's readings that are not in its record yet. By number: what it has is skipped."""
 

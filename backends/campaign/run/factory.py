@@ -18,7 +18,7 @@ from backends.campaign.folder.raw_log_writer import COLLECT_S, RawLog
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.state import RunRecord
+from backends.campaign.record.run_record import RunRecord, avoided
 from backends.campaign.run.diagnosing import Evidence
 from backends.campaign.run.host_part import Member
 from backends.campaign.run.host_watch import HostWatch
@@ -82,14 +82,13 @@ class RunFactory:
     def wanted(self, run: RunRecord, runs: Mapping[str, RunRecord], not_before: float) -> Wanted:
         """What an engine has to know of a run; ``runs``: of the campaign, by id."""
         profile = self.profile(run.profile)
-        before = runs.get(run.retry_of)
         return Wanted(
             run.run_id,
             run.nodes,
             run.gpus_per_node,
             not_before=not_before,
             gpu_only=profile.devices == "gpu",
-            avoid=(before.failed_host,) if before is not None and before.failed_host else (),
+            avoid=avoided(run, runs),
             patience_s=parse_duration(profile.launch.lost_limit),
             limit_s=parse_duration(profile.launch_for(run.case).timeout),
             on_cpus=profile.on_cpus,
