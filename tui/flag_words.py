@@ -49,6 +49,6 @@ MEANINGS: Mapping[Concern, str] = {
     Concern.NEGATIVE_IN_DOUBT: "negative scaling, but repeats do not tell it from noise",
     Concern.OTHER_HOSTS: "on none of its base's hosts; it costs no grade by itself",
     Concern.POWER_CAPPED: "a GPU was held at its power cap, or at clocks that were set",
-    Concern.RETRIED: "attempts failed before; they have no figure and cost no grade",
+    Concern.RETRIED: "attempts failed, or were left, before; they have no figure and cost no grade",
 }
 FLAGS = "Each flag:\n" + "".join(f"{SHORT[one]}: {MEANINGS[one]}.\n" for one in Concern)

@@ -512,7 +512,7 @@ PANELS: Mapping[str, Panel] = {
                 "o",
                 "sort",
                 "Sort",
-                "by state, what is at work and what failed first; by throughput; by elapsed time; "
+                "by state, what is at work first, then what failed and was not tried again; by "
                 "as in the plan",
                 footer=11,
             ),

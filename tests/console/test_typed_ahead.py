@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from textual.app import App
 from textual.events import Key
@@ -274,6 +274,7 @@ KEYS = st.lists(st.sampled_from((*MARKING, "j", "k", "l", "tab")), min_size=1, m
 QUICK = (Phase.explicit, Phase.generate)
 
 
+@example(keys=["n", "k", "a", "tab", "space", "x"])
 @given(keys=KEYS)
 @settings(max_examples=5, deadline=None, phases=QUICK)
 def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> None:

@@ -47,7 +47,7 @@ from tui.screens.page import Page
 from tui.session import Session
 from tui.text import fitting
 from tui.theme import ACCENT, MUTED, WARN
-from tui.typed_ahead import Sight
+from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable
@@ -289,6 +289,7 @@ class MatrixPage(Page):
             return self.focused_marks
         self.app.bell()
         self.post_message(Said("not marked: hosts have answered since the key was typed"))
+        typed_ahead(self).drop_unseen(self._offer)
         return None
 
     def _put(self, part: Marks, repeats: Repeats | None = None) -> None:

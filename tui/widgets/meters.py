@@ -204,7 +204,10 @@ def columns_for(number: int, rows: int, width: int, label: int = LABEL_WIDTH) ->
     """How many lines stand beside one another, so that ``number`` of them need no more than
     ``rows``, as far as ``width`` has room; one, where ``rows`` is 0: then they are cut."""
     most = max(1, (width + GAP) // (label + LEAST_CURVE + GAP))
-    return min(ceil(number / rows), most) if rows and number else 1
+    if not (rows and number):
+        return 1
+    lines = ceil(number / min(ceil(number / rows), most))
+    return ceil(number / lines)  # which is fewer where a last column would be empty
 
 
 def in_columns(lines: Sequence[Text], columns: int, width: int) -> list[Text]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.run_estimates import Estimates, Remaining
@@ -227,6 +228,11 @@ def take(
             every,
             unusable.keys() - set(blocked_by),
         )
+    counts = run_counts(every, latest)
+    if not state.finished:  # of a demo that was left: another attempt is planned at once
+        begins_anew = sum(run.category == Cause.LEFT for run in latest)
+        counts["done"] -= begins_anew
+        counts["failed"] -= begins_anew
     return CampaignSnapshot(
         name=state.campaign,
         path=path,
@@ -258,7 +264,7 @@ def take(
         unusable=unusable,
         after_that_s=left_s if blocked_by else None,
         no_eta=_no_eta(views, blocked_by) if estimated and to_do and left_s is None else "",
-        **run_counts(every, latest),
+        **counts,
     )
 
 

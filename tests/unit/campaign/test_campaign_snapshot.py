@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.run_estimates import durations, expected_slots
 from backends.campaign.record.run_state import RunState
@@ -793,3 +794,12 @@ def test_a_run_that_needs_a_lost_host_waits_for_it_before_anybody_has_said_so(
     assert seen.eta_text.endswith(f"once {HOSTS[0]} can be used") == short
     queued = shown(state, 7.0, waiting={B: Waiting(WaitKind.QUEUED)})
     assert not queued.blocked_by, "whose hosts a queue gives"
+
+
+def test_a_run_whose_demo_was_left_has_not_failed_while_its_next_attempt_is_to_come() -> None:
+    left = ev.RunFailed(t=9.0, run_id=A, reason="its demo was left", category=Cause.LEFT)
+    state = fold([planned(A), assigned(A), left])
+    seen = shown(state, 10.0)
+    assert (seen.done, seen.failed, seen.summary) == (0, 0, "0/1 runs")
+    over = shown(fold([ev.CampaignFinished(t=11.0)], state), 12.0)
+    assert (over.done, over.failed) == (1, 1)
