@@ -512,8 +512,8 @@ PANELS: Mapping[str, Panel] = {
                 "o",
                 "sort",
                 "Sort",
-                "by state, what is at work first, then what failed and was not tried again; by "
-                "as in the plan",
+                "by state: what is at work, then what failed and was not tried again; by "
+                "throughput; by elapsed time; as in the plan",
                 footer=11,
             ),
             Key(

@@ -67,6 +67,16 @@ def wrapped(words: Text, console: Console, width: int) -> list[Text]:
     return [line for part in words.divide(cuts) for line in part.wrap(console, width) if line]
 
 
+def begun_in(words: Text, console: Console, width: int, lines: int) -> Text:
+    """As much of the words as so many lines of a width have room for, "…" behind them where that is
+    not all."""
+    found = wrapped(words, console, width) if width > 0 else []
+    if len(found) <= lines:
+        return words
+    last = Text(" ").join(found[lines - 1 : lines + 1])
+    return Text("\n").join([*found[: lines - 1], whole_words(last, width)])
+
+
 def _lead_of(line: Text, width: int) -> int:
     """How many characters of a line stand before its words: a symbol, or a row's name where that
     leaves them some room."""

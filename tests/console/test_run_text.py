@@ -35,7 +35,7 @@ from tui.cli.shared.campaign_rows import run_rows
 from tui.screens.run_panels import units_of
 from tui.screens.run_text import COLUMNS, RunRows, latest_figures, no_log, run_columns
 from tui.screens.runs_page import RunsPage
-from tui.text import Hanging, cell, shorten, without_middle
+from tui.text import Hanging, begun_in, cell, shorten, without_middle
 from tui.theme import MUTED
 from tui.widgets.keyed_table import KeyedTable
 
@@ -306,3 +306,23 @@ async def test_the_figure_of_a_run_is_faint_until_it_is_measured_and_is_said_to_
                     (told,) = run_rows([run]).rows
                     assert str(told[4]).startswith("last reading ") is run.state.active
         assert seen == {True, False}
+
+
+@given(
+    st.lists(st.text("abcxyz_/", min_size=1, max_size=30), min_size=1, max_size=40),
+    st.integers(8, 60),
+    st.integers(1, 4),
+)
+def test_words_beyond_the_lines_that_have_room_are_said_to_go_on(
+    words: list[str], width: int, lines: int
+) -> None:
+    text = " ".join(words)
+    shown = begun_in(Text(text), Console(width=200), width, lines).plain
+    if shown == text:
+        return
+    found = shown.split("\n")
+    assert len(found) == lines
+    assert max(map(len, found)) <= width
+    assert shown.endswith("…")
+    kept = "".join(shown.removesuffix("…").split())
+    assert "".join(text.split()).startswith(kept)

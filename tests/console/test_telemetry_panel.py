@@ -152,6 +152,21 @@ async def test_z_shows_every_gpu_of_every_host_and_what_is_cut_names_it(
         assert shown == "utilisation of each", "no mean of them: that is there without z"
 
 
+@pytest.mark.parametrize("odd", [None, 2, 7])
+async def test_a_gpu_that_is_unlike_the_others_is_never_among_those_that_are_cut(
+    workspace: FakeWorkspace, odd: int | None
+) -> None:
+    async with console(workspace, (80, 16)) as (app, pilot):
+        text = gpu_lines(range(8), 20).replace(f", {odd}, 12310, 96,", f", {odd}, 12310, 4,")
+        panel = await open_runs(app, pilot, workspace, text)
+        await pilot.press("m", "m")
+        await until(pilot, lambda: "utilisation of each" in screen_text(app))
+        assert re.search(r"\+\d+ more: z", screen_text(app))
+        first, *rest = re.findall(r"GPU(\d)", words(panel))
+        assert int(first) == (odd or 0)
+        assert rest == sorted(set("01234567") - {first})[: len(rest)]
+
+
 @given(st.integers(1, 70), st.integers(0, 40), st.integers(20, 200))
 def test_lines_beside_one_another_are_all_there_once_and_within_the_width(
     number: int, rows: int, width: int

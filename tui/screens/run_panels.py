@@ -45,7 +45,7 @@ from tui.screens.run_text import (
 )
 from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
-from tui.text import plain, ranges
+from tui.text import begun_in, plain, ranges
 from tui.theme import BAD, MUTED
 from tui.timeline_text import MOST_NAME
 from tui.widgets.chart import Chart
@@ -71,6 +71,8 @@ BRIEF = 10
 """Lines, with which a schedule leaves room for a log below it."""
 FRAME = 2
 """Lines of a panel's."""
+REASON_LINES, REASON_EDGES = 3, 2
+"""Why a run failed has so many lines above the chart; columns beside them, as in the styles."""
 METERS_ZOOMED = 0.7
 """How much of the page they have at most below a chart that is zoomed, as in the styles."""
 HOSTS_ASKED = "its hosts are asked, which may take half a minute"
@@ -162,7 +164,8 @@ class RunPanels(Vertical):
         self.reason.display = bool(reason or verdict) and not told
         if self.reason.display:
             said = filter(None, (Text(reason, BAD), Text(f"◆ {verdict}" * bool(verdict))))
-            self.reason.show(Text("\n").join(said))
+            room = self.size.width - REASON_EDGES
+            self.reason.show(begun_in(Text("\n").join(said), self.app.console, room, REASON_LINES))
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run, names)
         self.meters.asked = self.told_in_sight

@@ -31,7 +31,7 @@ from tui.widgets.chart_scale import AXIS_ABOVE_0, DOTS, Scale, named_scale, valu
 
 Point = tuple[float, float]
 MAX_LINES = 5
-MIN_WIDTH, MIN_HEIGHT = 24, 5
+MIN_WIDTH, MIN_HEIGHT = 24, 4
 AXIS_ROWS = 2
 CURVE_ROWS = 24
 """Lines beyond which a curve is no easier to read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
-from statistics import fmean
+from statistics import fmean, median
 
 from rich.text import Text
 
@@ -22,6 +22,8 @@ LABEL_WIDTH = 19
 """Columns of a name, a value, and what a full line stands for."""
 GAP, LEAST_CURVE = 2, 12
 """Columns between lines that stand beside one another, and of what such a one draws at least."""
+ODD = 0.25
+"""Of a full line: a GPU whose figure is that far from the median of all is unlike them."""
 STANDS_S = 15.0
 """What a host's telemetry tells comes in portions of so long at most."""
 
@@ -185,15 +187,17 @@ def each_gpu(
     *,
     label: int = LABEL_WIDTH,
     counted: Span | None = None,
+    odd_first: bool = False,
 ) -> list[Text]:
     """A line per GPU, or per host where the figure is the host's; all to the one :func:`scale`.
 
-    ``counted``: as for :func:`means`.
+    ``counted``: as for :func:`means`. ``odd_first``: those come first that are far from most.
     """
     several = len(sources) > 1
     lines = []
-    top = _top(figure, _each(sources))
-    for source, gpu in _each(sources):
+    each = _each(sources)
+    top = _top(figure, each)
+    for source, gpu in _odd_first(figure, each, top, counted) if odd_first else each:
         name = source.host if gpu is None else f"{source.host}:{gpu}" if several else f"GPU{gpu}"
         curves = [(source, gpu)]
         lines.append(_line(name, figure, curves, span, columns, label, top, counted))
@@ -232,6 +236,18 @@ _Curves = Sequence[tuple[Source, int | None]]
 
 def _each(sources: Sequence[Source]) -> _Curves:
     return [(source, gpu) for source in sources for gpu in (source.gpus or (None,))]
+
+
+def _odd_first(
+    figure: Figure, curves: _Curves, top: float, counted: Span | None
+) -> Sequence[tuple[Source, int | None]]:
+    values = [_of_time(figure, [c], counted) if counted else _now(figure, [c]) for c in curves]
+    known = [value for value in values if value is not None]
+    if not known:
+        return curves
+    usual = median(known)
+    near = [value is None or abs(value - usual) < ODD * top for value in values]
+    return [curves[at] for at in sorted(range(len(curves)), key=near.__getitem__)]
 
 
 def _limits(figure: Figure, curves: _Curves) -> list[float]:

@@ -254,7 +254,10 @@ class TelemetryPanel(Widget, can_focus=False):
             number = sum(len(source.gpus) or 1 for source in sources)
             beside = columns_for(number, self._every, width, left)
             columns = (width - GAP * (beside - 1)) // beside - left
-            lines = each_gpu(sources, figure, span, columns, label=left, counted=over)
+            odd = number > self.size.height and not self._every  # some have no room
+            lines = each_gpu(
+                sources, figure, span, columns, label=left, counted=over, odd_first=odd
+            )
             lines = in_columns(lines, beside, left + columns)
             width = left + columns
         self._times = times_below(left, (start, end), width - left)
