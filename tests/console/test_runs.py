@@ -558,7 +558,7 @@ async def test_what_help_says_asks_first_does_so_of_a_campaign_that_has_ended_he
         await pilot.pause()
         assert ("past campaign" in screen_text(app)) is past
         (_, said) = PANELS["runs"].about_actions[0]
-        assert "c, C and + ask, as does t of a past campaign" in said
+        assert "c, C and + ask, as do t and R of a past campaign" in said
         assert ("repeat" in page.urgent_now) is page.check_action("repeat", ())
         for key, action in (("t", "retry"), ("plus", "repeat")):
             able = bool(page.check_action(action, ()))
@@ -706,7 +706,8 @@ async def test_v_leads_from_what_is_zoomed_to_the_next_zoomed_and_what_leaves_it
         await pass_time(workspace, app, pilot, 45)
         table = page.query_one(KeyedTable)
         for first in ((), ("s",), ("enter",), ("s", "tab")):
-            await pilot.press(*first, "z")
+            await pilot.press(*first)
+            await pilot.press(*["z"] * (not page.panels.alone))
             seen = [page.panels.alone]
             for _ in range(4):
                 await pilot.press("v")
@@ -861,8 +862,9 @@ async def test_escape_takes_a_search_of_the_log_away_and_is_in_the_foot_until_th
         await pass_time(workspace, app, pilot, 30)
         log = page.panels.log_panel
         assert "Esc Back" not in screen_text(app)
-        for zoomed in (False, True):
-            await pilot.press("enter", *(["z"] if zoomed else []))
+        for zoomed in (True,) if size == LARGE else (False, True):
+            await pilot.press("enter")
+            await pilot.press(*["z"] * (bool(page.panels.alone) is not zoomed))
             await until(pilot, partial(shows, app, "Esc Back"))
             await pilot.press("/", *"loss", "enter")
             await until(pilot, lambda: log.searched and log.has_focus)
@@ -928,10 +930,31 @@ async def test_f_is_about_the_log_whatever_has_the_keys(
         assert seen <= {"Follow", "Hold", "To the end"}
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)], ids=str)
+async def test_enter_gives_the_log_lines_to_read_and_escape_gives_them_back(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 45)
+        before = {panel.id for panel in page.query(".panel") if panel.is_on_screen}
+        await pilot.press("enter")
+        await pilot.pause()
+        log = page.query_one(LogPanel)
+        assert log.has_focus
+        assert log.size.height >= 9
+        await pilot.press("escape")
+        await pilot.pause()
+        assert page.query_one(KeyedTable).has_focus
+        after = {panel.id for panel in page.query(".panel") if panel.is_on_screen}
+        assert after == (before if size != SMALL else before - {"chart"} | {"log"})
+
+
 async def test_f_leads_to_the_end_of_the_log_of_a_run_that_is_over_and_is_not_offered_there(
     workspace: FakeWorkspace,
 ) -> None:
-    async with console(workspace, LARGE) as (app, pilot):
+    async with console(workspace) as (app, pilot):
         controller = begin(app, workspace)
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 600)

@@ -402,7 +402,10 @@ class RunsPage(RunChanges):
         self.call_after_refresh(table.show_cursor_row)  # the list is shorter
 
     def action_open(self) -> None:
-        """Enter: read the log."""
+        """Enter: read the log; alone, where it has a few lines below the others."""
+        if self.has_class("-tall") and not self.has_class("-high"):
+            self._give_room("log")
+            return
         self._bring_log()
         self.panels.log_panel.focus()
 
