@@ -353,6 +353,7 @@ DIALOGS: Mapping[str, Panel] = {
         "Repeats",
         "",
         (
+            Key("enter", "open", "To its run", "the run on Runs, with its chart and log", footer=2),
             Key("y", "copy", "Copy", "copy all of it to the clipboard, as markdown", footer=2),
             Key(
                 "escape,q", "leave", "Close", "back to where it was opened", footer=1, said="Esc q"

@@ -6,10 +6,13 @@ from functools import partial
 
 import pytest
 
+from backends.campaign.record.run_state import RunState
 from tests.console.conftest import LARGE, SMALL, begin, console, shows, tick, until
 from tests.console.fakes import FakeWorkspace
+from tui.screens.repeats import Repeats
 from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage
+from tui.widgets.keyed_table import KeyedTable
 
 FAILS = {"1n8g": "NCCL error", "4n8g": "out of GPU memory"}
 
@@ -88,3 +91,55 @@ async def test_from_another_page_the_cursor_of_runs_stays(workspace: FakeWorkspa
         runs = app.screen
         assert isinstance(runs, RunsPage)
         assert runs.main_panel().table.cursor_row == 0
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+async def test_enter_on_a_repeat_leads_to_its_own_attempt(
+    workspace: FakeWorkspace, filtered: bool
+) -> None:
+    workspace.fails = FAILS
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g", "1n8g"), repeats=2)
+        workspace.clock.tick(600)
+        tick(app)
+        failed = [one for one in controller.snapshot().runs if one.state is RunState.FAILED]
+        controller.retry(failed[0].run_id)
+        workspace.clock.tick(600)
+        tick(app)
+        seen = set()
+        for place in range(len(controller.snapshot().runs)):
+            await pilot.press("3", "escape")
+            if filtered:
+                await pilot.press("slash", *"1n1g", "enter")
+            await pilot.press("4")
+            page = app.screen
+            assert isinstance(page, ResultsPage)
+            await until(pilot, lambda page=page: page.selected)
+            table = page.main_panel().table
+            for key in table.shown_keys:
+                table.select(key)
+                await pilot.pause()
+                await pilot.press("enter")
+                await until(pilot, lambda: isinstance(app.screen, Repeats))
+                rows = app.screen.query_one(KeyedTable)
+                if place >= len(rows.shown_keys):
+                    await pilot.press("escape")
+                    continue
+                rows.move_cursor(row=place)
+                await pilot.pause()
+                wanted = rows.current_key
+                await pilot.press("enter")
+                await until(pilot, lambda: isinstance(app.screen, RunsPage))
+                runs = app.screen
+                assert isinstance(runs, RunsPage)
+                tick(app)
+                await until(
+                    pilot,
+                    lambda runs=runs, wanted=wanted: (
+                        runs.selected and runs.selected.run_id == wanted
+                    ),
+                )
+                seen.add(wanted)
+                await pilot.press("4")
+                await until(pilot, lambda page=page: app.screen is page)
+        assert seen == {one.run_id for one in controller.snapshot().runs}

@@ -38,6 +38,7 @@ from tui.widgets.distribution import distribution_line, ends_line, legend, limit
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 NOTE = "Note"
+NO_RUNS_HERE = "Runs does not show the campaign that they are of"
 REPEAT_COLUMNS = (
     Column("repeat", "#", 3, right=True),
     Column("state", "State", 11),
@@ -267,7 +268,8 @@ class Repeats(Dialog[str]):
     """Every repeat of a case.
 
     ``renewed``: the case as it is now, for what goes on while it is read; None where nobody knows.
-    ``states``: by run id, of those at work, as Runs has them.
+    ``states``: by run id, of those at work, as Runs has them. ``leads_to_runs``: Enter leads to a
+    repeat there; its run id is the result.
     """
 
     PANEL = "repeats"
@@ -281,6 +283,7 @@ class Repeats(Dialog[str]):
         self._whose = whose
         self.renewed: Callable[[], CaseResult | None] | None = None
         self.states: Callable[[], Mapping[str, Text]] = dict
+        self.leads_to_runs = False
         self._told: Mapping[str, Text] = {}
 
     def compose(self) -> ComposeResult:
@@ -313,6 +316,17 @@ class Repeats(Dialog[str]):
         self.query_one(KeyedTable).refill(repeat_rows(now, told), _columns(now.unit))
         self._say_note()
         self.refresh_bindings()
+
+    def never(self, action: str) -> str:
+        return NO_RUNS_HERE if action == "open" and not self.leads_to_runs else ""
+
+    def able(self, action: str) -> bool:
+        if action != "open":
+            return super().able(action)
+        return self.leads_to_runs and self.query_one(KeyedTable).current_key is not None
+
+    def action_open(self) -> None:
+        self.finish(self.query_one(KeyedTable).current_key)
 
     def action_copy(self) -> None:
         said = hand_over(self.app, copied_repeats(self._case, self._told))

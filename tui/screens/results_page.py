@@ -25,7 +25,7 @@ from tui.key_bindings import bindings
 from tui.row_order import AS_THE_CASES, OUT_OF_SIGHT
 from tui.screens.campaign_text import none_shown
 from tui.screens.page import Page
-from tui.screens.possible_changes import possible_changes
+from tui.screens.possible_changes import last_attempt, possible_changes
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
     BY_CASE,
@@ -355,7 +355,10 @@ class ResultsPage(Page):
         if not self.whole or self.selected is None or not self.query_one("#case").display:
             return ""
         case = self.selected[1]
-        return run_on_the_way(case) if way_on(case, retriable=self._retriable) else ""
+        run_id = run_on_the_way(case) if way_on(case, retriable=self._retriable) else ""
+        viewed = self.viewed
+        there = viewed is not None and run_id in viewed.state.runs
+        return last_attempt(viewed, run_id) if viewed is not None and there else ""
 
     def never(self, action: str) -> str:
         if action == "export" and self.session.playing is not None:
@@ -510,7 +513,13 @@ class ResultsPage(Page):
         dialog = Repeats(selected[1])
         dialog.renewed = now
         dialog.states = lambda: self._states_now(now())
-        self.app.push_screen(dialog)
+        dialog.leads_to_runs = True
+        self.app.push_screen(dialog, self._go_to_run)
+
+    async def _go_to_run(self, run_id: str | None) -> None:
+        if run_id:
+            await self.app.run_action("page('runs')")
+            self.session.run_to_see = run_id
 
     def _states_now(self, case: CaseResult | None) -> Mapping[str, Text]:
         """Of its repeats that have not ended, by run id."""

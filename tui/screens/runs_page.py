@@ -154,11 +154,11 @@ class RunsPage(RunChanges):
         self._show_selected()
 
     def _see(self, viewed: CampaignSnapshot | None) -> None:
-        """Put the cursor on the run that the page before sent here for, at its last attempt."""
-        sought, self.session.run_to_see = self.session.run_to_see, ""
-        if viewed is None or sought not in viewed.state.runs:
+        """Put the cursor on the run that the page before sent here for."""
+        run_id, self.session.run_to_see = self.session.run_to_see, ""
+        if viewed is None or run_id not in viewed.state.runs:
             return
-        panel, run_id = self.main_panel(), last_attempt(viewed, sought)
+        panel = self.main_panel()
         if run_id not in panel.table.shown_keys:
             panel.clear_filter()
             panel.table.filter_rows("")  # at once
