@@ -44,6 +44,7 @@ RESULTS = Panel(
     "training loss, as all else that logs say: the median of the repeats; page 3 has each.\n"
     "not level before step 24, until that step it was slower, or faster.\n\n"
     "◉ in a curve: the case under the cursor.\n"
+    "●, ◆: the other sizes of its curve; other curves are lines alone, their numbers on them.\n"
     "◇ PROJECTED, dashed: what more devices would give if it went on so, and its range; of the "
     "curve of the case under the cursor, where its model fits.\n"
     "Below a curve stand the flags of the case under the cursor, where the list has no room for "
