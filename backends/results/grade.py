@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from backends.hosts.fingerprint import several, tells_devices_alone
-from backends.results.case_result import CaseResult
+from backends.results.case_result import CaseResult, machine_names
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.mixed_environments import mixed_models
 from backends.results.ratios import ratio_interval
@@ -220,7 +220,8 @@ def _of_the_scaling(
         yield _usual(Concern.OTHER_RULE)
     if base.throughput is not None and shared(case) is not shared(base):
         yield _usual(Concern.SHARED_UNLIKE)
-    ours, theirs = case.measured_hosts, base.measured_hosts
+    machine = machine_names(case, base)
+    ours, theirs = ({machine[host] for host in one.measured_hosts} for one in (case, base))
     if case.speedup is not None and ours and theirs and ours.isdisjoint(theirs):
         yield _usual(Concern.OTHER_HOSTS)
 
