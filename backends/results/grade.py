@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import chain
 from typing import NamedTuple
 
@@ -77,6 +78,9 @@ CEILINGS: Mapping[Concern, Grade] = {
 """The best grade beside a finding. That more GPUs are slower is a result, and what leaves it in
 doubt has a grade of its own; that the power limit sets the pace is how these GPUs are; an attempt
 that failed has no figure."""
+SHARED_APART = Fraction(1, 2)
+"""The difference between the shares of the repeats of case and base that ran beside others from
+which on their speedup shows that, too: then it may be what one of the medians rests on."""
 OF_THE_LOGS = (Concern.CLOCK, Concern.FAR_ABOVE, Concern.SAME_LOG, Concern.OTHER_DIRECTORY)
 """The doubts that a run brings, under their names."""
 SUPERLINEAR = 1.05
@@ -218,7 +222,7 @@ def _of_the_scaling(
         yield _usual(Concern.NO_BASE)
     elif by_other_rules(base, case):
         yield _usual(Concern.OTHER_RULE)
-    if base.throughput is not None and shared(case) is not shared(base):
+    if base.throughput is not None and _shared_unlike(case, base):
         yield _usual(Concern.SHARED_UNLIKE)
     machine = machine_names(case, base)
     ours, theirs = ({machine[host] for host in one.measured_hosts} for one in (case, base))
@@ -226,9 +230,12 @@ def _of_the_scaling(
         yield _usual(Concern.OTHER_HOSTS)
 
 
-def shared(case: CaseResult) -> bool:
-    """Other runs of the campaign were on the machine of one of its repeats."""
-    return any(map(neighbours, case.measured_runs))
+def _shared_unlike(case: CaseResult, base: CaseResult) -> bool:
+    ours, theirs = (
+        Fraction(sum(bool(neighbours(run)) for run in one.measured_runs), len(one.measured_runs))
+        for one in (case, base)
+    )
+    return abs(ours - theirs) >= SHARED_APART
 
 
 def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:
