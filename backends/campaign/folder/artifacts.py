@@ -132,6 +132,7 @@ def _commands(state: CampaignState) -> tuple[ExecutedCommands, ...]:
                 for host, command in zip(run.hosts, run.commands, strict=False)
                 if command
             ),
+            run.run_id,
         )
         for run in shown.values()
     )
