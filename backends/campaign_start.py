@@ -350,7 +350,7 @@ class Starter:
         ]
 
         async def learnt(host: HostSnapshot) -> None:
-            for text in await asyncio.to_thread(self._record_environment, path, [host]):
+            for text in await asyncio.to_thread(self._record_environment, path, basis, [host]):
                 controller.note(ev.Noted(t=self._clock(), text=text))
 
         engine = self._engine(basis, known, learnt, path.name, state)
@@ -387,15 +387,17 @@ class Starter:
             at_work = {name for run in runs if run.state.active for name in run.hosts}
             notes += [text for text in environments_of_then(known, at_work) if text not in told]
             hosts = [self._cluster.snapshot(host) for host in basis.hosts]
-            notes += await asyncio.to_thread(self._record_environment, path, hosts)
+            notes += await asyncio.to_thread(self._record_environment, path, basis, hosts)
         for text in notes:
             controller.note(ev.Noted(t=self._clock(), text=text))
         controller.start()
         return controller
 
-    def _record_environment(self, path: Path, hosts: Sequence[HostSnapshot]) -> list[str]:
+    def _record_environment(
+        self, path: Path, basis: Basis, hosts: Sequence[HostSnapshot]
+    ) -> list[str]:
         try:
-            record_environment(path, hosts, self._clock())
+            record_environment(path, hosts, basis.sought, self._clock())
         except OSError as error:
             return [f"cannot write environment.json: {error.strerror}"]
         return []

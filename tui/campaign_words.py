@@ -18,7 +18,7 @@ FIGURES = ("fastest case", "speedup", "grade", "device")
 MARKS = {
     "†": "not all repeats of it and of its base were measured in one environment",
     "‡": "measured by another rule than its base",
-    "§": "it shared its machine with other runs and its base did not, or the other way round",
+    "§": "half of its repeats more, or fewer, than of its base ran beside other runs",
     "?": "logs were written after their runs; a report reads them each time, a list does not",
 }
 """Of a speedup, the last of a grade, in their places in :func:`figure_words`."""

@@ -21,7 +21,7 @@ MEANINGS: Mapping[Concern, str] = {
     Concern.MIXED_ENVIRONMENT: "its repeats come from different ones",
     Concern.OTHER_ENVIRONMENT: "than that of its base",
     Concern.OTHER_RULE: "another statistic or window: the speedup divides unlike figures",
-    Concern.SHARED_UNLIKE: "of it and its base one shared its machine with other runs",
+    Concern.SHARED_UNLIKE: "half of its repeats more, or fewer, than of its base ran beside others",
     Concern.SUPERLINEAR: "an efficiency above 105%: rather a wrong base than a miracle",
     Concern.NO_BASE: "no speedup, as the base has no result",
     Concern.WEAK_BASE: "the base has a worse grade, and a speedup is no better than its base",

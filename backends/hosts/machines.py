@@ -13,7 +13,7 @@ from types import MappingProxyType
 from backends.hosts.environment import gpu_settings
 from backends.hosts.fingerprint import UNKNOWN
 from backends.hosts.host_facts import HostFacts, HostSnapshot
-from backends.hosts.same_machine import by_machine
+from backends.hosts.same_machine import by_machine, joined_sets
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 
@@ -201,12 +201,3 @@ def told_apart(machines: Iterable[Machines]) -> int:
         len(joined_sets(own and own | boots for own, boots in zip(sets, kernels, strict=True)))
         for sets in ways
     )
-
-
-def joined_sets(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
-    """Those that have anything in common are one."""
-    apart: list[frozenset[str]] = []
-    for one in filter(None, sets):
-        joined = one.union(*(other for other in apart if other & one))
-        apart = [*(other for other in apart if not other & one), joined]
-    return apart

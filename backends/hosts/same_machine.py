@@ -42,3 +42,21 @@ def by_machine(boot_ids: Iterable[tuple[str, str]]) -> list[list[str]]:
         machine = (True, boot_id) if boot_id else (False, name)
         machines.setdefault(machine, {})[name] = None
     return [[*names] for names in machines.values()]
+
+
+def one_name_each(boot_ids: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """By every name one of its machine's, the same for all of them. A machine that was restarted
+    has several boot ids, and its names."""
+    machines = by_machine(boot_ids)
+    several = joined_sets(frozenset(names) for names in machines if len(names) > 1)
+    alone = {name: name for names in machines for name in names}
+    return alone | {name: min(names) for names in several for name in names}
+
+
+def joined_sets(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Those that have anything in common are one."""
+    apart: list[frozenset[str]] = []
+    for one in filter(None, sets):
+        joined = one.union(*(other for other in apart if other & one))
+        apart = [*(other for other in apart if not other & one), joined]
+    return apart

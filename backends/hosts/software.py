@@ -8,12 +8,13 @@ imported.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
 from backends.hosts.fingerprint import UNKNOWN, is_unknown
-from backends.hosts.host_facts import Software, Sought
+from backends.hosts.host_facts import HostSnapshot, Software, Sought
 from profiles.cleantext import clean_text
 from profiles.errors import ProfileError
 from profiles.format.launch_section import Launch
@@ -77,6 +78,17 @@ def with_unknown(software: Sequence[Software], sought: Iterable[Sought]) -> tupl
         unknown = Software(one.kind, one.value, _TELLING[one.kind], UNKNOWN)
         told.update(dict.fromkeys(_of(software, one) or [unknown]))
     return tuple(told)
+
+
+def software_of_runs(snapshot: HostSnapshot, sought: Collection[Sought]) -> HostSnapshot:
+    """The same host, and of its software what is ``sought`` alone: it may have been looked at
+    for another plan, too."""
+    if snapshot.facts is None:
+        return snapshot
+    own = tuple(one for one in snapshot.facts.sought if one in sought)
+    places = {(one.kind, one.value) for one in own}
+    software = tuple(s for s in snapshot.facts.software if (s.kind, s.where) in places)
+    return replace(snapshot, facts=replace(snapshot.facts, sought=own, software=software))
 
 
 def software_by_role(software: Sequence[Software], sought: Iterable[Sought]) -> Mapping[str, str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
@@ -36,6 +37,7 @@ from backends.results.render import Column, Table, markdown_rows, render_markdow
 from backends.results.repeat_hosts import (
     repeat_hosts_heading,
     repeat_hosts_lines,
+    repeat_hosts_text,
 )
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss import explain
@@ -48,6 +50,7 @@ from backends.results.summary import Group
 from backends.results.telemetry_table import telemetry_table
 from backends.results.told_of import told_of
 from backends.results.translations import Lang, Words, pick, words
+from backends.results.words_apart import words_apart
 from profiles.logs.failures import REMEDIES, without_host
 from profiles.references.matching import Held
 
@@ -60,6 +63,7 @@ class ExecutedCommands:
 
     title: str
     lines: tuple[tuple[str, str], ...]
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ def render_report(
     about = environment_section(context.environment, w, took_part, simulated=simulated(groups))
     blocks += [f"## {w.environment}", *about]
     blocks += [context.precheck] if context.precheck else []
-    blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
+    blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, lang, w)]
     blocks += [w.gpu_time.format(used=used)] if (used := gpu_time_used(runs, lang)) else []
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
     blocks += projection_section(groups, lang)
@@ -207,7 +211,9 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     return ["\n".join(f"> {line}".rstrip() for line in lines)]
 
 
-def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:
+def _what_was_run(
+    context: ReportContext, groups: Sequence[Group], lang: Lang, w: Words
+) -> list[str]:
     lines = []
     for group in groups:
         rules: dict[tuple[str, str], dict[str, None]] = {}
@@ -224,14 +230,41 @@ def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> 
             said.append(w.scopes[scope])
         lines.append(f"- {md_text(group_title(group, groups))}. {' '.join(said)}".rstrip())
     blocks = ["\n".join(lines)] if lines else []
-    for executed in context.commands:
-        heading = w.commands.format(case=md_text(executed.title))
-        several = len(executed.lines) > 1
-        text = "\n".join(
-            f"# {host}\n{command}" if several else command for host, command in executed.lines
-        )
+    for executed in (one for one in context.commands if one.lines):
+        whose = md_text(_whose_commands(executed, groups, lang))
+        heading = w.commands.format(case=md_text(executed.title)) + whose
+        text = "\n".join(_command_lines(executed, lang))
         blocks.append(f"{heading}:\n\n{md_block(text, 'sh')}")
     return blocks
+
+
+def _whose_commands(executed: ExecutedCommands, groups: Sequence[Group], lang: Lang) -> str:
+    """Which repeat's, and where it ran, where others of its case ran elsewhere."""
+    for runs in (case.runs for group in groups for case in group.cases):
+        one = next((run for run in runs if run.run_id == executed.run_id), None)
+        others = [run for run in runs if run is not one and run.hosts]
+        if one is not None and any(run.hosts != one.hosts for run in others):
+            hosts, there = ranked_nodeset(one.hosts), repeat_hosts_text(others)
+            return pick(
+                lang,
+                f", of repeat {one.repeat} on {hosts} (other repeats: {there})",
+                f"，取自 {hosts} 上的重复 {one.repeat}（其他重复：{there}）",
+            )
+    return ""
+
+
+def _command_lines(executed: ExecutedCommands, lang: Lang) -> Iterator[str]:
+    """The host of each where there are several; of one that is nearly the first what differs."""
+    (first, command), *others = executed.lines
+    yield from [f"# {first}"] * bool(others)
+    yield command
+    for host, other in others:
+        apart = words_apart(command, other)
+        if apart is None:
+            yield from (f"# {host}", other)
+        else:
+            but = pick(lang, f" with {apart}", f"，其中 {apart}") * bool(apart)
+            yield f"# {host}: " + pick(lang, "as above", "同上") + but
 
 
 def _model_flop(groups: Sequence[Group], lang: Lang) -> list[str]:

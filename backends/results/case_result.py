@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from statistics import median
 from typing import TYPE_CHECKING
 
+from backends.hosts.same_machine import one_name_each
 from backends.results.findings import Concern, Finding, Grade, grade_of
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import (
@@ -224,3 +226,14 @@ class CaseResult:
     @property
     def imported(self) -> bool:
         return bool(self.runs) and all(run.imported for run in self.runs)
+
+
+def machine_names(*cases: CaseResult) -> Mapping[str, str]:
+    """By host that their figures come from one name of its machine, whatever else that is called
+    among them: hosts are the same where these are."""
+    return one_name_each(
+        named
+        for case in cases
+        for run in case.measured_runs
+        for named in zip_longest(run.hosts, run.boot_ids[: len(run.hosts)], fillvalue="")
+    )

@@ -14,9 +14,10 @@ from profiles.cleantext import clean_text
 
 # CommonMark lets a backslash stand before any ASCII punctuation; these are the ones that mean
 # something inside a line on GitHub: spans, links, HTML, entities, table cells, strikethrough, math.
-# A nodeset stays as it is copied: "node[1-4]" is a link only before what looks like its target.
-_INLINE = re.compile(r"(?<=[^\W_])\[[0-9][0-9,-]*\](?![(\[:])|([\\`*\[\]<>&|~$])")
-_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # snake_case means nothing and stays readable
+# A nodeset stays as it is copied, "gpu-[1-4]" too: it is a link only before what looks like its
+# target, and a reference's definition only where nothing stands before it.
+_INLINE = re.compile(r"(?<=[\w.-])\[[0-9][0-9,-]*\](?![(\[])|([\\`*\[\]<>&|~$])")
+_UNDERSCORE = re.compile(r"(?<![^\W_])_")  # behind a word's letter it can only end what none begins
 # "root@vm" is neither an e-mail address, which has a dot behind, nor a mention, which is a word's
 # beginning.
 _AUTOLINK = re.compile(r"(?i)(:)(//)|(www)(\.)|((?<![^\W_])@|@(?=\S*\.))")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import chain
 from typing import NamedTuple
 
 from backends.hosts.fingerprint import several, tells_devices_alone
-from backends.results.case_result import CaseResult
+from backends.results.case_result import CaseResult, machine_names
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.mixed_environments import mixed_models
 from backends.results.ratios import ratio_interval
@@ -77,6 +78,9 @@ CEILINGS: Mapping[Concern, Grade] = {
 """The best grade beside a finding. That more GPUs are slower is a result, and what leaves it in
 doubt has a grade of its own; that the power limit sets the pace is how these GPUs are; an attempt
 that failed has no figure."""
+SHARED_APART = Fraction(1, 2)
+"""The difference between the shares of the repeats of case and base that ran beside others from
+which on their speedup shows that, too: then it may be what one of the medians rests on."""
 OF_THE_LOGS = (Concern.CLOCK, Concern.FAR_ABOVE, Concern.SAME_LOG, Concern.OTHER_DIRECTORY)
 """The doubts that a run brings, under their names."""
 SUPERLINEAR = 1.05
@@ -218,16 +222,20 @@ def _of_the_scaling(
         yield _usual(Concern.NO_BASE)
     elif by_other_rules(base, case):
         yield _usual(Concern.OTHER_RULE)
-    if base.throughput is not None and shared(case) is not shared(base):
+    if base.throughput is not None and _shared_unlike(case, base):
         yield _usual(Concern.SHARED_UNLIKE)
-    ours, theirs = case.measured_hosts, base.measured_hosts
+    machine = machine_names(case, base)
+    ours, theirs = ({machine[host] for host in one.measured_hosts} for one in (case, base))
     if case.speedup is not None and ours and theirs and ours.isdisjoint(theirs):
         yield _usual(Concern.OTHER_HOSTS)
 
 
-def shared(case: CaseResult) -> bool:
-    """Other runs of the campaign were on the machine of one of its repeats."""
-    return any(map(neighbours, case.measured_runs))
+def _shared_unlike(case: CaseResult, base: CaseResult) -> bool:
+    ours, theirs = (
+        Fraction(sum(bool(neighbours(run)) for run in one.measured_runs), len(one.measured_runs))
+        for one in (case, base)
+    )
+    return abs(ours - theirs) >= SHARED_APART
 
 
 def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:

@@ -20,7 +20,6 @@ from backends.results.grade import (
     other_warnings,
     outlier_by,
     over_other_devices,
-    shared,
     slower_than,
     unrecorded,
     unsteady_by,
@@ -589,26 +588,24 @@ def _slower(case: CaseResult, group: Group) -> tuple[str, str]:
 
 
 def _shared_unlike(case: CaseResult, group: Group) -> tuple[str, str]:
-    one_zh = "此处与其他运行共用机器，基准" if shared(case) else "此处独占机器，基准"
-    if shared(case):
-        said = f"its repeats{_sharing(case)} shared a machine with other runs, those of its base "
-        said += f"{group.base} did not"
-    else:
-        numbers = _sharing(group.base_case)
-        said = "its repeats did not share a machine with other runs, "
-        said += f"{f'repeats{numbers}' if numbers else 'those'} of its base {group.base} did"
+    (ours, ours_zh), (theirs, theirs_zh) = map(_sharing, (case, group.base_case))
     return (
-        f"{said}: the speedup shows that, too",
-        f"{one_zh} {group.base} 则不然：加速比也反映这一点",
+        f"repeats that ran beside other runs: {ours}, of the base {group.base} {theirs}: the "
+        "speedup shows that, too",
+        f"与其他运行共用机器的重复：{ours_zh}，基准 {group.base} 为 {theirs_zh}："
+        "加速比也反映这一点",
     )
 
 
-def _sharing(case: CaseResult) -> str:
-    """`` #1, #3``: the repeats that did, where others did not."""
+def _sharing(case: CaseResult) -> tuple[str, str]:
+    """``2 of 3 (#1, #3)``."""
     runs = case.measured_runs
-    sharing = [run for run in runs if neighbours(run)]
-    numbers = ", ".join(f"#{run.repeat}" for run in sharing)
-    return f" {numbers}" * (len(sharing) < len(runs))
+    sharing = [run.repeat for run in runs if neighbours(run)]
+    some = 0 < len(sharing) < len(runs)
+    return (
+        f"{len(sharing)} of {len(runs)}" + f" ({_numbers(sharing, '#')})" * some,
+        f"{len(runs)} 次中的 {len(sharing)} 次" + f"（{_numbers(sharing, '#')}）" * some,
+    )
 
 
 def _not_told_apart(case: CaseResult, faster: CaseResult) -> tuple[str, str]:

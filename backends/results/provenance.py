@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from backends.hosts.fingerprint import models_and_drivers
-from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, joined_sets, told_apart
+from backends.hosts.machines import NOT_RECORDED, Machines, Recorded, told_apart
+from backends.hosts.same_machine import joined_sets
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.findings import Grade

@@ -89,6 +89,84 @@ _SENTENCES = tuple(
         (r"not measured again: no profile (?P<profile>.+)", "未重新测得：没有profile {profile}"),
     )
 )
+_PRECHECK = re.compile(
+    r"precheck of (?P<when>[\d: -]+): "
+    r"(?P<verdict>broken|faulty|slow|suspect|not judged|well|not measured)(?:: (?P<why>.+))?"
+)
+_VERDICTS = {
+    "broken": "测量中断",
+    "faulty": "有故障",
+    "slow": "偏慢",
+    "suspect": "可疑",
+    "not judged": "未判定",
+    "well": "正常",
+    "not measured": "未测量",
+}
+_OF_DEVICE = re.compile(r"(?P<device>GPU\d+(?: → GPU\d+)?): (?P<said>.+)")
+_MEASURED = {
+    "SHA-256 on one CPU": "单个CPU的SHA-256",
+    "SHA-256 on all CPUs": "所有CPU的SHA-256",
+    "memory": "内存",
+    "disk, written": "磁盘写入",
+    "matrix products": "矩阵乘法",
+    "sustained matrix products": "持续矩阵乘法",
+    "GPU memory": "显存",
+    "host to GPU": "主机到GPU",
+    "GPU to host": "GPU到主机",
+    "SM clock under load": "负载下的SM时钟",
+    "GPU to GPU": "GPU到GPU",
+    "all-reduce within the host": "主机内all-reduce",
+    "all-reduce of two hosts": "两台主机的all-reduce",
+    "TCP between two hosts": "两台主机间的TCP",
+    "all-reduce of all": "全部主机的all-reduce",
+    "TCP while all send": "全部主机同时发送时的TCP",
+}
+_STAGES = {
+    "the host by itself": "主机自身",
+    "its GPUs": "其GPU",
+    "all-reduce within the host": "主机内all-reduce",
+    "two hosts together": "两台主机一起",
+    "all hosts together": "全部主机一起",
+}
+_NOUNS = {"host": "台主机", "GPU": "块GPU", "link": "条链路", "pair": "对主机", "group": "组"}
+_REASONS = tuple(
+    (re.compile(sentence), words)
+    for sentence, words in (
+        (
+            r"(?P<title>.+) (?P<value>[\d.,]+ \S+), (?P<loss>[\d.]+%) below the median of"
+            r" (?P<of>\d+) (?P<noun>host|GPU|link|pair|group)s? \((?P<usual>.+)\)",
+            "{title} {value}，比 {of} {noun}的中位数（{usual}）低 {loss}",
+        ),
+        (
+            r"(?P<title>.+) (?P<value>[\d.,]+ \S+), (?P<loss>[\d.]+%) below its own median of"
+            r" (?P<of>\d+) earlier prechecks \((?P<usual>.+)\)",
+            "{title} {value}，比自身此前 {of} 次precheck的中位数（{usual}）低 {loss}",
+        ),
+        (
+            r"(?P<loss>[\d.]+%) slower than the median of (?P<of>\d+) hosts in real runs",
+            "在实际运行中比 {of} 台主机的中位数慢 {loss}",
+        ),
+        (r"(?P<kinds>.+) in (?P<of>\d+) real runs", "{of} 次实际运行中有 {kinds}"),
+        (r"(?P<n>\d+) wrong results(?P<more>: .+)?", "{n} 个错误结果{more}"),
+        (
+            r"(?P<n>\d+) uncorrected memory errors since the driver was loaded(?P<more>: .+)?",
+            "自驱动加载以来有 {n} 个不可纠正的显存错误{more}",
+        ),
+        (
+            r"memory rows could not be replaced, or wait for a reset(?P<more>: .+)?",
+            "显存行无法替换或等待重置{more}",
+        ),
+        (r"slowed down: (?P<why>.+)", "被降速：{why}"),
+        (r"slowed by (?P<why>.+)", "降速原因：{why}"),
+        (rf"(?P<stage>{'|'.join(_STAGES)}): (?P<why>.+)", "{stage}：{why}"),
+        (r"busy when it was measured: (?P<load>.+)", "测量时繁忙：{load}"),
+        (
+            r"one machine with (?P<hosts>.+): they share what is measured",
+            "与 {hosts} 是同一台机器：共用所测的资源",
+        ),
+    )
+)
+_KNOWN = {"title": _MEASURED, "stage": _STAGES, "noun": _NOUNS}
 _DIFFERS = re.compile(r"(?P<what>[^:]+) differs: (?P<groups>.+ on .+)")
 _TITLES = {
     "GPU driver": "GPU驱动",
@@ -115,7 +193,25 @@ def _in_chinese(text: str) -> str | None:
     for sentence, words in _SENTENCES:
         if (found := sentence.fullmatch(text)) is not None:
             return words.format(**found.groupdict())
+    if (found := _PRECHECK.fullmatch(text)) is not None:
+        why = [_reason(one) for one in (found["why"] or "").split("; ") if one]
+        told = "：".join([_VERDICTS[found["verdict"]], *["；".join(why)] * bool(why)])
+        return f"{found['when']} 的precheck：{told}"
     if (found := _DIFFERS.fullmatch(text)) is None:
         return None
     groups = found["groups"].replace(" on ", "：").replace(", ", "，")
     return f"{_TITLES.get(found['what'], found['what'])}不同：{groups}"
+
+
+def _reason(text: str) -> str:
+    """Of what a precheck says of a host; as it is where it is none of ours, such as of a log."""
+    if (of := _OF_DEVICE.fullmatch(text)) is not None:
+        return f"{of['device']}：{_reason(of['said'])}"
+    for sentence, words in _REASONS:
+        if (found := sentence.fullmatch(text)) is not None:
+            parts = {key: value or "" for key, value in found.groupdict().items()}
+            named = {key: _KNOWN[key].get(parts[key], parts[key]) for key in _KNOWN.keys() & parts}
+            more = parts.get("more", "").replace(": ", "：", 1)
+            load = translated(parts.get("load", ""), "zh")
+            return words.format(**parts | named | {"more": more, "load": load})
+    return text

@@ -9,6 +9,7 @@ others wait for. docs/statistics.md, "Why it does not scale", says what each par
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +17,7 @@ from fractions import Fraction
 from statistics import median_low
 from typing import TYPE_CHECKING
 
-from backends.results.case_result import CaseResult
+from backends.results.case_result import CaseResult, machine_names
 from backends.results.run_result import RunResult
 from backends.results.summary import Group
 from profiles.format.case import GLOBAL_BATCH
@@ -33,7 +34,7 @@ class Scaling(StrEnum):
 
 
 class NodeSet(StrEnum):
-    """The hosts of a case against those of its base."""
+    """The hosts of a case against those of its base; names of one machine are one host."""
 
     SAME = "same"
     SHARED_OTHERWISE = "shared_otherwise"  # the same, each with another part of the repeats
@@ -99,22 +100,30 @@ def scaling(group: Group) -> Scaling | None:
 
 def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
     """None where the hosts of one of them are not known."""
-    ours, theirs = case.measured_hosts, base.measured_hosts
+    ours, theirs = machine_shares(case, base)
     if not ours or not theirs:
         return None
-    if ours == theirs:
-        alike = _host_shares(case) == _host_shares(base)
-        return NodeSet.SAME if alike else NodeSet.SHARED_OTHERWISE
-    return NodeSet.WIDER if theirs < ours else NodeSet.OTHER
+    if ours.keys() == theirs.keys():
+        return NodeSet.SAME if ours == theirs else NodeSet.SHARED_OTHERWISE
+    return NodeSet.WIDER if theirs.keys() < ours.keys() else NodeSet.OTHER
 
 
-def _host_shares(case: CaseResult) -> dict[str, Fraction]:
-    """Of the figure, by host: a repeat on two of them is half of each one's."""
-    placed = [frozenset(run.hosts) for run in case.measured_runs if run.hosts]
+def machine_shares(
+    case: CaseResult, base: CaseResult
+) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+    """Of the figure of each, by one name of a machine: a repeat on two of them is half of each
+    one's."""
+    machine = machine_names(case, base)
+    ours, theirs = (_shares(one, machine) for one in (case, base))
+    return ours, theirs
+
+
+def _shares(case: CaseResult, machine: Mapping[str, str]) -> dict[str, Fraction]:
+    runs = [run for run in case.measured_runs if run.hosts]
+    placed = [Counter(machine[host] for host in run.hosts) for run in runs]
     return {
-        host: sum((Fraction(host in hosts, len(hosts)) for hosts in placed), Fraction())
-        / len(placed)
-        for host in case.measured_hosts
+        name: sum((Fraction(on[name], on.total()) for on in placed), Fraction()) / len(placed)
+        for name in set().union(*placed)
     }
 
 

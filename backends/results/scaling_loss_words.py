@@ -13,6 +13,7 @@ from backends.results.scaling_loss import (
     NodeSet,
     Scaling,
     explain,
+    machine_shares,
     node_set,
     scaling,
 )
@@ -125,7 +126,8 @@ def _reaches_1(case: CaseResult) -> bool:
 
 def _hosts_words(case: CaseResult, base: CaseResult) -> tuple[str, str] | None:
     """None where the hosts of one of them are not known."""
-    found, ours, theirs = node_set(case, base), case.measured_hosts, base.measured_hosts
+    found = node_set(case, base)
+    ours, theirs = (shares.keys() for shares in machine_shares(case, base))
     if found is NodeSet.OTHER and ours & theirs:
         return _SOME_HOSTS if ours < theirs else _SOME_AND_OTHERS
     return _HOSTS[found] if found else None

@@ -137,9 +137,9 @@ class Words:
         "‡ 统计规则与 {base} 不同：加速比不可直接比较",
     )
     mark_shared = Both(
-        "§ of the case and {base} one shared its machine with other runs, the other did not: the "
-        "speedup shows that, too",
-        "§ 该配置与 {base} 仅一方与其他运行共用机器：加速比也反映这一点",
+        "§ the share of repeats that ran beside other runs differs from that of {base} by half or "
+        "more: the speedup shows that, too",
+        "§ 与其他运行共用机器的重复所占比例与 {base} 相差一半或更多：加速比也反映这一点",
     )
     # the report
     gap = Both(" ", "")  # between sentences

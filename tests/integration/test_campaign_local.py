@@ -30,6 +30,7 @@ from backends.campaign.record.run_view import TAKEN_UP
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run import end_reason, supervisor
 from backends.campaign.run.stall import StallWatch
+from backends.hosts.host_facts import Sought
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
 from tests.support.processes import kill
@@ -58,6 +59,17 @@ async def test_a_campaign_measures_and_leaves_nothing(bench: Bench) -> None:
         assert (controller.path / name).stat().st_size > 0
     assert not (controller.path / "writer.lock").exists()
     bench.nothing_is_left()
+
+
+async def test_software_that_another_plan_was_looked_at_for_is_none_of_a_campaigns(
+    bench: Bench,
+) -> None:
+    workspace = bench.workspace()
+    await workspace.cluster.probe(sought=[Sought("python", "torchrun", "torchrun")])
+    controller = await bench.start(workspace=workspace)
+    await finish(controller)
+    for name in ("environment.json", "report.md"):
+        assert "torchrun" not in (controller.path / name).read_text()
 
 
 async def test_a_command_that_does_not_exist_is_named(bench: Bench) -> None:

@@ -26,6 +26,7 @@ from backends.results.grade_words import logs_differ, rules_text
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import parameters_text
 from backends.results.telemetry_words import coinciding, usual_lines
+from backends.results.words_apart import words_apart
 from backends.results.workload_figures import configuration, measurements
 from profiles.cleantext import clean_text
 from profiles.counted import counted
@@ -174,17 +175,14 @@ def details_text(
 
 def _commands(run: RunView) -> Iterator[tuple[str, str]]:
     """With the host of each; of another than the first what differs, where that is little."""
-    first: list[str] = []
+    first = ""
     for host, command in zip(run.hosts, run.commands, strict=False):
-        words = command.split(" ")
-        other = [at for at, both in enumerate(zip(first, words, strict=False)) if len({*both}) > 1]
-        if command and len(words) == len(first) and 2 * len(other) < len(words):
-            named = {at - 1 for at in other if words[at - 1].startswith("-")}
-            shown = " ".join(words[at] for at in sorted({*other, *named}))
-            yield host, f"as above with {shown}" if shown else "as above"
+        apart = words_apart(first, command) if first and command else None
+        if apart is not None:
+            yield host, f"as above with {apart}" if apart else "as above"
         elif command:
             yield host, command
-        first = first or words * bool(command)
+        first = first or command
 
 
 def _why(text: Text, run: RunView, record: RunRecord, *, simulated: bool) -> None:

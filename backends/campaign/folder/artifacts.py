@@ -21,8 +21,9 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document, with_what_was_unknown
 from backends.hosts.fingerprint import has_gpus
-from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.preflight_finding import gpus_unjudged
+from backends.hosts.software import software_of_runs
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.record import FOLDER, Precheck, PrecheckError, document, read_precheck
 from backends.precheck.words import precheck_markdown
@@ -36,8 +37,11 @@ REPORT = "report.md"
 PRECHECK = FOLDER
 
 
-def record_environment(path: Path, snapshots: Sequence[HostSnapshot], now: float) -> None:
-    """Record what the hosts were when the campaign began; ``now`` in seconds since the epoch.
+def record_environment(
+    path: Path, snapshots: Sequence[HostSnapshot], sought: Sequence[Sought], now: float
+) -> None:
+    """Record what the hosts were when the campaign began, and of their software that of its runs,
+    which is ``sought``; ``now`` in seconds since the epoch.
 
     Whoever goes on with it adds the hosts of which nothing was known, with when they were looked
     at; what was recorded stays as it is.
@@ -46,7 +50,8 @@ def record_environment(path: Path, snapshots: Sequence[HostSnapshot], now: float
     ------
     OSError: it cannot be written, or what was recorded cannot be read.
     """
-    found = environment_document(snapshots, version=version(), recorded_at=now)
+    own = [software_of_runs(snapshot, sought) for snapshot in snapshots]
+    found = environment_document(own, version=version(), recorded_at=now)
     first = _recorded_first(path)
     document = found if first is None else with_what_was_unknown(first, found)
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -127,6 +132,7 @@ def _commands(state: CampaignState) -> tuple[ExecutedCommands, ...]:
                 for host, command in zip(run.hosts, run.commands, strict=False)
                 if command
             ),
+            run.run_id,
         )
         for run in shown.values()
     )

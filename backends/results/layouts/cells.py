@@ -23,7 +23,7 @@ def speedup_cell(
     case: CaseResult, group: Group, *, nothing: str = NOTHING, beside: RatioInterval | None = None
 ) -> str:
     """``3.85``, ``1`` for the base, ``–`` without one; † where the environments differ, ‡ where
-    the rules do, § where one alone shared its machine. ``beside``: the interval that stands there,
+    the rules do, § where machines were shared unlike. ``beside``: the interval that stands there,
     whose decimals it has."""
     base = case.case == group.base
     text = ratio(case.speedup, ratio_decimals(beside), is_base=base, nothing=nothing)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.folder.artifacts import record_environment
 from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
-from backends.hosts.host_facts import HostSnapshot, HostState, Topology
+from backends.hosts.host_facts import HostSnapshot, HostState, Software, Sought, Topology
 from backends.hosts.hosts_json import host_document
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host
@@ -121,7 +121,7 @@ def test_what_was_recorded_of_a_host_first_stays_whoever_goes_on_later(
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory)
         for when, known in enumerate(looks):
-            record_environment(path, hosts_seen(known), float(when))
+            record_environment(path, hosts_seen(known), (), float(when))
         document = json.loads((path / "environment.json").read_text())
     assert document["recorded_at"] == "1970-01-01T00:00:00+00:00"
     for host in document["hosts"]:
@@ -133,18 +133,44 @@ def test_what_was_recorded_of_a_host_first_stays_whoever_goes_on_later(
     assert {host["name"] for host in document["hosts"]} == {n for known in looks for n in known}
 
 
+SOUGHT = [
+    Sought("python", "python3", "python"),
+    Sought("python", "torchrun", "torchrun"),
+    Sought("git", "/opt/models", "checkout"),
+    Sought("image", "docker x", "image"),
+]
+
+
+@given(st.sets(st.sampled_from(SOUGHT)), st.sets(st.sampled_from(SOUGHT)))
+def test_of_what_was_looked_for_on_a_host_a_campaign_records_what_its_runs_use(
+    own: set[Sought], others: set[Sought]
+) -> None:
+    def recorded(looked_for: set[Sought]) -> dict[str, object]:
+        sought = tuple(one for one in SOUGHT if one in looked_for)
+        software = tuple(Software(one.kind, one.value, "torch", "2.3") for one in sought)
+        facts = dataclasses.replace(FACTS, sought=sought, software=software)
+        with tempfile.TemporaryDirectory() as directory:
+            host = dataclasses.replace(READY, facts=facts)
+            record_environment(Path(directory), [host], tuple(own), 0.0)
+            found = json.loads((Path(directory) / "environment.json").read_text())["hosts"]
+        return dict(found[0])
+
+    assert recorded(own | others) == recorded(own)
+    assert len(recorded(own)["software"]) == len(own)  # type: ignore[arg-type]
+
+
 def test_a_record_that_is_damaged_is_written_anew_and_one_that_cannot_be_read_is_not(
     tmp_path: Path,
 ) -> None:
     record = tmp_path / "environment.json"
     for damage in ("", "{", "[]", '{"hosts": 1}', '{"hosts": [1]}', '{"hosts": [{"name": []}]}'):
         record.write_text(damage)
-        record_environment(tmp_path, [READY], 0.0)
+        record_environment(tmp_path, [READY], (), 0.0)
         assert json.loads(record.read_text())["hosts"][0]["name"] == "n1"
     record.unlink()
     record.mkdir()
     with pytest.raises(OSError, match="directory"):
-        record_environment(tmp_path, [READY], 0.0)
+        record_environment(tmp_path, [READY], (), 0.0)
 
 
 def test_the_fingerprint_changes_with_what_speed_depends_on_only() -> None:

@@ -743,23 +743,37 @@ def test_slower_than_fewer_devices_is_said_without_doubt_where_the_repeats_carry
     assert all(("in doubt" in line) is not carried for line in claims)
 
 
-@given(st.lists(st.booleans(), min_size=2, max_size=4), st.sampled_from(["beside", "shared_with"]))
+SHARES = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=2, max_size=4)
+
+
+@given(SHARES, st.sampled_from(["beside", "shared_with"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_a_speedup_whose_base_alone_shared_its_machine_or_did_not_is_marked(
-    runs_of, shares: list[bool], by: str
+def test_a_speedup_is_marked_where_its_machines_were_not_shared_as_the_bases_were(
+    runs_of, shares: list[list[bool]], by: str
 ):
     runs = [
         replace(run, **{by: ("other",) * own})
-        for nth, own in enumerate(shares)
-        for run in runs_of(f"1n{2**nth}g", steady(100.0 * 2**nth))
+        for nth, repeats in enumerate(shares)
+        for run, own in zip(
+            runs_of(f"1n{2**nth}g", [100.0 * 2**nth] * len(repeats)), repeats, strict=True
+        )
     ]
     (group,) = summarise(runs)
     base, *others = group.cases
     assert speedup_marks(base, group) == ()
+    marked = []
     for case, own in zip(others, shares[1:], strict=True):
-        assert ("§" in speedup_marks(case, group)) is (own is not shares[0])
+        apart = abs(sum(own) * len(shares[0]) - sum(shares[0]) * len(own))
+        marked.append(2 * apart >= len(own) * len(shares[0]))
+        assert ("§" in speedup_marks(case, group)) is marked[-1]
+        for lang, counts in (
+            ("en", f"ran beside other runs: {sum(own)} of {len(own)}"),
+            ("zh", f"共用机器的重复：{len(own)} 次中的 {sum(own)} 次"),
+        ):
+            lines = " ".join(finding_lines(case, group, lang))
+            assert (counts in lines) is marked[-1]
     report = render_report(ReportContext("c"), runs, [group])
-    assert ("§ of the case and 1n1g one shared" in report) is (len({*shares}) > 1)
+    assert ("§ the share of repeats" in report) is any(marked)
 
 
 @given(warned=st.lists(st.text("abc ", min_size=3), min_size=1, max_size=4, unique=True))

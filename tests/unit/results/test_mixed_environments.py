@@ -238,7 +238,7 @@ def test_compare_and_the_console_write_the_same_of_what_the_common_cases_ran_on(
                 replace(run, hosts=("ha", "vb"), campaign=path.name)
                 for run in mixed(runs_of, "2n1g", [BOTH] * 3)
             ]
-        record_environment(path, snapshots, 0.0)
+        record_environment(path, snapshots, (), 0.0)
         sides.append((path, tuple(own)))
     paths = [path for path, _ in sides]
     read = dict(sides)

@@ -16,6 +16,11 @@ from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.run.factory import _differences
 from backends.hosts.foreseen import same_machines
 from backends.hosts.host_condition import host_findings
+from backends.precheck.figures import FAULTS, METRICS, SLOWED, About, Figure, Stage
+from backends.precheck.judged import Judged
+from backends.precheck.naming import Named, RankedHost, Verdict, Why
+from backends.precheck.ranking import _faulty
+from backends.precheck.slower import Slower
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.grade_words import logs_differ
@@ -174,3 +179,48 @@ def test_why_a_log_is_doubted_is_of_the_language_of_the_report(
         assert said != text
         kept = re.sub(r"images/s|a/b\.log|reading \d+|step [\d.]+", "", said)
         assert not re.search("[a-z]{4,}", kept), kept
+
+
+NAMED = st.one_of(
+    st.builds(
+        lambda metric, why, devices, slowed: Named(
+            why, METRICS[metric].about, ("n1",), devices, metric, METRICS[metric].unit,
+            Slower(1234.5, 2000.0, 4), slowed,
+        ),
+        st.sampled_from([name for name, metric in METRICS.items() if metric.judged]),
+        st.sampled_from([Why.SLOW, Why.CHANGED]),
+        st.sampled_from([(), (0,), (0, 1)]),
+        st.sampled_from(["", "slowed by 12 °C"]),
+    ),
+    st.builds(
+        lambda found: next(
+            iter(_faulty([Figure(found[0], 3.0, "", ("n1",), (1,), details={"of": found[1]})]))
+        ),
+        st.sampled_from([*((fault, of) for fault in FAULTS for of in ("", "12")), (SLOWED, "12")]),
+    ),
+    st.builds(
+        lambda stage: Named(Why.BROKEN, About.HOST, ("n1",), metric=str(stage), reason="12"),
+        st.sampled_from(Stage),
+    ),
+    st.just(Named(Why.IN_RUNS, About.HOST, ("n1",), metric="runs", than=Slower(1.0, 2.0, 5))),
+    st.just(Named(Why.IN_RUNS, About.HOST, ("n1",), metric="runs", reason="3 × 12 in 4 real runs")),
+)  # fmt: skip
+
+
+@given(
+    st.sampled_from(Verdict),
+    st.lists(NAMED, max_size=3),
+    st.sampled_from(["", "load 15.8 on 2 CPUs"]),
+    st.sampled_from(["", "n2"]),
+)
+def test_what_a_precheck_said_of_a_host_is_of_the_language_of_the_report(
+    verdict: Verdict, reasons: list[Named], busy: str, shared: str
+) -> None:
+    ranked = RankedHost("n1", verdict, tuple(reasons), busy=busy, shared=shared)
+    text = f"n1: {Judged(ranked, 0.0, 60.0).lasting}"
+    assert translated(text, "en") == text
+    said = translated(text, "zh")
+    known = "precheck|SHA-256|all-reduce|TFLOP/s|[MG]B/s"
+    assert not re.search("[a-z]{2}", re.sub(known, "", said)), said
+    figures = re.findall(r"[\d.,]*\d", text)
+    assert sorted(re.findall(r"[\d.,]*\d", said)) == sorted(figures)

@@ -20,9 +20,10 @@ from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 
 GITHUB = MarkdownIt("gfm-like")
-# The parser takes any word with a dot and a known ending for a link; GitHub does not.
+# The parser takes any word with a dot and a known ending for a link, and "//a.b"; GitHub does not.
 assert GITHUB.linkify is not None
 GITHUB.linkify.set({"fuzzy_link": False})
+GITHUB.linkify.add("//", None)
 
 MALICIOUS = [
     "a | b",
@@ -41,6 +42,9 @@ MALICIOUS = [
     "<!-- comment",
     "&lt;img src=x&gt;",
     "[click](javascript:alert(1))",
+    "[1-2]: http://example.org",
+    "a-[1-2]: http://example.org",
+    "a_[1-2](http://example.org)",
     "![image](http://example.org/x.png)",
     "https://example.org",
     "www.example.org",
@@ -69,6 +73,7 @@ hostile = st.one_of(
     st.sampled_from(MALICIOUS),
     st.text(max_size=40),
     st.text(alphabet="|`*_[]()<>\\\n\r#=+-@!&;:/w.ha1 ~$\"',", max_size=30),
+    st.text(alphabet="[]12-,a_.:()! \\", max_size=20),
     st.lists(st.sampled_from(MALICIOUS), min_size=1, max_size=3).map(" ".join),
 )
 
@@ -99,6 +104,16 @@ def test_hostile_text_in_a_list_item_stays_its_words(text: str):
     if one_line(text):
         assert kinds == ["bullet_list_open", "list_item_open", "paragraph_open"]
         assert seen == [one_line(text)]
+
+
+SEVERAL = st.lists(hostile.filter(one_line), min_size=2, max_size=4)
+
+
+@given(SEVERAL, st.sampled_from(["- ", "", "> "]))
+def test_no_text_makes_a_link_of_another(texts: list[str], start: str):
+    tokens = GITHUB.parse("\n\n".join(start + md_text(text) for text in texts))
+    seen = [inline_text(token) for token in tokens if token.type == "inline"]
+    assert seen == [one_line(text) for text in texts]
 
 
 @given(hostile)
@@ -273,14 +288,16 @@ def test_a_mark_that_begins_a_word_needs_no_backslash(mark: str, word: str):
 
 
 NODESETS = st.from_regex(
-    r"[a-z]{1,5}[0-9]?\[[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2})?\]", fullmatch=True
+    r"[a-v]{1,5}([._-][a-v0-9]{1,3}){0,2}[._-]?"
+    r"\[[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2})?\](-[0-9])?",
+    fullmatch=True,
 )
 
 
-@given(NODESETS, st.sampled_from(["", " is up", "(x)", "[x]", ": x", "[1]", "!", "_"]))
+@given(NODESETS, st.sampled_from(["", " is up", "(x)", "[x]", ": x", "[1]", "!", "_", " (x)"]))
 def test_a_nodeset_stays_to_be_copied_where_it_can_be_no_link(nodeset: str, behind: str) -> None:
     line = md_text(f"{nodeset}{behind}")
-    assert (nodeset in line) == (behind[:1] not in ("(", "[", ":"))
+    assert (nodeset in line) == (not nodeset.endswith("]") or behind[:1] not in ("(", "["))
     (_, inline, _) = GITHUB.parse(line)
     assert "".join(token.content for token in inline.children or ()) == f"{nodeset}{behind}"
     assert not any(token.type == "link_open" for token in inline.children or ())

@@ -19,10 +19,11 @@ from random import Random
 from statistics import fmean, stdev
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backends.hosts.host_facts import Topology
+from backends.inventory.nodesets import ranked_nodeset
 from backends.results import svg_figures
 from backends.results.campaign_report import ExecutedCommands, ReportContext, render_report
 from backends.results.environment_words import topology_text
@@ -476,3 +477,46 @@ def test_students_interval_is_explained_in_the_language_of_the_report(runs_of):
     report = render_report(CONTEXT, runs, summarise(runs), "zh")
     assert "| ±2.48% t |" in report
     assert "- t：均值95%区间" in report
+
+
+PLACES = st.lists(
+    st.lists(st.sampled_from(["a1", "a2", "b"]), min_size=2, max_size=2, unique=True),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(PLACES, st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_the_commands_of_a_case_are_said_to_be_of_which_repeat_where_not_all_ran_there(
+    runs_of, places: list[list[str]], data: st.DataObject
+) -> None:
+    runs = [
+        replace(run, hosts=(*hosts,))
+        for run, hosts in zip(runs_of("2n1g", [100.0] * len(places)), places, strict=True)
+    ]
+    shown = data.draw(st.sampled_from(runs))
+    lines = tuple((host, "./run.sh") for host in shown.hosts)
+    context = replace(CONTEXT, commands=(ExecutedCommands("2n1g", lines, shown.run_id),))
+    report, chinese = (
+        render_report(context, runs, summarise(runs), lang).replace("\\", "")
+        for lang in ("en", "zh")
+    )
+    told = f"Commands of 2n1g, of repeat {shown.repeat} on {ranked_nodeset(shown.hosts)} (other "
+    apart = len({run.hosts for run in runs}) > 1
+    assert (told in report) is apart
+    assert ("Commands of 2n1g:" in report) is not apart
+    assert (f"的重复 {shown.repeat}（其他重复：" in chinese) is apart
+
+
+@given(st.integers(2, 5), st.integers(8, 20), st.booleans())
+def test_a_command_that_nearly_all_hosts_have_is_reported_once(
+    hosts: int, count: int, alike: bool
+) -> None:
+    rest = " ".join(f"word{n}" for n in range(count))
+    lines = tuple((f"h{n}", f"run --rank {n * (not alike)} {rest}") for n in range(hosts))
+    context = replace(CONTEXT, commands=(ExecutedCommands("c", lines),))
+    report = render_report(context, [], ())
+    assert report.count(rest) == 1
+    for n in range(1, hosts):
+        assert f"# h{n}: as above{f' with --rank {n}' * (not alike)}\n" in report

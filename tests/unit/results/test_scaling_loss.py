@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.case_result import CaseResult
+from backends.results.findings import Concern
 from backends.results.results_json import case_document, document, run_document
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss import Cause, Scaling, explain, node_set, scaling
@@ -409,6 +410,44 @@ def test_the_bases_hosts_are_those_in_the_same_shares(
     assert (said == "on the base's hosts") is alike
     assert (said == "on the base's hosts but not as often on each") is (same_names and not alike)
     assert ("比例不同" in chinese) is (same_names and not alike)
+
+
+PLACED = st.lists(
+    st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True), min_size=1, max_size=4
+)
+
+
+@given(PLACED, PLACED, st.fixed_dictionaries({name: st.sampled_from("xyz") for name in "abcd"}))
+def test_names_of_one_machine_are_judged_as_that_machine_is(
+    ours: list[list[str]], theirs: list[list[str]], machine: dict[str, str]
+) -> None:
+    def said(*, by_name: bool) -> tuple[object, ...]:
+        runs = [
+            run(
+                *(tag, speed),
+                hosts=(*(hosts if by_name else boots),),
+                boot_ids=(*boots,),
+                repeat=n,
+            )
+            for tag, speed, repeats in (("1n1g", 100.0, theirs), ("1n2g", 160.0, ours))
+            for n, hosts in enumerate(repeats, 1)
+            for boots in [[machine[host] for host in hosts]]
+        ]
+        (group,) = summarise(runs)
+        case = group.cases[-1]
+        flagged = Concern.OTHER_HOSTS in case.concerns
+        return flagged, node_set(case, group.base_case), explained_lines(group)
+
+    assert said(by_name=True) == said(by_name=False)
+
+
+def test_a_machine_that_was_restarted_under_its_name_is_the_same() -> None:
+    """And with it who has its new boot id."""
+    before, after = {"hosts": ("a",), "boot_ids": ("1",)}, {"hosts": ("a",), "boot_ids": ("2",)}
+    other = {"hosts": ("b",), "boot_ids": ("2",)}
+    runs = [run("1n1g", 100.0, **before), run("1n1g", 100.0, repeat=2, **after)]
+    (group,) = summarise([*runs, run("1n2g", 160.0, **other)])
+    assert node_set(group.cases[1], group.base_case) == "same"
 
 
 def test_a_loss_has_the_marks_of_its_speedup() -> None:
