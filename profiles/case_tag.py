@@ -7,6 +7,7 @@ import re
 from profiles.errors import SelectionError
 
 _TAG = re.compile(r"(\d{1,5})n(\d{1,3})g", re.ASCII)
+_TOO_LARGE = re.compile(r"0*[1-9]\d{5,}n\d+g|\d+n0*[1-9]\d{3,}g", re.ASCII)
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
@@ -15,9 +16,14 @@ def parse_tag(text: str) -> tuple[int, int]:
 
     Raises
     ------
-    SelectionError: the tag is not of the form 2n8g, or has a zero.
+    SelectionError: the tag is not of the form 2n8g, has a zero or is too large.
     """
     match = _TAG.fullmatch(text.strip().lower())
+    if _TOO_LARGE.fullmatch(text.strip().lower()):
+        raise SelectionError(
+            f"{text!r} is too large a case",
+            remedy="99999 nodes with 999 GPUs each, 99999n999g, is the largest",
+        )
     if match is None or 0 in (nodes_gpus := (int(match.group(1)), int(match.group(2)))):
         raise SelectionError(
             f"{text!r} is not a case{_likely(text)}",

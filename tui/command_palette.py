@@ -1,5 +1,5 @@
 """Ctrl+p: every action that works now, by name: here first, then on the page's other panels, then
-on the other pages."""
+on the other pages. A search lists those that do not work, too, and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from textual.worker import Worker, WorkerError
 
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.refused_keys import around, enabled, idle, never
+from tui.refused_keys import around, enabled, never, why_idle
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
@@ -35,14 +35,18 @@ if TYPE_CHECKING:
 
 
 Act = Callable[[], Awaitable[Any]]
+Action = tuple[Key, str, Act, str]
+"""Its name, what does it, and why it is not done now; "" where it is."""
 
-
-NOTHING_FOUND = "No action that works now has these words. / looks for rows of a list."
+NOTHING_FOUND = (
+    "No action has these words. / looks for rows of a list; dlperf-tui --help lists commands."
+)
 NOTHING_AFTER_S = 0.1
 """Without a find, until that is said; what is found later takes its place."""
 CHANGES_PLAN = "changes the plan: "
 """What an action of Matrix says elsewhere, but those that leave it as it is."""
 LEAVE_PLAN = ("start", "dry_run", "about", "filter")
+NOT_NOW, NO_CAMPAIGN = "not now: ", "not now: no campaign is open"
 AGAIN = "; again: "
 """In what a key does, before what it does the next time."""
 LATER = 3e3
@@ -127,23 +131,25 @@ class Palette(CommandPalette):
 
 
 class ActionsProvider(Provider):
-    """Actions that are enabled. On another page it is done there, once that is in front."""
+    """Every action, or why it is not done. On another page it is done there, once that is in
+    front."""
 
-    def _actions(self) -> Iterator[tuple[Key, str, Act]]:
+    def _actions(self) -> Iterator[Action]:
         there = list(around(self.screen))
         seen: set[str] = set()
         for node in there:
             for key in _keys(node):
                 if key.action not in seen:
                     seen.add(key.action)
-                    if enabled(node, key):
-                        act = partial(self.app.run_action, key.action, node)
-                        yield key, key.named or as_now(node, key).label, act
+                    label = key.named or as_now(node, key).label
+                    yield from self._told(
+                        node, key, label, partial(self.app.run_action, key.action, node)
+                    )
         if not self.screen.is_modal:
             yield from self._beside(there)
             yield from self._elsewhere()
 
-    def _beside(self, there: Sequence[DOMNode]) -> Iterator[tuple[Key, str, Act]]:
+    def _beside(self, there: Sequence[DOMNode]) -> Iterator[Action]:
         """On the page's other panels, of each kind the first."""
         told = {panel_of(node) for node in there}
         for widget in self.screen.query("*"):
@@ -151,68 +157,59 @@ class ActionsProvider(Provider):
             if name not in told and widget.focusable:
                 told.add(name)
                 for key in _keys(widget):
-                    if enabled(widget, key):
-                        act = partial(self._on_panel, widget, key)
-                        yield key, f"{PANELS[name].title}: {key.named or key.label}", act
+                    label = f"{PANELS[name].title}: {key.named or key.label}"
+                    yield from self._told(widget, key, label, partial(self._on_panel, widget, key))
 
     async def _on_panel(self, widget: Widget, key: Key) -> None:
         widget.focus()
         await self.app.run_action(key.action, widget)
 
-    def _elsewhere(self) -> Iterator[tuple[Key, str, Act]]:
+    def _elsewhere(self) -> Iterator[Action]:
         app = cast(Application, self.app)
         for name, page in PAGES.items():
-            empty = page.of_campaign and not app.session.views
-            gone = not self.app.check_action("page", (name,))
-            if name == app.current_mode or empty or gone:
+            if name == app.current_mode or not self.app.check_action("page", (name,)):
                 continue
             opened = app.opened_page(name)
-            unopened = app.new_page(name) if opened is None and app.session.readonly else None
-            for key in PANELS[name].keys:
-                if not key.palette or (opened is not None and not enabled(opened, key)):
-                    continue
-                if unopened is None or not never(unopened, key.action.partition("(")[0]):
-                    changes = name == "matrix" and key.action not in LEAVE_PLAN
-                    yield (
-                        replace(key, help=CHANGES_PLAN * changes + key.help),
-                        f"{page.label}: {key.named or key.label}",
-                        partial(app.act_on, name, key),
-                    )
+            whose = opened if opened is not None else app.new_page(name)
+            empty = NO_CAMPAIGN * (page.of_campaign and not app.session.views)
+            for key in (one for one in PANELS[name].keys if one.palette):
+                label = f"{page.label}: {key.named or key.label}"
+                changes = name == "matrix" and key.action not in LEAVE_PLAN
+                told = replace(key, help=CHANGES_PLAN * changes + key.help)
+                act = partial(app.act_on, name, key)
+                if why := never(whose, key.action.partition("(")[0]) or empty:
+                    yield self._refused(key, label, why)
+                elif opened is not None:
+                    yield from self._told(opened, told, label, act)
+                else:
+                    yield told, label, act, ""
+
+    def _told(self, node: DOMNode, key: Key, label: str, act: Act) -> Iterator[Action]:
+        """It, where it is done now or somebody says why not."""
+        if enabled(node, key):
+            yield key, label, act, ""
+        elif why := why_idle(node, key):
+            at_all = never(node, key.action.partition("(")[0])
+            yield self._refused(key, label, at_all or f"{NOT_NOW}{why}")
+
+    def _refused(self, key: Key, label: str, why: str) -> Action:
+        words = f"{key_name(key)} {label}: {why.removeprefix(NOT_NOW)}"
+        return key, label, partial(self._say, words), why
 
     async def discover(self) -> Hits:
-        for key, label, act in self._actions():
-            yield DiscoveryHit(self._line(key, label, key.help), act, text=_named(key, label))
+        for key, label, act, why in self._actions():
+            if not why:
+                yield DiscoveryHit(self._line(key, label, key.help), act, text=_named(key, label))
 
     async def search(self, query: str) -> Hits:
-        """What begins words with it, where anything does, else what has its letters. What cannot be
-        done now comes last, and says why."""
-        fuzzy = self.matcher(query).match
-        listed = [
-            *((key, label, act, "") for key, label, act in self._actions()),
-            *self._not_now(),
-        ]
-        hits = []
-        for key, label, act, why in listed:
-            text = _named(key, label)
-            if (score := rank(query, text, key.help, fuzzy)) > 0:
-                about = f"not now: {why}" if why else key.help
-                shown = self._line(key, label, about, MUTED if why else "")
+        """What is not done now comes last, and says why; not for the name of its page alone."""
+        for key, label, act, why in self._actions():
+            place, _, own = label.rpartition(": ")
+            text = _named(key, own if why and rank(query, place, "") else label)
+            if (score := rank(query, text, key.help)) > 0:
+                shown = self._line(key, label, why or key.help, MUTED if why else "")
                 later = LATER if key.help.startswith(CHANGES_PLAN) else 1
-                score = score / (LAST if why else later)
-                hits.append((text, Hit(score, shown, act, text=text), key.help))
-        begun = [hit for text, hit, about in hits if _begins_words(query, f"{text} {about}")]
-        for hit in begun or [hit for _, hit, _ in hits]:
-            yield hit
-
-    def _not_now(self) -> Iterator[tuple[Key, str, Act, str]]:
-        """What has the keys would do these at another time, and why it does not at this one."""
-        why = idle(self.screen)
-        for node in around(self.screen):
-            for key in _keys(node):
-                words = why.get((panel_of(node), key.action), "")
-                if words and not never(node, key.action.partition("(")[0]):
-                    label = key.named or as_now(node, key).label
-                    yield key, label, partial(self._say, f"{key_name(key)} {label}: {words}"), words
+                yield Hit(score / (LAST if why else later), shown, act, text=text)
 
     async def _say(self, words: str) -> None:
         cast(Application, self.app).flash(words)
@@ -254,15 +251,25 @@ _SMALL = "a an and as at by in is it of on or than that the there this to what"
 SMALL_WORDS = frozenset(_SMALL.split())
 
 
-def rank(query: str, name: str, about: str, fuzzy: Callable[[str], float]) -> float:
-    """0 for none. An action that is called so comes before one the name of which has the letters
-    of ``query`` somewhere, and that before one of which only words are: letters here and there in a
-    description are no match, nor is a word that nearly all have."""
+def rank(query: str, name: str, about: str) -> float:
+    """0 for none. An action of which words are called so comes before one in the name of which
+    ``query`` stands, or of which it is the initials, and that before one of which only words are: a
+    word that nearly all have finds none. Of those that are called so the first are that begin so.
+    """
     if _begins_words(query, name):
-        return 2000 + fuzzy(name)
-    found = fuzzy(name)
+        own = name.rpartition(": ")[2].lower()
+        return 2000 + own.startswith(query.strip().lower())
+    if _stands_in(query, name):
+        return 1000
     says = query.strip().lower() not in SMALL_WORDS and _begins_words(query, about)
-    return 1000 + found if found > 0 else float(says)
+    return float(says)
+
+
+def _stands_in(query: str, name: str) -> bool:
+    """In one piece, or as the initials of words that follow each other."""
+    wanted = " ".join(query.lower().split())
+    initials = "".join(word[0] for word in re.findall(r"\w+", name.lower().partition("  (")[0]))
+    return len(wanted) > 1 and (wanted in name.lower() or wanted in initials)
 
 
 def _begins_words(query: str, text: str) -> bool:

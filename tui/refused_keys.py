@@ -88,6 +88,12 @@ def idle(screen: Screen[Any]) -> Mapping[tuple[str, str], str]:
         }
 
 
+def why_idle(node: DOMNode, key: Key) -> str:
+    """Why it does nothing now; "" where nobody says, or where it only has to be seen first."""
+    with typed_ahead(node.screen).at_leisure():
+        return "" if enabled(node, key) else _why(node, key)
+
+
 def _why(node: DOMNode, key: Key) -> str:
     name = key.action.partition("(")[0]
     words = never(node, name)

@@ -137,15 +137,24 @@ def _every_column(history: History, shared: Sequence[tuple[str, Scalar]]) -> Tab
             Column("95% of it", rank=2),
             Column("since", "left", rank=4, below=True),
             Column("verdict", "left", least=len("slower, in doubt:")),
-            Column("rests on", "left", below=True),
         ),
         rows=tuple(
             _case_row(history, called, case, shared, "" if of_all else f" {case.unit}")
             for case in history.cases
         ),
         caption=f"Last: the median{of_all}; a change counts beyond {counts}.",
-        notes=(_legend(history),),
+        notes=(_legend(history), *_grounds(history)),
     )
+
+
+def _grounds(history: History) -> Iterator[str]:
+    """What each verdict rests on, once of cases of which the same is said."""
+    alike: dict[str, list[CaseHistory]] = {}
+    for case in history.cases:
+        alike.setdefault(rests_on(case), []).append(case)
+    for words, cases in alike.items():
+        names = ", ".join(_name(case, history) for case in cases)
+        yield f"The verdict on {names} rests on: {words}"
 
 
 def _legend(history: History) -> str:
@@ -219,7 +228,6 @@ def _case_row(
         _change_range(change.change.evidence.interval()) if change else NOTHING,
         called[case.points[change.point].campaign] if change else NOTHING,
         case.words,
-        rests_on(case),
     )
 
 
@@ -479,15 +487,18 @@ def _changed(change: LevelChange | None) -> str:
 
 
 def _names(cases: Iterable[CaseHistory], history: History) -> str:
-    """By what the table has of them."""
-    shared, profiles = _shared(history), {case.profile for case in history.cases}
     told = []
     for case in cases:
-        profile = case.profile if len(profiles) > 1 or len(history.cases) < 2 else ""
-        name = " ".join(filter(None, [profile, case.case, _own_text(case, shared)]))
-        why = why_doubted(case.doubts)
+        name, why = _name(case, history), why_doubted(case.doubts)
         told.append(f"{name} (in doubt: {why})" if why else name)
     return ", ".join(told)
+
+
+def _name(case: CaseHistory, history: History) -> str:
+    """By what the table has of it."""
+    profiles = {one.profile for one in history.cases}
+    profile = case.profile if len(profiles) > 1 or len(history.cases) < 2 else ""
+    return " ".join(filter(None, [profile, case.case, _own_text(case, _shared(history))]))
 
 
 def case_name(case: CaseHistory) -> str:

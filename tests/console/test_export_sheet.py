@@ -60,7 +60,7 @@ from tui.screens.export_sheet import ExportSheet
 from tui.screens.export_text import LONGEST, MOST_LINES, WIDEST, file_text, tables_text
 from tui.screens.results_page import ResultsPage
 from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
-from tui.widgets.text_lines import _CELL, TextLines, _without_cut_cells
+from tui.widgets.text_lines import _CELL, CSV_CELL, TextLines, _without_cut_figures
 
 
 @asynccontextmanager
@@ -363,9 +363,11 @@ async def test_what_is_typed_in_haste_does_what_it_would_do_slowly(
         monkeypatch.chdir(controller.path)  # where what has only a name goes
         await open_results(workspace, app, pilot)
         page, before = app.screen, set(controller.path.iterdir())
+        assert isinstance(page, ResultsPage)
 
         async def came_of(pieces: Sequence[Sequence[str]], *, slowly: bool = False) -> object:
             app.copy_to_clipboard("")
+            page._export_chosen = None
             for piece in pieces:
                 await type_ahead(app, pilot, *piece)
                 if slowly:
@@ -463,29 +465,87 @@ async def test_notes_are_folded_at_the_preview_and_rows_are_as_wide_as_they_are(
 
 
 @given(
-    st.lists(st.lists(st.sampled_from("1 12 1,234.5 1.9 x–y"), min_size=1), min_size=1, max_size=9),
+    st.lists(
+        st.lists(st.sampled_from(["1 12", "1,234.5", "1.9", "x–y", "Gr"]), min_size=1),
+        min_size=1,
+        max_size=9,
+    ),
     st.integers(20, 60),
+    st.booleans(),
 )
-@example([["1.931 … 1.948 w", "26,595.91"] * 4], 30)
-def test_of_a_cell_that_fits_all_is_shown_or_nothing_and_a_step_shows_it(
-    cells: list[list[str]], width: int
+@example([["1.931 … 1.948 w", "26,595.91"] * 4], 30, False)
+@example(
+    [[one] for one in ("36", "128", "256", "480", "1n8g", "V100", "throughput", "512")], 30, True
+)
+def test_of_a_figure_that_fits_all_is_shown_or_dots_and_a_step_shows_it(
+    cells: list[list[str]], width: int, csv: bool
 ) -> None:
-    row = Text("  ".join("".join(cell).strip() or "–" for cell in cells))
+    parts = ["".join(cell).replace(",", "" if csv else ",") for cell in cells]
+    row = Text(("," if csv else "  ").join(parts))
     step = width // 2 + 2
     most = width - step
-    seen = dict.fromkeys(_CELL.finditer(row.plain), 0)
+    seen = dict.fromkeys((CSV_CELL if csv else _CELL).finditer(row.plain), 0)
+    assert not csv or [cell[0] for cell in seen] == parts
     for at in range(0, max(1, row.cell_len - width + step), step):
         first = min(at, max(0, row.cell_len - width))
         last = first + width
-        text = _without_cut_cells(row, first, last, most).plain
+        kinds = [CSV_CELL] if csv else []
+        text = _without_cut_figures(row, first, last, most, *kinds).plain
         assert len(text) == len(row.plain)
         inside = first + (first > 0), last - (len(row.plain) > last)
         for cell in seen:
-            shown = text[max(cell.start(), inside[0]) : min(cell.end(), inside[1])]
-            if len(cell[0]) <= most:
-                assert not shown.strip() or shown == cell[0]
+            place = slice(max(cell.start(), inside[0]), min(cell.end(), inside[1]))
+            shown = text[place]
+            figure = any(map(str.isdigit, cell[0])) and len(cell[0]) <= most
+            if figure and shown != cell[0]:
+                assert shown == "…" * len(shown)
+            elif not figure:
+                assert shown == row.plain[place], "no blank where there is something"
             seen[cell] += shown == cell[0]
+        between = set(range(len(text))).difference(*(range(*cell.span()) for cell in seen))
+        assert all(text[at] == row.plain[at] for at in between)
     assert all(seen[cell] for cell in seen if len(cell[0]) <= most)
+
+
+async def test_a_csv_shows_what_the_file_has_but_for_the_figures_that_an_edge_cuts(
+    workspace: FakeWorkspace,
+) -> None:
+    async with opened(workspace, LARGE) as (_, pilot, sheet):
+        await choose(sheet, pilot, sheet._shown, "csv")
+        lines = sheet.query_one(TextLines)
+        for _ in range(5):
+            across = lines.scroll_offset.x
+            for number, line in enumerate(lines._lines[: lines.size.height]):
+                fields = [field.span() for field in re.finditer("[^,]+", line.plain)]
+                shown = lines.render_line(number).text
+                for at, char in enumerate(shown[1:-1], across + 1):
+                    edges = (across, across + len(shown) - 1)
+                    cut = any(a <= at < b and any(a <= e < b for e in edges) for a, b in fields)
+                    assert char == line.plain[at : at + 1].ljust(1) or (cut and char == "…")
+            await pilot.press("l")
+
+
+@pytest.mark.parametrize(("format", "layout"), [("csv", ""), ("table", ""), ("md", "report")])
+async def test_the_next_export_begins_as_the_last_one_was_left(
+    workspace: FakeWorkspace, format: str, layout: str
+) -> None:
+    async with opened(workspace, LARGE) as (app, pilot, sheet):
+        await choose(sheet, pilot, layout or sheet._layouts[1], format)
+        await pilot.press("L")
+        chosen = sheet._wanted, sheet._format
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not sheet)
+        again = await open_export(app, pilot)
+        assert (again._wanted, again._format) == chosen
+
+
+async def test_a_layout_that_does_not_fit_what_is_exported_next_is_not_begun_with(
+    workspace: FakeWorkspace,
+) -> None:
+    async with opened(workspace, LARGE) as (_, _, sheet):
+        begun = ExportSheet(sheet._viewed, sheet._groups, ("no such", "no such", "zh"))
+        assert (begun._shown, begun._format) == (sheet._shown, sheet._format)
+        assert begun._lang == "zh"
 
 
 async def test_a_long_name_has_both_ends_and_what_was_written_has_room_all_the_same(
@@ -578,7 +638,7 @@ async def test_lines_that_go_on_are_marked_on_the_side_where_they_do(
                 assert (shown[-1] == CUT_RIGHT) == (line.cell_len > across + width)
                 assert (shown[0] == CUT_LEFT) == (across > 0 < line.cell_len)
                 inside = shown[1 if across else 0 : -1]
-                assert inside.strip() in line.plain
+                assert inside.strip().strip("…") in line.plain
             seen.add(across)
             await pilot.press("l")
         assert len(seen) <= widest / (width / 2) + 2, "sideways by half of what is in sight"

@@ -36,7 +36,7 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
         assert not shows(app, "for commands")
         if typed:
             await pilot.press(*typed)
-            await until(pilot, lambda: shows(app, "No action that works now"))
+            await until(pilot, lambda: shows(app, "No action has these words"))
         box = app.screen.query_one("#--input").region
         assert box.width >= min(160, size[0] * 96 // 100)
         lines = [line[box.x : box.right] for line in screen_text(app).splitlines()[box.y :]]

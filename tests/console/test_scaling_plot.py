@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backends.results.case_result import CaseResult
@@ -337,6 +337,33 @@ def test_the_legend_has_an_efficiency_and_its_marks_as_the_table_has_them(
     assert " ".join(["◉ 1n8g", percent(case.efficiency), *marks]) in plot.legend
     of_marks = [one for one in plot.legend if one[0] in "†‡"]
     assert of_marks == [f"{mark} {DOUBTS[mark]}: 1n8g" for mark in marks]
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=9), st.integers(24, 200), st.data())
+@example([True] * 3, 60, None)
+def test_the_legend_has_the_case_at_the_cursor_of_all_that_have_it_or_says_how_many_are_left_out(
+    having: list[bool], width: int, data: st.DataObject | None
+) -> None:
+    whole, part = ({"1n1g": [100.0], "1n2g": [190.0], "1n4g": [350.0]} for _ in range(2))
+    del part["1n2g"]
+    having[0] = True
+    groups = [group_of(**(whole if has else part)) for has in having]
+    place = data.draw(st.sampled_from([n for n, has in enumerate(having) if has])) if data else 0
+    cursor = measured(case_of(groups[0], "1n2g"), groups[0], Quantity.SPEEDUP)
+    curves = [(f"c{n}", curve(group, Quantity.SPEEDUP)) for n, group in enumerate(groups)]
+    plot = scaling_plot(curves, width=width, cursor=cursor, kept=(0, place), by_place=True)
+    (said,) = (one for one in plot.legend if one.startswith("◉"))
+    named = {int(number) for number in re.findall(r"(\d+): ", said)}
+    left = sum(map(int, re.findall(r"… (\d+) more", said)))
+    those = {n for n, has in enumerate(having, 1) if has}
+    if len(those) == 1:
+        assert (named, left) == (set(), 0)
+        return
+    assert named <= those
+    assert {1, place + 1} <= named
+    assert len(named) + left == len(those)
+    assert len(said) < width or len(named) == 2
+    assert not left or width < len(said) + len(", 9: 1.900")
 
 
 @given(

@@ -134,7 +134,7 @@ def _say_which(run: RunRecord, state: CampaignState, workspace: Workspace, path:
         has = "has a log" if len(logged) == 1 else "have logs"
         name = named(workspace.shown(path))
         more = f"; {len(logged)} more {has}: {called_as()} logs {name} {logged[0]}"
-    say(f"run {run.run_id}, {run.profile} {run.case.label}{more}")
+    say(f"run {run.run_id}, {run.profile} {run.label}{more}")
 
 
 def _log_name(run: RunRecord, host: str | None, path: Path) -> str:

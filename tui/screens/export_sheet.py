@@ -64,6 +64,8 @@ LOOK_S = 1.0
 ALL_THE_SAME = "every one: json has all runs, laid out or not"
 REPORT_HAS = "environment, tables, figures, what to distrust"
 
+Chosen = tuple[str, str, Lang]
+
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
@@ -79,22 +81,25 @@ class LaidOut:
 
 
 class ExportSheet(Dialog[None]):
-    """``renewed``: the campaign and its groups as they are now, the same groups while nothing has
-    ended; None where nobody knows."""
+    """``chosen``: layout, format and language, as far as there are such now. ``renewed``: the
+    campaign and its groups as they are now, the same groups while nothing has ended; None where
+    nobody knows."""
 
     PANEL = "export"
     BINDINGS = bindings("export")
     AHEAD = Dialog.AHEAD | {key.action.partition("(")[0] for key in PANELS["export"].keys}
 
-    def __init__(self, viewed: CampaignSnapshot, groups: Sequence[Group]) -> None:
+    def __init__(
+        self, viewed: CampaignSnapshot, groups: Sequence[Group], chosen: Chosen | None = None
+    ) -> None:
         super().__init__("Export")
         self._viewed = viewed
         self._groups = groups
         self.renewed: Callable[[], tuple[CampaignSnapshot, Sequence[Group]] | None] | None = None
         self._shown = ""
-        self._shown = self._layouts[0]
-        self._format = self._formats[0]
-        self._lang: Lang = LANGUAGES[0]
+        layout, format, self._lang = chosen or ("", "", LANGUAGES[0])
+        self._shown = layout if layout in self._layouts else self._layouts[0]
+        self._format = format if format in self._formats else self._formats[0]
         self._order = AS_IT_IS
         self._columns: tuple[Column, ...] = ()
         self._written: str | None = None
@@ -105,6 +110,10 @@ class ExportSheet(Dialog[None]):
         self._aligned = False
         self._laid_out_now = asyncio.Event()
         self._laid_out_now.set()
+
+    @property
+    def chosen(self) -> Chosen:
+        return self._shown, self._format, self._lang
 
     @property
     def _at_work(self) -> bool:
@@ -302,7 +311,9 @@ class ExportSheet(Dialog[None]):
         self._written, self._columns = laid_out.text, laid_out.columns
         self._exists, self._gone = laid_out.exists, laid_out.gone
         self.query_one("#laid-out", TextLines).show(
-            laid_out.shown, stay=what == (self._in_sight, self._aligned)
+            laid_out.shown,
+            stay=what == (self._in_sight, self._aligned),
+            csv=self._format == "csv",
         )
         self._in_sight, self._aligned = what
         self._show_choices()

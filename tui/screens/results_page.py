@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -64,6 +65,9 @@ from tui.widgets.scaling_plot import (
     why_no_curve,
 )
 
+if TYPE_CHECKING:
+    from tui.screens.export_sheet import Chosen
+
 Beyond = tuple[Projection | None, Sequence[Published]]
 """What a group's curve is held against: itself farther out, and what others published."""
 
@@ -122,6 +126,7 @@ class ResultsPage(Page):
         self._alone = ""  # the view that has all of the page
         self._arranged = (False, False)  # whether repeats have a panel, and one below the curve
         self._repeats_shown: tuple[CaseResult, Group, int, Mapping[str, Text], str] | None = None
+        self._export_chosen: Chosen | None = None
 
     def body(self) -> Iterable[Widget]:
         table = KeyedTable(result_columns((), self._labels), id="results")
@@ -533,9 +538,13 @@ class ResultsPage(Page):
         if (viewed := self.viewed) is not None:
             from tui.screens.export_sheet import ExportSheet  # noqa: PLC0415 (seldom needed)
 
-            sheet = ExportSheet(viewed, self._groups)
+            sheet = ExportSheet(viewed, self._groups, self._export_chosen)
             sheet.renewed = lambda: self._groups_now(viewed)
-            self.app.push_screen(sheet)
+
+            def left(_: None) -> None:
+                self._export_chosen = sheet.chosen
+
+            self.app.push_screen(sheet, left)
 
     def _groups_now(
         self, opened: CampaignSnapshot | None

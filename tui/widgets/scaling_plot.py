@@ -300,13 +300,13 @@ def scaling_plot(
     at_cursor = (cursor.nodes, cursor.gpus_per_node) if cursor else None
     beside = {
         numbers[place]: one
-        for place, _, found in shown
+        for place, _, found in kept_first
         for one in found
-        if by_place and place in kept and (one.nodes, one.gpus_per_node) == at_cursor
+        if by_place and (one.nodes, one.gpus_per_node) == at_cursor
     }
     said = (
         AXIS_ABOVE_0 * bool(bottom),
-        _said(cursor, beside, quantity, named=width >= NAMED) if cursor else "",
+        _said(cursor, beside, quantity, width) if cursor else "",
         "  ".join(filter(None, signs)),
         *_marked_sizes({numbers[place]: found for place, _, found in shown}),
     )
@@ -344,13 +344,20 @@ def _marked_sizes(curves: Mapping[int, Sequence[Measured]]) -> Iterator[str]:
                 named = ""
 
 
-def _said(on: Measured, beside: Mapping[int, Measured], quantity: Quantity, *, named: bool) -> str:
-    """As the list has it, marks included; of several curves each figure by the curve's number."""
-    word = "cursor: " * named
-    told = _figure(on, quantity)
-    if len(beside) > 1:
-        told = ", ".join(f"{n}: {_figure(one, quantity)}" for n, one in sorted(beside.items()))
-    return f"{CURSOR} {word}{format_tag(on.nodes, on.gpus_per_node)} {told}"
+def _said(on: Measured, beside: Mapping[int, Measured], quantity: Quantity, width: int) -> str:
+    """As the list has it, marks included; of several curves each figure by the curve's number, of
+    the first of ``beside`` two or as many as a line has room for, and how many are left out."""
+    begin = f"{CURSOR} {'cursor: ' * (width >= NAMED)}{format_tag(on.nodes, on.gpus_per_node)} "
+    if len(beside) < 2:
+        return begin + _figure(on, quantity)
+    told = ""
+    for many in range(len(beside), 1, -1):
+        named = sorted([*beside.items()][:many])
+        left = f", … {len(beside) - many} more" * (many < len(beside))
+        told = begin + ", ".join(f"{n}: {_figure(one, quantity)}" for n, one in named) + left
+        if len(told) < width:
+            break
+    return told
 
 
 def _figure(of: Measured, quantity: Quantity) -> str:

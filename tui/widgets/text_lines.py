@@ -17,7 +17,8 @@ from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
 
 _CELL = re.compile(r"[^\s,|](?:[^\s,|]| (?=[^\s,|])|,(?=\d{3}))*")
-"""Of a table, aligned or as it is written."""
+"""Of a table, aligned or in markdown."""
+CSV_CELL = re.compile(r'"[^"]*"|[^",]+')
 
 
 def folded(line: Text) -> Text:
@@ -26,15 +27,18 @@ def folded(line: Text) -> Text:
     return line
 
 
-def _without_cut_cells(line: Text, first: int, last: int, most: int) -> Text:
-    """Blanks in the place of a cell, of ``most`` columns or less, of which the edges at the columns
-    ``first`` and ``last`` would leave a part: half a figure is another one."""
+def _without_cut_figures(
+    line: Text, first: int, last: int, most: int, cells: re.Pattern[str] = _CELL
+) -> Text:
+    """Dots in the place of a cell with digits, of ``most`` columns or less, of which the edges at
+    the columns ``first`` and ``last`` would leave a part: half a figure is another one."""
     width = line.cell_len
     edges = [*([first] if first else []), *([last - 1] if width > last else [])]
-    for cell in reversed([*_CELL.finditer(line.plain)] if edges else []):
+    for cell in reversed([*cells.finditer(line.plain)] if edges else []):
         begin, end = (cell_len(line.plain[:at]) for at in cell.span())
-        if end - begin <= most and any(begin <= edge < end for edge in edges):
-            line = Text.assemble(line[: cell.start()], " " * (end - begin), line[cell.end() :])
+        cut = end - begin <= most and any(begin <= edge < end for edge in edges)
+        if cut and any(map(str.isdigit, cell[0])):
+            line = Text.assemble(line[: cell.start()], "…" * (end - begin), line[cell.end() :])
     return line
 
 
@@ -49,15 +53,16 @@ class TextLines(ScrollView, can_focus=True):
         self._given: Sequence[Text] = ()
         self._lines: list[Text] = []
         self._about = ""
+        self._cells = _CELL
 
     @property
     def _width(self) -> int:
         """Beside the scrollbar, which stands over what is behind it."""
         return self.scrollable_content_region.width
 
-    def show(self, lines: Sequence[Text], *, stay: bool = False) -> None:
+    def show(self, lines: Sequence[Text], *, stay: bool = False, csv: bool = False) -> None:
         """From the top; ``stay``: where it was read, for it is the same text with other figures."""
-        self._given = lines
+        self._given, self._cells = lines, CSV_CELL if csv else _CELL
         self._lay_out()
         if not stay:
             self.scroll_home(animate=False)
@@ -99,7 +104,7 @@ class TextLines(ScrollView, can_focus=True):
         number = y + down
         line = self._lines[number] if number < len(self._lines) else Text()
         most = self._width - self.size.width // 2  # beyond that no step sideways shows it whole
-        line = _without_cut_cells(line, across, across + self._width, most)
+        line = _without_cut_figures(line, across, across + self._width, most, self._cells)
         strip = Strip(line.render(self.app.console), line.cell_len)
         return cropped(strip.apply_style(base), across, self._width, base)
 

@@ -152,7 +152,7 @@ def test_without_a_name_it_is_the_run_at_work_else_the_last_one(
     write(path, "a.log", b"of a")
     write(path, "b.log", b"of b")
     answer = cli("logs", "open")
-    assert (answer.out, answer.err) == ("of b", "run b, cpu-smoke 1n1g; 1 more had not ended\n")
+    assert (answer.out, answer.err) == ("of b", "run b, cpu-smoke 1n1g #2; 1 more had not ended\n")
     append(path, succeeded("b"))
     assert cli("logs", "open").out == "of a"
     append(path, succeeded("a"), ev.RunCancelled(t=BEGUN, run_id="c"), FINISHED)
@@ -268,7 +268,7 @@ def test_a_campaign_is_followed_from_run_to_run_until_it_has_finished(
     write(path, "a.log", b"of a\n")
     process = follow("open", "-f")
     assert process.stderr is not None
-    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g\n"
+    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g #1\n"
     assert out(process, 5) == b"of a\n"
     append(path, ev.RunFailed(t=BEGUN + 9, run_id="a", reason="no space"))
     assert process.stderr.readline() == b"run a failed: no space\n"
@@ -279,7 +279,7 @@ def test_a_campaign_is_followed_from_run_to_run_until_it_has_finished(
         append(path, replace(assigned(name), t=BEGUN + t), replace(succeeded(name), t=BEGUN + t))
     assert out(process, 10) == b"of b\nof c\n"
     said = [process.stderr.readline() for _ in range(4)]
-    assert said[::2] == [b"run b, cpu-smoke 1n1g\n", b"run c, cpu-smoke 1n1g\n"]
+    assert said[::2] == [b"run b, cpu-smoke 1n1g #2\n", b"run c, cpu-smoke 1n1g #3\n"]
     assert said[1::2] == [b"run b succeeded\n", b"run c succeeded\n"]
     append(path, ev.RunCancelled(t=BEGUN + 12, run_id="d"), FINISHED)
     shown, rest = process.communicate(timeout=30)
@@ -299,11 +299,11 @@ def test_a_run_beside_the_one_that_is_followed_is_followed_when_that_has_ended(
         write(path, f"{name}.log", f"of {name}\n".encode())
     process = follow("open", "-f", "--host", "node1")
     assert process.stderr is not None
-    assert process.stderr.readline() == b"run c, cpu-smoke 1n1g; 2 more at work\n"
+    assert process.stderr.readline() == b"run c, cpu-smoke 1n1g #3; 2 more at work\n"
     assert out(process, 5) == b"of c\n"
     append(path, succeeded("c"))
     assert process.stderr.readline() == b"run c succeeded\n"
-    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g; 1 more at work\n"
+    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g #1; 1 more at work\n"
     assert out(process, 5) == b"of a\n"
     append(path, succeeded("a"), succeeded("b"), ev.RunCancelled(t=BEGUN, run_id="d"), FINISHED)
     shown, said = process.communicate(timeout=30)
@@ -337,7 +337,7 @@ def test_a_run_that_has_not_begun_is_waited_for(
     assert b"nobody is at work on it" in process.stderr.readline()
     assert process.stderr.readline() == b"waiting for a run to begin\n"
     append(path, assigned("a"), launched("a"))
-    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g\n"
+    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g #1\n"
     write(path, "a.log", b"here\n")
     assert out(process, 5) == b"here\n"
     append(path, succeeded("a"), FINISHED)
@@ -414,3 +414,17 @@ def test_names_go_on_behind_an_option() -> None:
     assert report.campaigns_named == ["A", "B"]
     compare = build_parser().parse_args(["compare", "A", "--json", "B"])
     assert (compare.baseline, compare.candidate) == ("A", "B")
+
+
+def test_what_heads_a_log_names_its_run_as_status_does(cli: Cli, campaign: Campaign) -> None:
+    path = campaign("open", planned("a"), planned("b", 2), planned("c", 3))
+    told = set()
+    for name in "abc":
+        append(path, assigned(name), launched(name))
+        write(path, f"{name}.log", b"")
+        heading = cli("logs", "open").err.splitlines()[0].partition(", ")[2].partition(";")[0]
+        [row] = [row for row in cli("status", "open").rows if name in row]
+        assert heading in " ".join(row)
+        told.add(heading)
+        append(path, succeeded(name))
+    assert len(told) == 3

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
@@ -17,6 +19,21 @@ from tests.unit.profiles.builders import HEAD, READING, case, profile
 def test_a_tag_is_nodes_and_devices_per_node() -> None:
     assert parse_tag("2n8g") == (2, 8)
     assert parse_tag(" 4N8G ") == (4, 8)
+
+
+@given(st.integers(1), st.integers(1), st.sampled_from(["", "0", "00"]))
+@example(1, 9999, "")
+@example(100_000, 8, "")
+def test_a_case_that_is_too_large_is_told_to_be_so_and_not_to_be_of_another_form(
+    nodes: int, gpus: int, zeros: str
+) -> None:
+    tag = f"{nodes}n{zeros}{gpus}g"
+    if nodes <= 99_999 and gpus <= 999:
+        assert zeros or parse_tag(tag) == (nodes, gpus)
+        return
+    with pytest.raises(SelectionError, match="is too large a case; ") as refused:
+        parse_tag(tag)
+    assert "write nodes" not in str(refused.value)
 
 
 @pytest.mark.parametrize("tag", ["", "8g", "2n", "0n8g", "2n0g", "2n8", "n8g", "2n8g4", "-1n8g"])

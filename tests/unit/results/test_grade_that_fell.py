@@ -36,7 +36,7 @@ def test_compare_and_history_say_what_a_grade_fell_by(
     (row,) = comparison_table(compare(before, now)).rows
     table, *_ = history_tables(history([campaign(0, before), campaign(1, now)]))
     fallen = last and not first
-    for why in (row[-1], table.rows[0][-1]):
+    for why in (row[-1], table.notes[1]):
         assert (f": {word}" in why) == fallen
         assert ("grade B → " in why) == fallen
 
@@ -58,4 +58,4 @@ def test_a_history_shows_of_environments_what_differs_and_nothing_else(
     said = campaigns.rows[1][-1]
     for value in ("450.80", "11.0", "6.1", "torch 2.1", "V100-SXM2-16GB"):
         assert (value in said) == (value in newer)
-    assert "ECC" not in said + cases.rows[0][-1]
+    assert "ECC" not in said + cases.notes[1]

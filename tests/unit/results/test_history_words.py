@@ -15,6 +15,7 @@ from rich.console import Console
 
 from backends.hosts.fingerprint import changes_text
 from backends.results.history import history
+from backends.results.history_json import history_document
 from backends.results.history_report import (
     MARKS,
     MOST_GRADES,
@@ -78,6 +79,30 @@ def test_below_the_table_cases_are_called_as_in_it(
     assert {case for case in cases if case in said} == {*slower} & {*cases}
     assert ("parameters" in table.headings) is ("=" in said)
     assert ("profile" in table.headings) is (seen.cases[0].profile in said)
+
+
+@given(last=st.lists(st.sampled_from([0.8, 1.0]), min_size=1, max_size=3))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_verdicts_rest_on_stands_once_below_the_table_by_case_and_in_json_of_each(
+    runs_of: Runs, last: list[float]
+) -> None:
+    nights = [
+        [
+            run
+            for at, factor in enumerate(last)
+            for run in runs_of(f"1n{2**at}g", times(factor if night == 3 else 1.0))
+        ]
+        for night in range(4)
+    ]
+    seen = history([campaign(at, night) for at, night in enumerate(nights)])
+    table = history_tables(seen)[0]
+    assert "rests on" not in table.headings
+    _, *grounds = table.notes
+    told = [case["reason"] for case in history_document(seen)["cases"]]
+    assert len(grounds) == len({*told})
+    for case, words in zip(seen.cases, told, strict=True):
+        (ground,) = [one for one in grounds if one.endswith(f" rests on: {words}")]
+        assert case.case in ground.partition(" rests on: ")[0]
 
 
 @given(given=st.sets(st.sampled_from(sorted(MARKS))))
@@ -153,9 +178,9 @@ def test_a_change_of_level_among_few_campaigns_says_that_repeats_alone_tell_it(
 ) -> None:
     factors = [1.0] * (number - 1) + [0.8]
     nights = [campaign(at, runs_of("1n1g", times(by))) for at, by in enumerate(factors)]
-    [row] = history_tables(history(nights))[0].rows
-    assert "level -20.0%" in row[12]
-    assert ("told by repeats alone" in row[12]) is (number < 8)
+    _, ground = history_tables(history(nights))[0].notes
+    assert "level -20.0%" in ground
+    assert ("told by repeats alone" in ground) is (number < 8)
 
 
 def test_what_lacks_for_a_verdict_is_what_helps(runs_of: Runs) -> None:
@@ -163,7 +188,7 @@ def test_what_lacks_for_a_verdict_is_what_helps(runs_of: Runs) -> None:
 
     def rests(nights: list[list[RunResult]]) -> str:
         seen = history([campaign(at, runs) for at, runs in enumerate(nights)])
-        return history_tables(seen)[0].rows[0][12]
+        return history_tables(seen)[0].notes[1]
 
     runs = runs_of("1n1g", STEADY, fingerprint="8 × Tesla V100-SXM2-16GB, driver 450.80.02")
     mixed = [replace(runs[0], fingerprint="8 × NVIDIA H200, driver 550.1"), *runs[1:]]
