@@ -202,7 +202,11 @@ class Workspace:
         from backends.plan_preflight import plan_preflight  # noqa: PLC0415 (loads when needed)
 
         hosts = () if measured_next else [host.name for host in plan.hosts]
-        before = await asyncio.to_thread(lambda: self.prechecks.doubted(hosts)) if hosts else ()
+
+        def doubted() -> tuple[Finding, ...]:
+            return self.prechecks.doubted(hosts, plan.profiles) if hosts else ()
+
+        before = await asyncio.to_thread(doubted)
         return await plan_preflight(self.cluster, plan, self.clock, say, before)
 
     def foreseen(self, plan: Plan) -> tuple[Finding, ...]:

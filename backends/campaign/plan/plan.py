@@ -108,7 +108,12 @@ class Plan:
     @property
     def profile_names(self) -> list[str]:
         """Of what can be run, in matrix order."""
-        return list(dict.fromkeys(planned.profile.name for planned in self.cases))
+        return [profile.name for profile in self.profiles]
+
+    @property
+    def profiles(self) -> list[Profile]:
+        """The same."""
+        return [*{planned.profile.name: planned.profile for planned in self.cases}.values()]
 
     @property
     def job_keys(self) -> dict[str, Mapping[str, object]]:
