@@ -377,6 +377,12 @@ class Workspace:
 
         return list_campaigns(self.campaigns_dir, self._real_clock)
 
+    def has_run(self, run_id: str) -> bool:
+        """Whether it is of a campaign of the campaigns directory. Blocking."""
+        from backends.campaign.folder.index import is_of  # noqa: PLC0415 (as above)
+
+        return is_of(self.campaigns_dir, run_id)
+
     @cached_property
     def past(self) -> PastIndex:
         """What the campaigns of the campaigns directory measured, as far as it was read."""

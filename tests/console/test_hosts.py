@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from getpass import getuser
 from operator import is_
 from pathlib import Path
 
@@ -31,6 +32,8 @@ from backends.precheck.naming import UNNAMED, RankedHost, Verdict
 from backends.precheck.ranking import rank
 from backends.precheck.record import Precheck
 from backends.remote.lease import Lease
+from profiles.format.case_matrix import expand
+from profiles.format.catalog import Catalog
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -44,6 +47,7 @@ from tests.console.conftest import (
 )
 from tests.console.fake_prechecks import STARTED_AT, of_four_hosts
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
+from tests.support.past_campaigns import past_campaign
 from tui.own_leases import LATELY_S, OwnLeases, left_since
 from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
 from tui.text import host_state, ranges
@@ -413,6 +417,32 @@ def test_a_lease_is_shown_with_its_holder() -> None:
     assert "held by bob@login02 resnet, run r (user mallory), since 2026-11-21 02:10" in said(host)
     stuck = replace(host, facts=replace(facts(), lease=replace(lease, by_a_run=False)))
     assert "/tmp/note belongs to mallory: ask them" in said(stuck)
+
+
+@pytest.mark.parametrize("user", ["me", "somebody"])
+@pytest.mark.parametrize("here", [True, False])
+async def test_a_run_of_the_same_user_that_no_campaign_here_has_is_another_consoles(
+    workspace: FakeWorkspace, user: str, *, here: bool
+) -> None:
+    """Whatever its campaign is called: one of that name is here."""
+    name = "2026-11-21-smoke"
+    source = Catalog.load().source("cpu-smoke")
+    [case] = expand(source.profile, ["1n1g"], {})
+    past_campaign(workspace.campaigns_dir / name, source, {case: [1.0]}, at=START)
+    run = "r000-a2" if here else "s000-a1"
+    person = f"{getuser() if user == 'me' else user}@login01"
+    holder = f"{person}, campaign {name}, run {run}"
+    lease = Lease(holder, START, person.partition("@")[0], "/tmp/note", run_id=run)
+    found = known_host("node1", "", replace(facts(), lease=lease))
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=[found])
+    async with console(workspace, HUGE) as (app, pilot):
+        others = user == "me" and not here
+        said = f"another console's campaign {name}, run {run}" if others else holder
+        await until(pilot, partial(shows, app, f"held by {said}"))
+        await pilot.pause()
+        row = next(line for line in screen_text(app).splitlines() if " node1 " in line)
+        assert ("another console's campaign" in row) == others
+        assert ("another console" in screen_text(app)) == others
 
 
 def test_a_lease_of_today_is_told_with_its_hour_alone() -> None:

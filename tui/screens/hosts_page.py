@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import getpass
 import math
 import shlex
 from collections import Counter
@@ -253,6 +254,9 @@ class HostsPage(Page):
         self._watched: str | None = None
         self._found: Precheck | None = None  # by the precheck of this console
         self._judged: Mapping[str, Judged] = {}
+        self._has_run: dict[str, bool | None] = {}
+        """Whether a campaign of ours has it, of what this user's other campaigns run on hosts, by
+        run id; None while that is looked up."""
 
     def body(self) -> Iterable[Widget]:
         yield HostsPanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
@@ -271,6 +275,29 @@ class HostsPage(Page):
             self._judged = await self.session.judgements()
             self.tick()
 
+    @property
+    def _person(self) -> str:
+        """As leases name who sits here."""
+        return f"{getpass.getuser()}@{self.session.workspace.cluster.login_host}"
+
+    def _look_up_leases(self) -> None:
+        leases = (host.lease for host in self.hosts_now.seen if host.lease is not None)
+        of_runs = {one.run_id: one for one in leases if one.run_id not in {"", *self._own}}
+        if self.session.playing is not None or of_runs.keys() <= self._has_run.keys():
+            return
+        person = self._person
+        mine = [run_id for run_id, one in of_runs.items() if one.of(person).startswith("campaign ")]
+        if new := [run_id for run_id in mine if run_id not in self._has_run]:
+            self._has_run |= dict.fromkeys(new)
+            self.look_up(new)
+
+    @work(group="leases", description="look whether a run is of a campaign here")
+    async def look_up(self, run_ids: Sequence[str]) -> None:
+        has_run = self.session.workspace.has_run
+        for run_id in run_ids:
+            self._has_run[run_id] = await asyncio.to_thread(has_run, run_id)
+        self.tick()
+
     def on_screen_suspend(self) -> None:
         self._watched = None
         self.workers.cancel_group(self, "watch")
@@ -279,6 +306,7 @@ class HostsPage(Page):
         now = self.session.workspace.cluster.now()
         hosts = self._hosts = tuple(map(self._by_now, self.hosts_now.of(self.viewed)))
         self._own = self._known_runs()
+        self._look_up_leases()
         measured = self.session.precheck
         if measured is not None and measured.found is not self._found:
             self._found = measured.found
@@ -382,7 +410,11 @@ class HostsPage(Page):
                 self._meters.pop(host, None)
 
     def _by_now(self, host: HostSnapshot) -> HostSnapshot:
-        """With what its meters told last, where that is so now."""
+        """With what its meters told last, where that is so now; and whose lease it has."""
+        facts, lease = host.facts, host.lease
+        if facts and lease and self._has_run.get(lease.run_id) is False:
+            anothers = lease.of_another_console(self._person)
+            host = replace(host, facts=replace(facts, lease=anothers))
         live = self._meters.get(host.name)
         return with_live(host, live) if live is not None and self._is_of_now(host.name) else host
 
