@@ -9,6 +9,7 @@ import getpass
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backends import version
 from backends.campaign.folder.hosts_in_runs import hosts_in_runs
@@ -18,7 +19,7 @@ from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host
 from backends.precheck.judged import REMEDY, Judged, judgements
 from backends.precheck.measure import Measuring, Say
-from backends.precheck.naming import UNNAMED, Verdict
+from backends.precheck.naming import UNNAMED, RankedHost, Verdict
 from backends.precheck.past import Past
 from backends.precheck.plan_precheck import PrecheckPlan, Wishes, look, make_plan, usable
 from backends.precheck.programs import Target
@@ -42,6 +43,9 @@ from backends.precheck.words import (
 )
 from backends.results.result_files import write_in_campaign
 from profiles.errors import SelectionError
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Profile
 
 REPORT = "precheck.md"
 
@@ -170,13 +174,15 @@ class Prechecks:
         """What those of the last day say of hosts, by name. Blocking."""
         return judgements(prechecks(self._campaigns_dir), self._clock())
 
-    def doubted(self, hosts: Sequence[str]) -> tuple[Finding, ...]:
-        """What they hold against these ``hosts``, for who starts a campaign there. Blocking."""
+    def doubted(self, hosts: Sequence[str], profiles: Sequence[Profile]) -> tuple[Finding, ...]:
+        """What they hold against these ``hosts``, for who starts a campaign of these ``profiles``
+        there. Blocking."""
         known = self.judgements()
         return tuple(
-            Finding(name, Level.WARN, known[name].lasting, REMEDY)
+            Finding(name, Level.WARN, known[name].lasting, REMEDY, bearing=bearing)
             for name in hosts
             if name in known and known[name].named
+            if (bearing := _bearing(known[name].ranked, profiles)) is not None
         )
 
 
@@ -189,19 +195,20 @@ def write(precheck: Precheck, directory: Path) -> None:
 # Of a campaign -----------------------------------------------------------------------------------
 
 
-def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
-    """What a precheck has to say to who starts a campaign on these hosts: what is broken stops it,
-    what is slow is said. Nothing is left out for it."""
+def findings_of(precheck: Precheck, profiles: Sequence[Profile]) -> tuple[Finding, ...]:
+    """What a precheck has to say to who starts a campaign of these ``profiles`` on these hosts:
+    what is broken stops it, what is slow is said. Nothing is left out for it."""
     ranking = precheck.ranking
     rest = f"leave it out: {hosts_option(ranking.keep)}" if ranking.keep else ""
     found = []
     for ranked in ranking.hosts:
-        if ranked.verdict in UNNAMED:
+        bearing = _bearing(ranked, profiles)
+        if ranked.verdict in UNNAMED or bearing is None:
             continue
         grave = ranked.verdict in (Verdict.BROKEN, Verdict.FAULTY)
         level = Level.STOP if grave else Level.WARN
         what = f"precheck: {ranked.verdict}: {reasons_text(ranked)}"
-        found.append(Finding(ranked.host, level, what, rest))
+        found.append(Finding(ranked.host, level, what, rest, bearing=bearing))
     apart = NO_TWO_LEFT
     if together := ranking.keep_together:
         apart = f"{hosts_option(together)} for runs of several hosts"
@@ -217,6 +224,14 @@ def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
         if not set(named.hosts) & set(ranking.exclude)
     ]
     return tuple(found)
+
+
+def _bearing(ranked: RankedHost, profiles: Sequence[Profile]) -> Bearing | None:
+    """Which runs what names a host is of; None where it is about GPUs alone, and they use none."""
+    on_gpus = tuple(profile.name for profile in profiles if not profile.on_cpus)
+    if not ranked.of_gpus_alone or len(on_gpus) == len(profiles):
+        return Bearing(hosts=((ranked.host,),))
+    return Bearing(on_gpus, ((ranked.host,),)) if on_gpus else None
 
 
 def carry(precheck: Precheck, campaign: Path) -> None:

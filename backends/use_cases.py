@@ -202,7 +202,11 @@ class Workspace:
         from backends.plan_preflight import plan_preflight  # noqa: PLC0415 (loads when needed)
 
         hosts = () if measured_next else [host.name for host in plan.hosts]
-        before = await asyncio.to_thread(lambda: self.prechecks.doubted(hosts)) if hosts else ()
+
+        def doubted() -> tuple[Finding, ...]:
+            return self.prechecks.doubted(hosts, plan.profiles) if hosts else ()
+
+        before = await asyncio.to_thread(doubted)
         return await plan_preflight(self.cluster, plan, self.clock, say, before)
 
     def foreseen(self, plan: Plan) -> tuple[Finding, ...]:
@@ -372,6 +376,12 @@ class Workspace:
         from backends.campaign.folder.index import list_campaigns  # noqa: PLC0415 (as above)
 
         return list_campaigns(self.campaigns_dir, self._real_clock)
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether it is of a campaign of the campaigns directory. Blocking."""
+        from backends.campaign.folder.index import is_of  # noqa: PLC0415 (as above)
+
+        return is_of(self.campaigns_dir, run_id)
 
     @cached_property
     def past(self) -> PastIndex:

@@ -131,15 +131,31 @@ DIALOGS: Mapping[str, Panel] = {
     "precheck": Panel(
         "Precheck",
         "Hosts are measured by themselves, two by two and all together; who is slow or broken is "
-        "named, with a NODESET of the others to copy. It goes on while this is closed.",
+        "named, with a NODESET of the others to copy. It goes on while this is closed.\n"
+        "broken: a measurement ended there without a figure.\n"
+        "faulty: results were wrong, or memory had errors.\n"
+        "slow: slower than its like, or than itself in earlier prechecks.\n"
+        "suspect: slow, or stalled or lost more often than others, in real runs alone.\n"
+        "not judged: nothing names it, but it was busy, so that nobody can tell.\n"
+        "not measured: left out, and why is said; nothing is known of it.",
         (
             Key("enter", "start", "Start", "measure the hosts that are free", footer=1),
             Key("l", "last", "Last", "what the last one found", footer=2),
-            Key("p", "plan", "Again", "what another one would do", footer=3),
+            Key("p", "plan", "Measure again", "what another one would do", footer=3),
             Key(
-                "o", "use", "Use", "Matrix uses those that are well: o there changes that", footer=4
+                "o",
+                "use",
+                "Use others",
+                "Matrix leaves out those to be left out: o there changes that",
+                footer=4,
             ),
-            Key("y", "copy", "Copy", "copy --hosts with those that are well", footer=5),
+            Key(
+                "y",
+                "copy",
+                "Copy",
+                "copy --hosts with those that are well, or were not judged where none is",
+                footer=5,
+            ),
             Key("x", "stop", "Stop", "end it; what was measured is kept", footer=6),
             Key("escape,q", "leave", "Close", "back to the hosts", footer=7, said="Esc q"),
             PALETTE,

@@ -36,7 +36,7 @@ from tui.matrix_past import (
     past_cells,
 )
 from tui.matrix_request import Asked, lacking_settings
-from tui.plan_words import READING_PAST, device_word, estimate_source
+from tui.plan_words import READING_PAST, device_word
 from tui.text import both_ends, number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText
@@ -191,8 +191,7 @@ def run_lines(
         words.append(f"in {container.runtime}: {one_line(fill_known(container.image, values))}")
     limits = f"ended after {launch.timeout}, or {launch.stall_timeout} without a reading"
     if time is not None:
-        source = estimate_source(int(time.measured), 1)
-        limits = f"≈{format_duration(time.seconds)} {source}; {limits}"
+        limits = f"≈{format_duration(time.seconds)} {time.basis}; {limits}"
     words += _hanging(limits, width)
     return _listed(f"{case.label}: what a run is", words, len(words), width, len(words) + 2)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from math import inf
 from time import localtime, strftime
 
@@ -21,14 +20,13 @@ from backends.results.past_result import (
     PastFailure,
     PastOfCase,
     PastResult,
-    by_case,
     other_settings,
-    past_of_case,
+    past_of_profile,
 )
 from profiles.durations import format_duration
 from profiles.format.case import Case
 from tui.matrix_marks import Cell, Marks
-from tui.plan_words import READING_PAST, estimate_source
+from tui.plan_words import READING_PAST
 from tui.text import RUN_STATES, ago, both_ends, number, plain, shorten
 from tui.theme import BAD, MUTED
 
@@ -70,13 +68,10 @@ def past_of_grid(
     results: dict[str, PastOfCase] = {}
     times: dict[str, RunTime | None] = {}
     profile, settings = part.profile, part.settings
-    there = by_case(chain(*(found.get((profile.name, tag), ()) for tag in part.tags)), profile)
+    past = past_of_profile(found, profile, settings, devices, simulated=simulated)
     for case in (cell.case for row in cells for cell in row):
-        of = _NOTHING
-        if there:
-            of = past_of_case(there, profile, case, settings, devices, simulated=simulated)
-            results[case.key] = of
-        times[case.key] = run_time(profile, case, settings, of.run_s)
+        results[case.key] = of = past(case)
+        times[case.key] = run_time(profile, case, settings, of)
     figures = tuple(tuple(figure(results.get(c.case.key, _NOTHING)) for c in row) for row in cells)
     return PastOfGrid(results, times, figures if any(map(any, figures)) else ())
 
@@ -227,9 +222,8 @@ def time_line(
     def said(seconds: float | None) -> str:
         return "" if seconds is None else device_time(seconds / 3600, device)
 
-    source = estimate_source(int(own.measured), 1)
     all_of = said(device_seconds([own], repeats))
-    words = f"≈{format_duration(own.seconds)} {source}, × {repeats}: {all_of}"
+    words = f"≈{format_duration(own.seconds)} {own.basis}, × {repeats}: {all_of}"
     for name, cells in others:
         all_of = said(past.device_s(cells, repeats))
         more = f"{words} · {name} {all_of}" if all_of else words

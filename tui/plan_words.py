@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
-from backends.campaign.plan.plan import RUN, STAND_IN_PORT, Plan
+from backends.campaign.plan.plan import RUN, STAND_IN_PORT, Basis, Plan
 from backends.engines.engine import HELD_BY
 from backends.hosts.host_condition import busy_reason, host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
@@ -69,7 +69,7 @@ def plan_totals(plan: Plan) -> str:
     expected = UNKNOWN_TIME
     if plan.expected_s:
         expected = f"{least(plan)}≈ {format_duration(plan.expected_s)}"
-    if plan.expected_s and all(planned.measured_s is None for planned in plan.cases):
+    if plan.expected_s and all(planned.basis is Basis.PROFILE for planned in plan.cases):
         several = len({planned.profile.name for planned in plan.cases}) > 1
         expected += " by the profiles' estimates" if several else " by the profile's estimate"
     cases, runs = counted(len(plan.cases), "case"), counted(plan.run_count, "run")
@@ -133,8 +133,8 @@ def price_text(plan: Plan) -> str:
     )
     if price is None:
         return f"an unknown number of {device}-hours"
-    known = sum(planned.measured_s is not None for planned in plan.cases)
-    source = f", {estimate_source(known, len(plan.cases))}" if known else ""
+    bases = {planned.basis for planned in plan.cases}
+    source = f", {estimate_source(bases)}" if bases - {Basis.PROFILE} else ""
     return f"{about(plan)}{device_time(price.device_hours, device)}{_cost(price)}{source}"
 
 
@@ -146,11 +146,10 @@ def device_word(profiles: Iterable[Profile], hosts: Sequence[object]) -> str:
     return "GPU" if all(only) else "device"
 
 
-def estimate_source(measured: int, cases: int) -> str:
-    """What an estimate of so many cases rests on."""
-    if not measured:
-        return "by the profile"
-    return "as measured" if measured == cases else "partly as measured"
+def estimate_source(bases: Collection[Basis]) -> str:
+    """ "as measured", "partly by other cases": the best of what an estimate of cases rests on."""
+    best = next(basis for basis in Basis if basis in bases)
+    return f"{'partly ' * (len(bases) > 1)}{best}"
 
 
 def _cost(price: PlanPrice) -> str:

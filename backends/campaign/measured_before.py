@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.hosts.environment import fingerprint
 from backends.hosts.fingerprint import devices_of
 from backends.hosts.host_facts import AWAY, HostSnapshot
-from backends.results.past_result import PastOfCase, by_case, past_of_case
+from backends.results.past_result import PastOfCase, past_of_profile
 
 if TYPE_CHECKING:
     from backends.campaign.folder.past_index import Found, PastIndex
@@ -23,8 +22,9 @@ WAIT_S = 0.5
 
 def as_measured(plan: Plan, past: Callable[[PlannedCase], PastOfCase]) -> Plan:
     """With what a run of each case took when it was measured last; ``past``: what is known of it.
-    The others are as their profiles say."""
-    cases = (replace(one, measured_s=past(one).run_s) for one in plan.cases)
+    The others are as their profiles say, times what measured ones took of that."""
+    known = ((one, past(one)) for one in plan.cases)
+    cases = (replace(one, measured_s=of.run_s, share=of.share) for one, of in known)
     return replace(plan, cases=tuple(cases))
 
 
@@ -32,21 +32,17 @@ def past_of_plan(
     plan: Plan, found: Found, hosts: Collection[HostSnapshot], *, simulated: bool
 ) -> Callable[[PlannedCase], PastOfCase]:
     """For :func:`as_measured`, of what was ``found``. ``hosts``: that it would run on."""
-    profiles = {one.profile.name: one.profile for one in plan.cases}
-    tags = {one.case.tag for one in plan.cases}
-    there = {
-        name: by_case(chain(*(found.get((name, tag), ()) for tag in tags)), profile)
-        for name, profile in profiles.items()
-    }
-    devices = {name: known_devices(hosts, on_cpus=p.on_cpus) for name, p in profiles.items()}
-
-    def past(one: PlannedCase) -> PastOfCase:
-        name = one.profile.name
-        return past_of_case(
-            there[name], one.profile, one.case, one.settings, devices[name], simulated=simulated
+    of_profile = {
+        one.profile.name: past_of_profile(
+            found,
+            one.profile,
+            one.settings,
+            known_devices(hosts, on_cpus=one.profile.on_cpus),
+            simulated=simulated,
         )
-
-    return past
+        for one in {one.profile.name: one for one in plan.cases}.values()
+    }
+    return lambda one: of_profile[one.profile.name](one.case)
 
 
 def known_devices(hosts: Iterable[HostSnapshot], *, on_cpus: bool) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from backends.precheck.figures import About, Trouble
+from backends.precheck.figures import About, Stage, Trouble
 from backends.precheck.slower import Slower
 from backends.precheck.tournament import Pair
 
@@ -55,6 +55,12 @@ class Named:
     log: str = ""
 
     @property
+    def of_gpus(self) -> bool:
+        """What computes on CPUs does not notice it."""
+        of_stage = self.metric in (Stage.GPUS, Stage.WITHIN)
+        return of_stage or self.about in (About.GPU, About.LINK)
+
+    @property
     def weight(self) -> tuple[int, float]:
         """Sorts the gravest first."""
         return list(Why).index(self.why), -(self.than.loss if self.than else 1.0)
@@ -83,6 +89,11 @@ class RankedHost:
     busy: str = ""  # with what it was while it was measured
     shared: str = ""  # with which hosts it is one machine
     gpus: str = ""  # their model
+
+    @property
+    def of_gpus_alone(self) -> bool:
+        """All that names it is."""
+        return bool(self.reasons) and all(reason.of_gpus for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,8 +169,8 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
         if ranking.keep:
             judged = " that was judged" * bool(busy)
             rest = f"{judged}: {hosts_option(ranking.keep)}"
-        elif busy:
-            rest = f" is not judged: {fold_nodeset(busy)}"
+        elif unjudged := proposed(ranking):
+            rest = f" is not judged: {hosts_option(unjudged)}"
         yield f"{PROPOSED}: {fold_nodeset(ranking.exclude)}. The rest{rest}"
     yield from _of_several_hosts(ranking)
     if mixed := _mixed(ranking):
@@ -193,12 +193,20 @@ def _of_several_hosts(ranking: Ranking) -> Iterator[str]:
         yield f"{NO_TWO_LEFT.capitalize()}."
 
 
-def proposed(ranking: Ranking) -> tuple[str, ...]:
-    """The hosts to use, rank 0's first, those for runs of several hosts where there are such; empty
-    where nobody is to be left out."""
+def to_leave_out(ranking: Ranking) -> tuple[str, ...]:
+    """The hosts that are named, and those that others are to be kept apart from where two or more
+    are left without them."""
     together = ranking.keep_together
-    named = ranking.exclude or (together and ranking.keep_apart)
-    return tuple(together or ranking.keep) if named else ()
+    return (*ranking.exclude, *(host for host in ranking.keep if together and host not in together))
+
+
+def proposed(ranking: Ranking) -> tuple[str, ...]:
+    """The hosts to use, rank 0's first, those for runs of several hosts where there are such: that
+    are well, or where none is, that were not judged; empty where nobody is to be left out."""
+    out = to_leave_out(ranking)
+    well = tuple(host for host in ranking.keep if host not in out)
+    rest = well or tuple(ranked.host for ranked in ranking.hosts if ranked.host not in out)
+    return rest if out else ()
 
 
 def hosts_option(hosts: Sequence[str]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profiles.cleantext import clean_text
 
 WAIT = "wait for its end, or choose other hosts"
+ANOTHERS = "another console's "
 _ANSWER = re.compile(r"^@lease (?:free$|held )", re.MULTILINE)
 _HELD = re.compile(r"^@lease held since=(\d+) run=(\S+) who=(.*)$", re.MULTILINE)
 _CAMPAIGN = ", campaign "
@@ -69,6 +70,10 @@ class Lease:
         empty where it is somebody else's, or another user of the host says so."""
         mine = self.words == self.holder and self.holder.startswith(f"{person}, ")
         return str(self).removeprefix(f"{person}, ") if person and mine else ""
+
+    def of_another_console(self, person: str) -> Lease:
+        """The same, of ``person``'s, for a console whose campaigns directory does not have it."""
+        return replace(self, holder=self.holder.replace(f"{person}, ", ANOTHERS, 1), owner="")
 
     @property
     def remedy(self) -> str:

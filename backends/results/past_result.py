@@ -7,14 +7,18 @@ Simulated and measured results are never taken together, nor those of other GPUs
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.results.findings import Grade
+from backends.results.usual_share import usual_share
 from profiles.case_tag import parse_tag
 from profiles.format.case import CLUSTER, Case
+from profiles.format.expected_duration import expected_s
 from profiles.scalars import Scalar, scalar_text
 
 if TYPE_CHECKING:
@@ -107,11 +111,13 @@ def fastest(results: Iterable[Past]) -> PastResult | None:
 class PastOfCase:
     """``same``: what can stand for the case as it would be run now, the newest first. ``other``:
     the newest with other settings, where there is none. ``failed``: run as now it failed, and has
-    not succeeded since."""
+    not succeeded since. ``share``: what measured cases took of what the profile says, those of its
+    parameters where there are such; None where none was measured."""
 
     same: tuple[PastResult, ...] = ()
     other: PastResult | None = None
     failed: PastFailure | None = None
+    share: float | None = None
 
     @property
     def newest(self) -> PastResult | None:
@@ -167,6 +173,39 @@ def past_of_case(
     return PastOfCase(same, next(others, None), failed)
 
 
+def past_of_profile(
+    found: Mapping[tuple[str, str], Iterable[Past]],
+    profile: Profile,
+    settings: Mapping[str, str],
+    devices: Collection[str],
+    *,
+    simulated: bool,
+) -> Callable[[Case], PastOfCase]:
+    """Of each of its cases, with its ``share``. ``found``: by profile and tag. The rest as of
+    :func:`past_of_case`."""
+    own = (results for (name, _), results in found.items() if name == profile.name)
+    there = by_case(chain.from_iterable(own), profile)
+    shares: dict[Hashable, list[float]] = defaultdict(list)
+
+    def known(case: Case) -> PastOfCase:
+        return past_of_case(there, profile, case, settings, devices, simulated=simulated)
+
+    given = profile.settings_with(settings)
+    for one, *_ in there.values():
+        parameters = {**profile.defaults, **one.parameters}
+        case = Case(profile.name, *parse_tag(one.tag), parameters)
+        took, usual = known(case).run_s, expected_s(profile, case, given)
+        if took and usual:
+            for kind in (_parameters(parameters), None):
+                shares[kind].append(took / usual)
+
+    def past(case: Case) -> PastOfCase:
+        share = usual_share(shares, _parameters(case.parameters), None)
+        return replace(known(case), share=share)
+
+    return past
+
+
 def _models(devices: Iterable[str]) -> set[str]:
     """Of several hosts, or of several environments."""
     return {model for told in devices for model in re.split(" [+/] ", told)}
@@ -192,4 +231,8 @@ def other_settings(
 
 def _key(tag: str, values: Mapping[str, Scalar]) -> CaseKey:
     """The same on whichever cluster."""
-    return tag, frozenset((name, scalar_text(x)) for name, x in values.items() if name != CLUSTER)
+    return tag, _parameters(values)
+
+
+def _parameters(values: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, scalar_text(x)) for name, x in values.items() if name != CLUSTER)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from backends.campaign.folder.index import CampaignSummary
+from backends.campaign.folder.index import CampaignSummary, is_of
 from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.folder.raw_logs import LogDoubt, with_doubts
 from backends.campaign.folder.remove import Removable
@@ -737,6 +737,9 @@ class FakeWorkspace:
         if self.resume_errors:
             raise self.resume_errors.pop(0)
         return self.controllers[path]
+
+    def has_run(self, run_id: str) -> bool:
+        return is_of(self.campaigns_dir, run_id)
 
     def campaigns(self) -> tuple[FakeSummary, ...]:
         return tuple(self.summaries)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from getpass import getuser
 from operator import is_
 from pathlib import Path
 
@@ -26,7 +27,13 @@ from backends.engines.slurm.nodes import Node
 from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
 from backends.hosts.same_machine import with_same_machines
 from backends.inventory.host_entry import Host
+from backends.precheck.judged import Judged
+from backends.precheck.naming import UNNAMED, RankedHost, Verdict
+from backends.precheck.ranking import rank
+from backends.precheck.record import Precheck
 from backends.remote.lease import Lease
+from profiles.format.case_matrix import expand
+from profiles.format.catalog import Catalog
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -38,10 +45,12 @@ from tests.console.conftest import (
     tick,
     until,
 )
+from tests.console.fake_prechecks import STARTED_AT, of_four_hosts
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
+from tests.support.past_campaigns import past_campaign
 from tui.own_leases import LATELY_S, OwnLeases, left_since
 from tui.screens.hosts_page import HostRows, HostsPage, devices, note, summary
-from tui.text import ranges
+from tui.text import host_state, ranges
 from tui.widgets.header import cluster_words
 from tui.widgets.host_detail import HostDetail
 from tui.widgets.host_text import host_text
@@ -56,6 +65,45 @@ async def test_the_list_tells_state_in_words_devices_and_who_uses_them(
         for words in ("● ready", "◐ busy", "8 × V100-SXM2-16GB", "alice GPU 0-3"):
             assert words in shown
         assert "2 ready · 1 busy · 1 degraded" in shown
+
+
+@given(
+    host=st.sampled_from([*v100_hosts(), HostSnapshot("gone", "", HostState.UNREACHABLE, "away")]),
+    verdicts=st.lists(st.sampled_from([None, *Verdict]), min_size=2, max_size=3),
+)
+def test_a_row_says_what_a_precheck_holds_against_its_host_behind_all_that_is_so_now(
+    host: HostSnapshot, verdicts: list[Verdict | None]
+) -> None:
+    rows = HostRows()
+    [plain] = HostRows().of([host], {}, START)
+    for verdict in verdicts:
+        known = {host.name: Judged(RankedHost(host.name, verdict), START, START)} if verdict else {}
+        [row] = rows.of([host], {}, START, judged=known)
+        *before, remarks, age = (one.plain for one in row.cells)
+        *same, told, same_age = (one.plain for one in plain.cells)
+        assert (before, age) == (same, same_age)
+        if verdict is None or verdict in UNNAMED:
+            assert remarks == told
+        else:
+            assert remarks == f"{told} · precheck: {verdict}".removeprefix("– · ")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_what_a_precheck_holds_against_a_host_stands_in_its_row_where_it_has_room(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    measured = of_four_hosts()
+    workspace.prechecks.kept = [
+        Precheck("p", Path("p"), STARTED_AT, 60.0, measured, rank(measured))
+    ]
+    async with console(workspace, size) as (app, pilot):
+        await until(pilot, partial(shows, app, "precheck: slow"))
+        table = app.screen.query_one("#hosts", KeyedTable)
+        for host in v100_hosts():
+            [row] = [line for line in screen_text(app).splitlines() if f" {host.name} " in line][:1]
+            assert host_state(host).plain in row
+            assert ("precheck: slow" in row) == (host.name == "node2")
+        assert table.row_count == 4
 
 
 async def test_before_the_first_answer_hosts_are_unknown() -> None:
@@ -369,6 +417,32 @@ def test_a_lease_is_shown_with_its_holder() -> None:
     assert "held by bob@login02 resnet, run r (user mallory), since 2026-11-21 02:10" in said(host)
     stuck = replace(host, facts=replace(facts(), lease=replace(lease, by_a_run=False)))
     assert "/tmp/note belongs to mallory: ask them" in said(stuck)
+
+
+@pytest.mark.parametrize("user", ["me", "somebody"])
+@pytest.mark.parametrize("here", [True, False])
+async def test_a_run_of_the_same_user_that_no_campaign_here_has_is_another_consoles(
+    workspace: FakeWorkspace, user: str, *, here: bool
+) -> None:
+    """Whatever its campaign is called: one of that name is here."""
+    name = "2026-11-21-smoke"
+    source = Catalog.load().source("cpu-smoke")
+    [case] = expand(source.profile, ["1n1g"], {})
+    past_campaign(workspace.campaigns_dir / name, source, {case: [1.0]}, at=START)
+    run = "r000-a2" if here else "s000-a1"
+    person = f"{getuser() if user == 'me' else user}@login01"
+    holder = f"{person}, campaign {name}, run {run}"
+    lease = Lease(holder, START, person.partition("@")[0], "/tmp/note", run_id=run)
+    found = known_host("node1", "", replace(facts(), lease=lease))
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=[found])
+    async with console(workspace, HUGE) as (app, pilot):
+        others = user == "me" and not here
+        said = f"another console's campaign {name}, run {run}" if others else holder
+        await until(pilot, partial(shows, app, f"held by {said}"))
+        await pilot.pause()
+        row = next(line for line in screen_text(app).splitlines() if " node1 " in line)
+        assert ("another console's campaign" in row) == others
+        assert ("another console" in screen_text(app)) == others
 
 
 def test_a_lease_of_today_is_told_with_its_hour_alone() -> None:

@@ -27,6 +27,7 @@ from tests.console.conftest import LARGE, console, screen_text, tick, type_ahead
 from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
 from tests.console.fakes import FakeWorkspace, facts, known_host
 from tui.app import DlperfApp
+from tui.dialog_keys import DIALOGS
 from tui.precheck_at_work import PrecheckAtWork
 from tui.refused_keys import idle
 from tui.screens.precheck_dialog import PrecheckDialog
@@ -91,8 +92,9 @@ async def test_it_goes_on_while_other_pages_are_looked_at_and_is_found_again(
         await pilot.press("y")
         assert app.clipboard == "--hosts 'node[1,6]'"
         await pilot.press("o")
-        assert "Matrix uses node[1,6]: o changes that" in screen_text(app)
-        assert app.session.hosts_to_use == "node1,node6"
+        said = "Matrix uses node[1,3], of which node3 not judged: o changes that"
+        assert said in screen_text(app)
+        assert app.session.hosts_to_use == "node1,node3"
         await pilot.press("p")
         await until(pilot, lambda: "left out: node3" in screen_text(app))
         await pilot.press("l")
@@ -286,20 +288,79 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
         assert shown.index("Proposed to leave out") < shown.index(verdicts[0])
     assert "how it was done" not in shown
     assert bool(why_no_proposal(ranking)) != bool(proposal(ranking))
-    assert (why_no_proposal(ranking) == "no host is well") == (not ranking.keep)
+    reasons = {
+        "": bool(ranking.exclude),
+        "nobody is to be left out": not ranking.exclude and bool(ranking.keep),
+        "no host was judged": not ranking.exclude and not ranking.keep,
+    }
+    assert reasons[why_no_proposal(ranking)]
 
 
 async def test_a_key_that_has_nothing_to_copy_says_why(workspace: FakeWorkspace) -> None:
     measured = of_four_hosts()
     busy = dict.fromkeys(measured.hosts, "load 9 on 2 CPUs")
-    workspace.prechecks.measured = replace(measured, busy=busy)
+    workspace.prechecks.measured = replace(measured, figures=(), troubles=(), busy=busy)
+    async with console(workspace, LARGE) as (app, pilot):
+        await begin(app, pilot)
+        workspace.prechecks.go.set()
+        tick(app)
+        await until(pilot, lambda: "? not judged  node4" in screen_text(app))
+        await pilot.press("y")
+        await until(pilot, lambda: "no host was judged" in screen_text(app))
+
+
+@pytest.mark.parametrize("used", ["", "node1,node2,node4", "node4", "node2,node1"])
+async def test_who_is_to_be_left_out_is_left_out_though_the_others_were_busy(
+    workspace: FakeWorkspace, used: str
+) -> None:
+    """node4 is broken; of the others nobody knows, and they are kept."""
+    measured = of_four_hosts()
+    busy = dict.fromkeys(measured.hosts, "load 9 on 2 CPUs")
+    workspace.prechecks.measured = replace(measured, figures=(), busy=busy)
+    async with console(workspace, LARGE) as (app, pilot):
+        app.session.hosts_to_use = used
+        await begin(app, pilot)
+        workspace.prechecks.go.set()
+        tick(app)
+        await until(pilot, lambda: "✗ broken  node4" in screen_text(app))
+        option = "--hosts 'node[1-2,5-6],node3'"
+        assert f"The rest is not judged: {option}" in screen_text(app)
+        await pilot.press("y")
+        assert app.clipboard == option
+        await pilot.press("o")
+        among = used.split(",") if used not in ("", "node4") else ["node1", "node2", "node3"]
+        assert app.session.hosts_to_use.split(",") == sorted({*among} - {"node4"})
+        assert "not judged: o changes that" in screen_text(app)
+
+
+async def test_the_key_to_measure_again_comes_first_and_what_measured_nothing_offers_it(
+    workspace: FakeWorkspace,
+) -> None:
+    hosts = ("node1", "node2", "node4")
+    workspace.prechecks.measured = of_four_hosts()
     async with console(workspace, LARGE) as (app, pilot):
         await begin(app, pilot)
         workspace.prechecks.go.set()
         tick(app)
         await until(pilot, lambda: "✗ broken  node4" in screen_text(app))
-        await pilot.press("y")
-        await until(pilot, lambda: "no host is well" in screen_text(app))
+        await pilot.press("escape")
+        await pilot.press("p")
+        await until(pilot, lambda: "─ p Measure again " in screen_text(app))
+        assert "✗ broken  node4" in screen_text(app)
+        workspace.prechecks.measured = Measured((), (), (), dict.fromkeys(hosts, "it went away"))
+        await pilot.press("p")
+        await until(pilot, lambda: "left out: node3" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "○ not measured  node4" in screen_text(app))
+        await pilot.press("escape", "p")
+        await until(pilot, lambda: "left out: node3" in screen_text(app))
+        await pilot.press("l")
+        await until(pilot, lambda: "○ not measured  node4" in screen_text(app))
+
+
+def test_every_verdict_that_is_not_well_is_defined_in_the_help_of_the_result() -> None:
+    defined = {line.partition(": ")[0] for line in DIALOGS["precheck"].about.splitlines()}
+    assert {str(verdict) for verdict in Verdict} - {"well"} <= defined
 
 
 async def test_every_key_that_does_nothing_now_says_why_whatever_is_shown(

@@ -73,7 +73,7 @@ async def _run(arguments: argparse.Namespace) -> int:
             refuse_logins_by_hand(workspace, [host.name for host in made.hosts])
         precheck = await precheck_first(workspace, made, arguments) if arguments.precheck else None
         if precheck is not None:
-            measured = findings_of(precheck)
+            measured = findings_of(precheck, made.profiles)
             if arguments.leave_out:
                 made, _ = await _without_stopped(workspace, made, measured, found)
                 there = {host.name for host in made.hosts} | {""}

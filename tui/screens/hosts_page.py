@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import getpass
 import math
 import shlex
 from collections import Counter
@@ -58,6 +59,7 @@ OF_A_QUEUE = tuple(
     replace(column, key="partitions", label="Partitions") if column.key == "address" else column
     for column in COLUMNS
 )
+NOTHING = "–"
 STALE_S = 600.0
 """From here on what is known of a host is shown as what it was."""
 REST_S = 1.0
@@ -117,7 +119,7 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
     light = [concern for concern in host.concerns if not concern.degrades]
     if light and not used:
         parts.append((all_of(light, "remark"), WARN))
-    return join(parts, " · ") if parts else cell("–", MUTED)
+    return join(parts, " · ") if parts else cell(NOTHING, MUTED)
 
 
 def _gpu_users(facts: HostFacts, own: Mapping[str, str], leased: str) -> Iterable[tuple[str, str]]:
@@ -136,7 +138,7 @@ class HostRows:
 
     def __init__(self) -> None:
         self._own: Mapping[str, str] = {}
-        self._made: dict[str, tuple[HostSnapshot, tuple[str, bool], Row]] = {}
+        self._made: dict[str, tuple[HostSnapshot, tuple[str, bool, str], Row]] = {}
 
     def of(
         self,
@@ -145,32 +147,35 @@ class HostRows:
         now: float | None,
         stale_s: float = STALE_S,
         watched: Collection[str] = (),
+        judged: Mapping[str, Judged] | None = None,
     ) -> list[Row]:
         """``own``: see :func:`note`. ``now``: seconds since the epoch. ``stale_s``: by that clock,
         which flies in a demo. ``watched``: hosts whose load is of now, whenever they were asked for
-        the rest."""
+        the rest. ``judged``: by the latest precheck."""
         if own != self._own:
             self._made, self._own = {}, own
         asked = (replace(h, probed_at=now) if h.name in watched else h for h in hosts)
-        return [self._row(host, now, stale_s) for host in asked]
+        found = {name: one.ranked.verdict for name, one in (judged or {}).items() if one.named}
+        return [self._row(host, now, stale_s, found.get(host.name, "")) for host in asked]
 
-    def _row(self, host: HostSnapshot, now: float | None, stale_s: float) -> Row:
+    def _row(self, host: HostSnapshot, now: float | None, stale_s: float, verdict: str) -> Row:
         old = age(host, now)
         asked = now if host.probed_at is None or host.recorded else host.probed_at
         stale = now is not None and asked is not None and now - asked >= stale_s
-        seen, was_old, row = self._made.get(host.name, (None, ("", False), None))
-        if row is None or (seen is not host and seen != host) or was_old[1] != stale:
-            known = _cells(host, self._own)
+        seen, was, row = self._made.get(host.name, (None, ("", False, ""), None))
+        if row is None or (seen is not host and seen != host) or was[1:] != (stale, verdict):
+            known = _cells(host, self._own, verdict)
             if stale:
                 known = tuple(cell(one, MUTED, right=one.justify == "right") for one in known)
             row = Row(host.name, (*known, _age_cell(old)), find=where(host))
-        elif was_old[0] != old:
+        elif was[0] != old:
             row = replace(row, cells=(*row.cells[:-1], _age_cell(old)))
-        self._made[host.name] = (host, (old, stale), row)
+        self._made[host.name] = (host, (old, stale, verdict), row)
         return row
 
 
-def _cells(host: HostSnapshot, own: Mapping[str, str]) -> tuple[Text, ...]:
+def _cells(host: HostSnapshot, own: Mapping[str, str], verdict: str) -> tuple[Text, ...]:
+    """``verdict``: of a precheck, where it names the host; behind all that is so now."""
     known = host.facts is not None and host.facts.of_a_moment
     load = f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts and known else "–"
     return (
@@ -180,8 +185,16 @@ def _cells(host: HostSnapshot, own: Mapping[str, str]) -> tuple[Text, ...]:
         cell(devices(host)),
         cell(load, right=True),
         cell(_memory(host.facts), right=True),
-        note(host, own),
+        _remarks(host, own, verdict),
     )
+
+
+def _remarks(host: HostSnapshot, own: Mapping[str, str], verdict: str) -> Text:
+    told = note(host, own)
+    if not verdict:
+        return told
+    found = (f"precheck: {verdict}", WARN)
+    return join([found] if told.plain == NOTHING else [told, found], " · ")
 
 
 def _age_cell(old: str) -> Text:
@@ -241,6 +254,9 @@ class HostsPage(Page):
         self._watched: str | None = None
         self._found: Precheck | None = None  # by the precheck of this console
         self._judged: Mapping[str, Judged] = {}
+        self._has_run: dict[str, bool | None] = {}
+        """Whether a campaign of ours has it, of what this user's other campaigns run on hosts, by
+        run id; None while that is looked up."""
 
     def body(self) -> Iterable[Widget]:
         yield HostsPanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
@@ -257,7 +273,30 @@ class HostsPage(Page):
     async def read_judgements(self) -> None:
         if self.session.playing is None:
             self._judged = await self.session.judgements()
-            self._show_detail()
+            self.tick()
+
+    @property
+    def _person(self) -> str:
+        """As leases name who sits here."""
+        return f"{getpass.getuser()}@{self.session.workspace.cluster.login_host}"
+
+    def _look_up_leases(self) -> None:
+        leases = (host.lease for host in self.hosts_now.seen if host.lease is not None)
+        of_runs = {one.run_id: one for one in leases if one.run_id not in {"", *self._own}}
+        if self.session.playing is not None or of_runs.keys() <= self._has_run.keys():
+            return
+        person = self._person
+        mine = [run_id for run_id, one in of_runs.items() if one.of(person).startswith("campaign ")]
+        if new := [run_id for run_id in mine if run_id not in self._has_run]:
+            self._has_run |= dict.fromkeys(new)
+            self.look_up(new)
+
+    @work(group="leases", description="look whether a run is of a campaign here")
+    async def look_up(self, run_ids: Sequence[str]) -> None:
+        has_run = self.session.workspace.has_run
+        for run_id in run_ids:
+            self._has_run[run_id] = await asyncio.to_thread(has_run, run_id)
+        self.tick()
 
     def on_screen_suspend(self) -> None:
         self._watched = None
@@ -267,6 +306,7 @@ class HostsPage(Page):
         now = self.session.workspace.cluster.now()
         hosts = self._hosts = tuple(map(self._by_now, self.hosts_now.of(self.viewed)))
         self._own = self._known_runs()
+        self._look_up_leases()
         measured = self.session.precheck
         if measured is not None and measured.found is not self._found:
             self._found = measured.found
@@ -274,7 +314,8 @@ class HostsPage(Page):
         panel = self.main_panel()
         speed = self.session.workspace.cluster.simulated_speed
         watched = {h.name for h in hosts if not h.recorded and self._is_of_now(h.name)}
-        rows = self._rows.of(hosts, self._own, now, STALE_S * (speed or 1.0), watched)
+        stale_s = STALE_S * (speed or 1.0)
+        rows = self._rows.of(hosts, self._own, now, stale_s, watched, self._judged)
         rows = [row for _, row in self._order.of(zip(hosts, rows, strict=True))]
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
@@ -369,7 +410,11 @@ class HostsPage(Page):
                 self._meters.pop(host, None)
 
     def _by_now(self, host: HostSnapshot) -> HostSnapshot:
-        """With what its meters told last, where that is so now."""
+        """With what its meters told last, where that is so now; and whose lease it has."""
+        facts, lease = host.facts, host.lease
+        if facts and lease and self._has_run.get(lease.run_id) is False:
+            anothers = lease.of_another_console(self._person)
+            host = replace(host, facts=replace(facts, lease=anothers))
         live = self._meters.get(host.name)
         return with_live(host, live) if live is not None and self._is_of_now(host.name) else host
 

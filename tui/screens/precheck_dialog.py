@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.inventory.nodesets import ranked_nodeset
-from backends.precheck.words import proposed
+from backends.precheck.words import to_leave_out
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
@@ -20,6 +20,7 @@ from tui.screens.dialogs import Answer, Choice, Dialog, Pages
 from tui.screens.precheck_text import (
     at_work_text,
     found_text,
+    nothing_measured,
     precheck_plan_text,
     proposal,
     why_no_proposal,
@@ -66,7 +67,10 @@ class PrecheckDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         self.set_interval(LOOK_EVERY_S, self._pull)
-        if self._at_work is not None:
+        found = self._found
+        if found is not None and nothing_measured(found.ranking):
+            self.action_plan()
+        elif self._at_work is not None:
             self._pull()
         else:
             self.look()
@@ -95,13 +99,13 @@ class PrecheckDialog(Dialog[None]):
         if action == "last":
             return self._shown == "plan" and self._last is not None
         if action in ("copy", "use"):
-            return bool(self._proposal())
+            return bool(self._proposal() if action == "copy" else self._left())
         return True
 
     def not_now(self, action: str) -> str:
         """In the order in which the reasons would have to go."""
         if action in ("copy", "use") and self._found is not None:
-            return why_no_proposal(self._found.ranking)
+            return why_no_proposal(self._found.ranking) or "no host is left"
         work = self._at_work
         if work is not None and not work.over:
             ends = "it is being stopped" if work.stopped else "a precheck is at work; x stops it"
@@ -168,6 +172,15 @@ class PrecheckDialog(Dialog[None]):
     def _proposal(self) -> str:
         return "" if self._found is None else proposal(self._found.ranking)
 
+    def _left(self) -> list[str]:
+        """Of the hosts that the Matrix uses those that are not to be left out, of all where none
+        is; empty where nobody is to be left out."""
+        out = () if self._found is None else to_leave_out(self._found.ranking)
+        every = [host.name for host in self._session.hosts]
+        used = set(self._session.hosts_to_use.split(",")).intersection(every) or {*every}
+        left = [name for name in every if name not in out]
+        return ([name for name in left if name in used] or left) if out else []
+
     # Keys --------------------------------------------------------------------------------------
 
     def action_start(self) -> None:
@@ -200,9 +213,12 @@ class PrecheckDialog(Dialog[None]):
     def action_use(self) -> None:
         """As ``o`` of the Matrix would be answered."""
         if self._found is not None:
-            names = proposed(self._found.ranking)
+            names = self._left()
             self._session.hosts_to_use = ",".join(names)
-            self.app.notify(f"Matrix uses {ranked_nodeset(names)}: o changes that", markup=False)
+            unjudged = [name for name in names if name not in self._found.ranking.keep]
+            more = f", of which {ranked_nodeset(unjudged)} not judged" if unjudged else ""
+            said = f"Matrix uses {ranked_nodeset(names)}{more}: o changes that"
+            self.app.notify(said, markup=False)
 
     def action_copy(self) -> None:
         said = hand_over(self.app, self._proposal())

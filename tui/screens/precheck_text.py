@@ -140,11 +140,17 @@ def _figures(precheck: Precheck, ranked: RankedHost, few: bool) -> Text:
     return Text(f"    {plain(figures)}\n" if figures else "", MUTED)
 
 
+def nothing_measured(ranking: Ranking) -> bool:
+    return all(ranked.verdict is Verdict.NOT_MEASURED for ranked in ranking.hosts)
+
+
 def why_no_proposal(ranking: Ranking) -> str:
     """Why there is nothing to copy; empty where there is."""
     if proposal(ranking):
         return ""
-    return "nobody is to be left out" if ranking.keep else "no host is well"
+    if ranking.exclude:
+        return "no host is left"
+    return "nobody is to be left out" if ranking.keep else "no host was judged"
 
 
 def proposal(ranking: Ranking) -> str:

@@ -16,13 +16,14 @@ from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refu
 from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
-from backends.campaign.record.events import CampaignHandedOn, CampaignPlaced
+from backends.campaign.record.events import CampaignHandedOn, CampaignPlaced, RunPlanned
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
-from backends.campaign.record.state import CampaignState, RunState, fold, hosts_of
+from backends.campaign.record.state import CampaignState, RunState, campaign_of, fold, hosts_of
 from backends.results.attempts import latest_attempts
 from backends.results.run_counts import run_counts
 from backends.results.run_result import RunResult
+from profiles.errors import DlperfError
 from profiles.format.case_labels import parameter_values
 
 
@@ -101,6 +102,23 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
             elif (path / journal.FILE_NAME).exists():
                 found.append(_begun(path, clock))
     return tuple(sorted(found, key=lambda s: (-(s.created_at or 0.0), s.name)))
+
+
+def is_of(directory: Path, run_id: str) -> bool:
+    """Whether a campaign of the directory has the run, as far as can be read; of each no more than
+    the first lines are. Blocking."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            with contextlib.suppress(DlperfError, OSError):
+                if _token(Path(entry.path, journal.FILE_NAME)) == campaign_of(run_id):
+                    return True
+    return False
+
+
+def _token(path: Path) -> str:
+    """What the ids of a campaign's runs begin with; empty where it has none."""
+    events = journal.read_events(path, readings=False) if path.is_file() else iter(())
+    return next((campaign_of(one.run_id) for one in events if isinstance(one, RunPlanned)), "")
 
 
 def latest_written(directory: Path) -> Path | None:

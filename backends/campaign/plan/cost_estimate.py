@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.plan import Basis, Plan, PlannedCase
+from backends.results.past_result import PastOfCase
 from profiles.format.case import Case
-from profiles.format.expected_duration import expected_s
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
@@ -44,23 +44,21 @@ def plan_price(plan: Plan) -> PlanPrice | None:
 
 @dataclass(frozen=True, slots=True)
 class RunTime:
-    """Of one run of a case. ``measured``: it was before; else its profile says so."""
+    """Of one run of a case."""
 
     case: Case
     seconds: float
-    measured: bool
+    basis: Basis
 
 
 def run_time(
-    profile: Profile, case: Case, settings: Mapping[str, str], measured_s: float | None
+    profile: Profile, case: Case, settings: Mapping[str, str], past: PastOfCase
 ) -> RunTime | None:
-    """None where nobody knows. ``settings``: that are given; the others have their defaults.
-    ``measured_s``: what a run took before."""
-    if measured_s is not None:
-        return RunTime(case, measured_s, measured=True)
+    """None where nobody knows. ``settings``: that are given; the others have their defaults."""
     given = profile.settings_with(settings)
-    seconds = expected_s(profile, case, given)
-    return None if seconds is None else RunTime(case, seconds, measured=False)
+    planned = PlannedCase(profile, case, 1, given, measured_s=past.run_s, share=past.share)
+    seconds = planned.expected_s
+    return None if seconds is None else RunTime(case, seconds, planned.basis)
 
 
 def device_seconds(times: Iterable[RunTime | None], repeats: int) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,14 @@ STAND_IN_PORT = 29500
 """Of runs that have not started, where processes meet."""
 
 
+class Basis(StrEnum):
+    """What an estimate of how long a run takes rests on."""
+
+    MEASURED = "as measured"
+    OTHERS = "by other cases"
+    PROFILE = "by the profile"
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedCase:
     """A case with everything needed to run it, or the reason why it cannot be run."""
@@ -38,14 +47,23 @@ class PlannedCase:
     settings: Mapping[str, str]
     infeasible: str = ""
     measured_s: float | None = None  # what a run of it took before
+    share: float | None = None  # what other cases took of what the profile says
 
     @property
     def expected_s(self) -> float | None:
-        """How long a run of it takes: as it was measured, else by its profile; None where nobody
-        says."""
+        """How long a run of it takes: as it was measured, else by its profile times what others
+        took of that; None where nobody says."""
         if self.measured_s is not None:
             return self.measured_s
-        return expected_s(self.profile, self.case, self.settings)
+        seconds = expected_s(self.profile, self.case, self.settings)
+        return None if seconds is None else seconds * (self.share or 1.0)
+
+    @property
+    def basis(self) -> Basis:
+        """Of that."""
+        if self.measured_s is not None:
+            return Basis.MEASURED
+        return Basis.PROFILE if self.share is None else Basis.OTHERS
 
 
 def want_of(planned: PlannedCase, *, pack: bool = False) -> Wanted:
@@ -90,7 +108,12 @@ class Plan:
     @property
     def profile_names(self) -> list[str]:
         """Of what can be run, in matrix order."""
-        return list(dict.fromkeys(planned.profile.name for planned in self.cases))
+        return [profile.name for profile in self.profiles]
+
+    @property
+    def profiles(self) -> list[Profile]:
+        """The same."""
+        return [*{planned.profile.name: planned.profile for planned in self.cases}.values()]
 
     @property
     def job_keys(self) -> dict[str, Mapping[str, object]]:
@@ -105,8 +128,9 @@ class Plan:
 
     @cached_property
     def by_profile(self) -> Plan:
-        """As if none of it was measured before: what is run, whatever it took."""
-        return replace(self, cases=tuple(replace(one, measured_s=None) for one in self.cases))
+        """As if nothing was measured before: what is run, whatever it took."""
+        cases = (replace(one, measured_s=None, share=None) for one in self.cases)
+        return replace(self, cases=tuple(cases))
 
     @property
     def run_count(self) -> int:

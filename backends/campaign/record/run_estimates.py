@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import median
@@ -15,6 +15,7 @@ from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
 from backends.engines.hosts_schedule import Slot, ends_at, timeline
 from backends.engines.waiting_line import in_turn
+from backends.results.usual_share import usual_share
 from profiles.format.host_capacity import HostCapacity
 
 CaseKey = tuple[object, ...]
@@ -97,7 +98,7 @@ def durations(runs: Collection[RunRecord]) -> Durations:
     one: dict[CaseKey, RunRecord] = {}
     by_case: dict[CaseKey, list[float]] = defaultdict(list)
     by_profile: dict[str, list[float]] = defaultdict(list)
-    shares: dict[CaseKey, list[float]] = defaultdict(list)
+    shares: dict[Hashable, list[float]] = defaultdict(list)
     for run in runs:
         one.setdefault(case_key(run), run)
     for run in ended:
@@ -112,8 +113,8 @@ def durations(runs: Collection[RunRecord]) -> Durations:
         if key in by_case:
             result[key] = median(by_case[key])
         elif run.expected_s:
-            others = shares.get(_kind(run)) or shares.get((run.profile, run.timed), [1.0])
-            result[key] = run.expected_s * median(others)
+            others = usual_share(shares, _kind(run), (run.profile, run.timed))
+            result[key] = run.expected_s * (others or 1.0)
         elif run.profile in by_profile:
             result[key] = median(by_profile[run.profile])
     alike = frozenset(key for key, run in one.items() if _kind(run) in shares)

@@ -59,3 +59,19 @@ def test_that_no_gpu_is_judged_is_said_where_there_are_some_and_nobody_uses_them
 def test_an_estimate_of_the_profile_is_called_one_and_what_was_measured_is_not():
     assert "by the profile's estimate" in plan_totals(plan([CPU], 0))
     assert "estimate" not in plan_totals(plan([CPU], 0, [30.0]))
+
+
+def test_an_estimate_says_what_it_rests_on_whatever_part_of_it_does():
+    made = plan([CPU, CPU], 0)
+    one, other = made.cases
+    by_others = replace(one, share=2.0)
+    assert by_others.expected_s == 2 * one.expected_s
+    for cases, said in (
+        ((by_others, by_others), ", by other cases"),
+        ((by_others, other), ", partly by other cases"),
+        ((by_others, replace(other, measured_s=30.0)), ", partly as measured"),
+        ((replace(by_others, measured_s=30.0),), ", as measured"),
+    ):
+        totals = plan_totals(replace(made, cases=cases))
+        assert totals.endswith(said)
+        assert "profile" not in totals

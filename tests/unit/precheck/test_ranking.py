@@ -316,7 +316,9 @@ def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float],
         for one in ranking.hosts
     )
     if ranking.exclude and not ranking.keep and (left := busy - set(ranking.exclude)):
-        assert f"The rest is not judged: {fold_nodeset(left)}" in said
+        assert f"The rest is not judged: {hosts_option(sorted(left))}" in said
+    out, left = set(ranking.exclude), {*"abcd"} - set(ranking.exclude)
+    assert {*proposed(ranking)} == (set(ranking.keep) or left if out else set())
     if ranking.exclude and ranking.keep:
         judged = (
             " that was judged"
@@ -354,7 +356,7 @@ def test_whoever_proposes_hosts_keeps_their_order_and_says_where_their_gpus_diff
         assert expand_nodeset(option.split("'")[1]) == tuple(kept)
         assert [line for line in said if option in line]
         precheck = Precheck("p", Path("p"), 0.0, 1.0, measured(), ranking)
-        assert any(option in found.remedy for found in findings_of(precheck))
+        assert any(option in found.remedy for found in findings_of(precheck, ()))
     of_kept = {told[host] for host in kept} - {""}
     assert any("grade D" in line for line in said) == (len(of_kept) > 1)
 
