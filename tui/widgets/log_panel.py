@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
+from textual import events, work
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -143,12 +143,11 @@ class LogPanel(ScrollView, can_focus=True):
         if readings is not self._readings:
             self._readings = readings
             if readings is not None and path is not None:
-                self.run_worker(
-                    self._find_window(readings, path), group="log readings", exclusive=True
-                )
+                self._find_window(readings, path)
         self._look(ended=ended)
         self._retitle()
 
+    @work(group="log readings", exclusive=True, description="which readings of a log count")
     async def _find_window(self, readings: LogReadings, path: Path) -> None:
         with contextlib.suppress(OSError):  # it went away
             await asyncio.to_thread(readings.look, path)
