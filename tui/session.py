@@ -77,6 +77,7 @@ class Session:
         self._loading = threading.Lock()
         self._on_disk = asyncio.Lock()
         """One change of a campaign's files at a time: each would find the other's lock there."""
+        self._removing: set[Path] = set()  # campaigns, on request
 
     @property
     def hosts(self) -> tuple[HostSnapshot, ...]:
@@ -279,7 +280,7 @@ class Session:
         try:
             now, written = await asyncio.to_thread(self._load_again, before, self._written)
         except DlperfError:
-            if self.opened is not before:
+            if self.opened is not before or before.path in self._removing:
                 return
             if await asyncio.to_thread(_is_gone, before.path):
                 await self._forget(before.path)
@@ -299,6 +300,8 @@ class Session:
         if not shown.finished:
             return
         if await asyncio.to_thread(_is_gone, ours.path):
+            if self.controller is not ours or ours.path in self._removing:
+                return
             await self._forget(ours.path)
             raise await self._gone(shown)
         if await asyncio.to_thread(self._log_look.differ, shown):
@@ -445,12 +448,14 @@ class Session:
         """
         self._refuse_readonly()
         path = asked.summary.path
+        self._removing.add(path)
         try:
             async with self._on_disk:
                 await asyncio.to_thread(self.workspace.remove_campaign, path, asked=asked)
         finally:
             if not await asyncio.to_thread(path.exists):
                 await self._forget(path)
+            self._removing.discard(path)
 
     async def rename(self, path: Path, name: str) -> Path:
         """Another name for a campaign, in the same directory; where it lies now. One that is shown

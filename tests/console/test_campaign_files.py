@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ from backends.results.findings import Grade
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, tick, until
 from tests.console.fakes import START, FakeSummary, FakeWorkspace
 from tests.unit.cli.conftest import FINISHED, append, assigned, hold, planned, succeeded
 from tui.app import DlperfApp
@@ -233,6 +234,35 @@ async def test_what_was_looked_at_and_is_removed_is_no_longer_shown(on_disk: OnD
         await pilot.press("y")
         await until(pilot, lambda: not path.exists())
         await until(pilot, lambda: app.session.opened is None)
+
+
+async def test_what_is_being_removed_here_is_not_told_as_moved(
+    on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = campaign(on_disk, "done", *DONE)
+    going, gone = threading.Event(), threading.Event()
+
+    def remove(of: Path, *, asked: Removable | None = None) -> None:
+        aside = of.rename(of.with_name(f".{of.name}.removed-1"))
+        going.set()
+        gone.wait(10)
+        shutil.rmtree(aside)
+
+    monkeypatch.setattr(on_disk, "remove_campaign", remove)
+    async with console(on_disk, LARGE) as (app, pilot):
+        app.session.opened = Workspace.load(Workspace.open(campaigns=on_disk.campaigns_dir), path)
+        await open_list(app, pilot, 1)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, going.is_set)
+        for _ in range(3):
+            tick(app)
+            await pilot.pause(0.1)
+        gone.set()
+        await until(pilot, partial(shows, app, "done is removed, "))
+        assert app.session.opened is None
+        assert not [one for one in app._notifications if "was moved" in one.message]
 
 
 async def test_the_question_is_about_the_campaign_as_it_is_now(on_disk: OnDisk) -> None:

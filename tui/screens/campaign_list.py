@@ -15,6 +15,7 @@ from backends.campaign.folder.paths import KEEPER_LOG, check_name
 from backends.campaign.folder.tags_and_note import checked_note, checked_tags
 from backends.campaign.record.journal import FILE_NAME as JOURNAL
 from backends.campaign.record.lock import CampaignLockedError, Role
+from backends.results.numbers import bytes_text
 from profiles.counted import counted
 from profiles.errors import DlperfError, SelectionError
 from tui.backend_protocols import CampaignSummary
@@ -484,9 +485,15 @@ class CampaignList(Dialog[str]):
             self.post_message(Problem(not_removable(error)))
             return
 
+        async def removed() -> None:
+            await self._session.remove(asked)
+            self.app.post_message(
+                Said(plain(f"{asked.summary.name} is removed, {bytes_text(asked.size)}"))
+            )
+
         def answered(answer: str | None) -> None:
             if answer == "yes":
-                self._change(self._session.remove(asked), "campaign-removed")
+                self._change(removed(), "campaign-removed")
 
         if self.here:
             self.app.push_screen(remove_question(asked), answered)

@@ -50,10 +50,11 @@ def is_at(directory: Path, place: Place) -> bool:
 
 def moved_to(directory: Path, place: Place) -> Path | None:
     """Under which other name the campaign of that place, which lay in ``directory``, lies beside
-    it; None where it does not. Blocking."""
+    it; None where it does not, or is on its way out. Blocking."""
     if place.inodes:
         with contextlib.suppress(OSError):
-            return next((one for one in directory.parent.iterdir() if is_at(one, place)), None)
+            beside = (one for one in directory.parent.iterdir() if not one.name.startswith("."))
+            return next((one for one in beside if is_at(one, place)), None)
     return None
 
 
