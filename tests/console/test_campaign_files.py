@@ -38,7 +38,7 @@ from backends.results.findings import Grade
 from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, tick, until
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
 from tests.console.fakes import START, FakeSummary, FakeWorkspace
 from tests.unit.cli.conftest import FINISHED, append, assigned, hold, planned, succeeded
 from tui.app import DlperfApp
@@ -257,8 +257,9 @@ async def test_what_is_being_removed_here_is_not_told_as_moved(
         await pilot.press("y")
         await until(pilot, going.is_set)
         for _ in range(3):
-            tick(app)
-            await pilot.pause(0.1)
+            app.session._written = ()  # so that it is read again
+            await app.session.refresh()
+            assert app.session.opened is not None
         gone.set()
         await until(pilot, partial(shows, app, "done is removed, "))
         assert app.session.opened is None
