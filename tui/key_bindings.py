@@ -97,7 +97,7 @@ NOT_IN_A_REPLAY = ("campaigns", "page('matrix')")
 """A replay shows one campaign, and starts none."""
 
 OF_REPLAYS = (
-    Key("full_stop", "play", "Play", "stand still, or go on", -6, said="."),
+    Key("full_stop,space", "play", "Play", "stand still, or go on; so does Space", -6, said="."),
     Key("greater_than_sign", "faster(1)", "Fast", "up to 100 times", -3, said=">"),
     Key("less_than_sign", "faster(-1)", "Slow", "down to as it was", -2, said="<"),
     Key("0", "restart", "Begin", "back to its beginning", -1),

@@ -528,7 +528,7 @@ async def test_help_says_that_it_is_a_replay() -> None:
 
 async def test_help_of_runs_speaks_only_of_keys_that_there_are() -> None:
     """As in a console that only looks; where runs are changed, it warns what acts at once."""
-    warning = "p, P and t act at once"
+    warning = "p, P, t and R act at once"
     assert warning in drawn(help_text(["runs"]), 400)
     async with replay() as (app, pilot, _):
         await pilot.press("3")
@@ -659,8 +659,8 @@ async def test_who_stands_still_stands_still_at_the_beginning_and_who_is_at_the_
         await until(pilot, lambda: app._replay.moment == clock.begin)
         watch.now += 5.0
         assert (clock.plays, clock()) == (False, clock.begin)
-        for _ in range(2):
-            await pilot.press("full_stop")
+        for key in ("full_stop", "space"):
+            await pilot.press(key)
             watch.now += 1000.0
             await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
 

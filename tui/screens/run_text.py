@@ -217,7 +217,8 @@ class RunRows:
 def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bool) -> Row:
     """Words stand in the place of its progress, and go on behind it: to the end of the row where
     they are of trouble. ``replaced``: it was tried again."""
-    rate = run.throughput_now if run.state.active else run.throughput
+    now = None if run.silent_s is not None else run.throughput_now
+    rate = now if run.state.active else run.throughput
     said = _row_words(run)
     troubled, failed = in_trouble(run), run.state is RunState.FAILED
     again = failed and replaced

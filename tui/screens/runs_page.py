@@ -50,6 +50,16 @@ _OF_NO_RUN = frozenset(
     for name in key.keys.split(",")
 ) | {"a", "o"}
 """Keys of the whole console, the one that hands the cursor back, and the list's order."""
+_OF_A_RUN = (
+    frozenset(
+        name
+        for panel in ("runs", "table", "log", "scroll")
+        for key in PANELS[panel].keys
+        for name in key.keys.split(",")
+    )
+    | {"tab", "shift+tab"}
+) - _OF_NO_RUN
+"""Keys by which somebody works on the run under the cursor."""
 
 
 class _Able(NamedTuple):
@@ -192,7 +202,7 @@ class RunsPage(RunChanges):
             self.sight.changed()
 
     def on_key(self, event: events.Key) -> None:
-        if event.key not in _OF_NO_RUN:
+        if event.key in _OF_A_RUN:
             self._hold()
         if said := self._end_question.too_late(event.key):
             event.stop()
