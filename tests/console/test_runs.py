@@ -762,7 +762,7 @@ async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
         begin(app, workspace)
         page = await open_runs(app, pilot)
         table = page.query_one(KeyedTable)
-        await pilot.press("space", "b")  # which do nothing there
+        await pilot.press("space")  # which does nothing there
         await pass_time(workspace, app, pilot, 50)
         await until(pilot, lambda: table.current_key == "r03")
         await pilot.press("k")
