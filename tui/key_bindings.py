@@ -424,7 +424,7 @@ PANELS: Mapping[str, Panel] = {
         "Schedule:\n"
         "━: a run was or is there; ╌: it failed or was cancelled; ┄: expected.\n"
         "▼ above, ┊ where a line is free: now.\n"
-        "a block with a number, its place in the list: its name, for want of room, stands below.\n"
+        "a block with a number, its place in the plan: its name, for want of room, stands below.\n"
         "a number alone: no room for its mark either.",
         (
             Key(

@@ -144,8 +144,8 @@ def _whose(run: RunResult, having: int, of: int, lang: Lang) -> str:
         return pick(lang, f"repeat {run.repeat}: ", f"第 {run.repeat} 次重复：")
     return pick(
         lang,
-        f"{having} of {of} repeats, most of all repeat {run.repeat}: ",
-        f"{of} 次重复中的 {having} 次，以第 {run.repeat} 次最甚：",
+        f"{having} of {of} repeats, costliest in repeat {run.repeat}: ",
+        f"{of} 次重复中的 {having} 次，以第 {run.repeat} 次代价最大：",
     )
 
 

@@ -147,6 +147,8 @@ class CampaignSnapshot:
             )
         if self.eta_s is None:
             return f"no ETA: {self.no_eta}" if self.no_eta else ""
+        if self.paused and not self.eta_s:  # what is at work is being ended
+            return ""
         others = " of the others" * bool(self.paused)
         return f"ETA {least}{format_duration(self.eta_s)}{flies}{others}"
 

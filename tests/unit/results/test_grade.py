@@ -461,7 +461,7 @@ def test_what_was_not_steady_is_told_by_the_repeat_that_it_costs_most(runs_of):
     ]
     case, group = only(runs)
     assert finding_lines(case, group) == [
-        "2 of 7 repeats, most of all repeat 1: the speed changes by -15.0% at step 500",
+        "2 of 7 repeats, costliest in repeat 1: the speed changes by -15.0% at step 500",
         "repeat 2: 4 readings stall, one every 9, the first at reading 18, the deepest by -26.0%; "
         "they cost the figure 0.50%",
     ]

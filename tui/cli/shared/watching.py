@@ -135,9 +135,14 @@ def _shown_by(
     from rich.text import Text  # noqa: PLC0415
 
     console = Console(highlight=False)
+    size = console.size
     with Live(console=console, auto_refresh=False) as live:
 
         def draw(shown: Shown) -> None:
+            nonlocal size
+            if size != console.size:  # the terminal has folded what is drawn on other lines
+                size = console.size
+                console.clear()
             heading, rows, below = drawn(shown, console)
             parts = [Text(clean_text(heading)), Text("")] if heading else []
             under = [Text(clean_text(below))] if below else []
