@@ -47,7 +47,7 @@ class OnTty(StringIO):
         return True
 
 
-SPECIAL = st.text("ab1-[]*_<>|&~$#.:", max_size=12).map("v100-[1-2]{}".format)
+SPECIAL = st.text("ab1-[]*_<>|&~$#.:", max_size=12).map("v100*[1-2]{}".format)
 
 
 @given(cell=SPECIAL, title=SPECIAL, note=SPECIAL, heading=SPECIAL)
