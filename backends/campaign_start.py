@@ -35,6 +35,7 @@ from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
 from backends.campaign.plan.without_stopped import stopped_last
 from backends.campaign.record import events as ev
+from backends.campaign.record.journal import FILE_NAME, last_time
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.run_changes import planned_since, planning
 from backends.campaign.record.state import CampaignState, RunRecord, campaign_of
@@ -227,16 +228,19 @@ class Starter:
         lock = CampaignLock(path, self._clock, self._role)
         if take_over and silent is None:
             silent = await lock.silent()
-        gone = lock.holder()
+        gone, seen_at = lock.holder(), self._clock()
         lock.acquire(take_over=take_over, silent=silent)
         try:
+            wrote_at = await asyncio.to_thread(last_time, path / FILE_NAME)
             await asyncio.to_thread(be_here, path, state, self._clock, take_over=take_over)
         except BaseException:
             lock.release()
             raise
         controller = await self._go_on(reader, lock, basis, order)
         if gone is not None and order is None and not state.finished:
-            controller.note(unwatched(*gone, self._clock()))
+            holder, age_s = gone
+            signs = (seen_at - age_s, *filter(None, [wrote_at]))
+            controller.note(unwatched(holder, signs, self._clock()))
         return controller
 
     def of_other_hosts(self, state: CampaignState) -> bool:

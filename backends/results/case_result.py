@@ -81,9 +81,10 @@ class CaseResult:
 
     @property
     def failed(self) -> bool:
-        """All repeats have ended, none succeeded, and at least one was not only cancelled."""
+        """All repeats have ended, none succeeded nor is tried again, and at least one was not only
+        cancelled."""
         uncancelled = any(run.state != "cancelled" for run in self.failed_runs)
-        return uncancelled and not self.succeeded and not self.unended
+        return uncancelled and not (self.succeeded or self.unended or self.unended_runs)
 
     @property
     def gpus(self) -> int:

@@ -33,7 +33,7 @@ from backends.results.verdict_doubts import Doubt, by_other_rules, environment_d
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
 WIDEST_INTERVAL: Mapping[Grade, float] = {Grade.A: 0.01, Grade.B: 0.025, Grade.C: 0.05}
-"""Half of the 95% interval over its middle."""
+"""Half of the 95% interval over the median, or over the mean, that it is of."""
 MOST_FAILED: Mapping[Grade, float] = {Grade.A: 0.0, Grade.B: 0.25, Grade.C: 0.5}
 """Share of the repeats that were started and did not succeed."""
 MOST_DISTURBED: Mapping[Grade, float] = {Grade.B: 0.02, Grade.C: math.inf}

@@ -470,8 +470,8 @@ def _figure(value: float | None) -> str:
 
 
 def half_text(half: float | None, *limits: float) -> str:
-    """Half of an interval over its middle: ``0.26%``; beyond each limit of grades that it is, and
-    beyond ``limits``."""
+    """Half of an interval over the median, or mean, that it is of: ``0.26%``; beyond each limit of
+    grades that it is, and beyond ``limits``."""
     return scatter(half, beyond=(*WIDEST_INTERVAL.values(), *limits))
 
 

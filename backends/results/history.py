@@ -319,7 +319,7 @@ def _needed(level: Sequence[Sequence[float]], threshold: float, places: int) -> 
         return needed_words(repeats_needed(before[0], last, threshold, places))
     means = [statistics.geometric_mean(values) for values in level]
     number = repeats_needed(means[:-1], means[-1:], threshold, places)
-    return needed_words(number, "campaigns")
+    return needed_words(number, "campaigns like it, and as many before it,")
 
 
 def _with_doubts(points: Sequence[Point], changes: Sequence[LevelChange]) -> Iterator[LevelChange]:

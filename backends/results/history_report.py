@@ -272,7 +272,8 @@ def rests_on(case: CaseHistory) -> str:
     if told and case.would_see and not last.hosts:
         few = len(case.measured) < FEW
         seen = "would stand out of its repeats" if few else "would be seen"
-        said.append(f"a drop of {percent(case.would_see)} {seen}{_scatter(case)}")
+        drop = f"only a drop of {percent(case.would_see)} or more {seen} now"
+        said.append(drop + _scatter(case))
     if len(case.measured) > 1:
         said.append(fell_by(*(point.case for point in case.measured[-2:])))
     return "; ".join(filter(None, said))

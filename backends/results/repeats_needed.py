@@ -14,11 +14,11 @@ MOST_NEEDED = 1000
 """Repeats beyond which "more repeats would decide" is no advice; a campaign takes no more."""
 
 
-def needed_words(number: int | None, of: str = "repeats") -> str:
+def needed_words(number: int | None, of: str = "repeats on either side") -> str:
     """Of what :func:`repeats_needed` found."""
     if number is None:
-        return f"more than {MOST_NEEDED} {of} on either side would be needed to decide"
-    return f"about {number} {of} on either side would decide"
+        return f"more than {MOST_NEEDED} {of} would be needed to decide"
+    return f"about {number} {of} would decide"
 
 
 def repeats_needed(

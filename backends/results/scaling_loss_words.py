@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backends.results.case_result import CaseResult
+from backends.results.case_result import CaseResult, machine_names
 from backends.results.layouts.cells import efficiency_cell
 from backends.results.numbers import percent, trimmed
 from backends.results.ratios import FEWEST
@@ -125,12 +125,25 @@ def _reaches_1(case: CaseResult) -> bool:
 
 
 def _hosts_words(case: CaseResult, base: CaseResult) -> tuple[str, str] | None:
-    """None where the hosts of one of them are not known."""
+    """Of machines that both ran on, but by other names, that this is so; None where the hosts of
+    one of them are not known."""
     found = node_set(case, base)
+    if found is None:
+        return None
     ours, theirs = (shares.keys() for shares in machine_shares(case, base))
+    words = _HOSTS[found]
     if found is NodeSet.OTHER and ours & theirs:
-        return _SOME_HOSTS if ours < theirs else _SOME_AND_OTHERS
-    return _HOSTS[found] if found else None
+        words = _SOME_HOSTS if ours < theirs else _SOME_AND_OTHERS
+    machine = machine_names(case, base)
+    both = {machine[host] for host in case.measured_hosts & base.measured_hosts}
+    if (ours & theirs) <= both:
+        return words
+    some = "some " * bool(both), "部分" * bool(both)
+    machines = f"machine{'s' * (len(theirs) > 1)}, {some[0]}by other names,"
+    return (
+        words[0].replace("hosts", machines, 1).rstrip(","),
+        words[1].replace("主机", f"机器（{some[1]}主机名不同）", 1),
+    )
 
 
 def _measured_by(explained: Explanation, lang: Lang) -> str:

@@ -71,17 +71,26 @@ class Throttled:
 def unwatched(run: RunResult) -> bool:
     """Nobody looked at its machines, its GPUs were seen for too little of the time or never, or
     what was seen cannot be held against its readings."""
-    if run.telemetry is None:
+    if run.telemetry is None or run.came_at_once:
         return True
     seen = watched_s(run)
     little = not seen or seen < WATCHED * (run.trained_s or 0.0)
-    on_gpus = bool(run.telemetry.gpus) or has_gpus(run.fingerprint)
-    return on_gpus and (run.came_at_once or little)
+    return little and _on_gpus(run)
 
 
 def unplaced(run: RunResult) -> bool:
-    """Its GPUs were watched, and its log came too late to tell when it was measured."""
-    return run.came_at_once and run.telemetry is not None and bool(run.telemetry.gpus)
+    """Its machines were watched, and its log came too late to tell when it was measured."""
+    seen = run.telemetry
+    return run.came_at_once and seen is not None and (bool(seen.gpus) or not _on_gpus(run))
+
+
+def _on_gpus(run: RunResult) -> bool:
+    return has_gpus(run.fingerprint) or bool(run.telemetry and run.telemetry.gpus)
+
+
+def hosts_alone(run: RunResult) -> tuple[HostUse, ...]:
+    """Of a run without GPUs its hosts, which are all that did anything."""
+    return () if run.telemetry is None or _on_gpus(run) else run.telemetry.hosts
 
 
 def watched_s(run: RunResult) -> float:
@@ -192,6 +201,12 @@ def typical(runs: Sequence[RunResult], figure: Callable[[RunResult], float | Non
     """The median over those that have such a figure."""
     known = [value for run in runs if (value := figure(run)) is not None]
     return median(known) if known else None
+
+
+def known_of(runs: Sequence[RunResult], figure: Callable[[RunResult], float | None]) -> int:
+    """How many have such a figure, where that is not all that were watched; else 0."""
+    known = sum(figure(run) is not None for run in runs)
+    return known if known < sum(not unwatched(run) for run in runs) else 0
 
 
 def of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 from backends.hosts.same_machine import by_machine
 from backends.hosts.telemetry_summary import GpuUse, HostUse
@@ -15,8 +16,10 @@ from backends.results.summary import Group
 from backends.results.telemetry_figures import (
     counted_word,
     cpus_busy,
+    hosts_alone,
     joules_per_sample,
     judged,
+    known_of,
     most_throttled,
     of_gpus,
     throttled,
@@ -61,12 +64,21 @@ def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
         title=pick(lang, "What the machines did meanwhile", "测试期间的机器状态"),
         columns=(*heads, *(Column(name) for name, _ in columns)),
         rows=tuple(rows),
-        notes=tuple(_notes(runs, lang)),
+        notes=tuple(_notes(runs, chain.from_iterable(cells for _, cells in columns), lang)),
     )
 
 
-def _notes(runs: Sequence[Sequence[RunResult]], lang: Lang) -> Iterator[str]:
-    """What explains a figure that is missing beside others of the same case, or of other cases."""
+_OF_SO_MANY = (
+    "(k/n): of k of n repeats, for no other that was watched has the figure",
+    "(k/n)：仅来自 n 次重复中的 k 次，其余有监测的重复没有该数值",
+)
+
+
+def _notes(runs: Sequence[Sequence[RunResult]], cells: Iterable[str], lang: Lang) -> Iterator[str]:
+    """How many repeats a figure is of, and what explains one that is missing beside others of the
+    same case, or of other cases."""
+    if any("/" in cell and cell.endswith(")") for cell in cells):
+        yield pick(lang, *_OF_SO_MANY)
     busy = [typical(of_case, cpus_busy) for of_case in runs]
     short = [
         value is None and any(judged(run).hosts for run in of_case)
@@ -119,18 +131,22 @@ Cell = Callable[[Sequence[RunResult], Lang], str]
 def _typical(
     figure: Callable[[RunResult], float | None], text: Callable[[float | None], str]
 ) -> Cell:
-    """The median over those of the runs that have such a figure."""
-    return lambda runs, _lang: text(typical(runs, figure))
+    """The median over those of the runs that have such a figure; ``100% (2/4)`` where these are not
+    all that were watched."""
+
+    def cell(runs: Sequence[RunResult], _lang: Lang) -> str:
+        shown, known = text(typical(runs, figure)), known_of(runs, figure)
+        return f"{shown} ({known}/{len(runs)})" if shown and known else shown
+
+    return cell
 
 
 def _without_gpus(
     figure: Callable[[RunResult, Sequence[HostUse]], float],
 ) -> Callable[[RunResult], float | None]:
-    """Of a run without GPUs, whose hosts are all that did anything."""
-
     def found(run: RunResult) -> float | None:
-        seen = judged(run)
-        return None if seen.gpus or not seen.hosts else figure(run, seen.hosts)
+        hosts = hosts_alone(run)
+        return figure(run, hosts) if hosts else None
 
     return found
 

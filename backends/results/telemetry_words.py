@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from backends.results.grade import MOST_THROTTLED
@@ -18,6 +18,7 @@ from backends.results.telemetry_figures import (
     counted_word,
     cpus_busy,
     joules_per_sample,
+    known_of,
     of_gpus,
     typical,
     unplaced,
@@ -107,7 +108,8 @@ WATCHED = "watched"
 
 def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
-    MHz")``, energy, CPUs; what nobody watched is left out."""
+    MHz")``, energy, CPUs, ``100% busy (of 2 of 4 repeats)`` where not all that were watched have
+    one; what nobody watched is left out."""
     counted = counted_word(run.unit for run in runs)
     whole, share = partial(trimmed, decimals=0), partial(percent, decimals=0)
     energy = partial(significant, zeros=True)
@@ -118,13 +120,22 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
         ("energy", f"{{}} J per {counted}", joules_per_sample, energy),
         ("CPUs", "{} busy", cpus_busy, share),
     )
-    said: dict[str, list[str]] = {}
+    said: dict[str, dict[int, list[str]]] = {}
     for name, words, figure, text in lines:
         if (value := typical(runs, figure)) is not None:
-            said.setdefault(name, []).append(words.format(text(value)))
-    if said and any(map(unwatched, runs)):
-        said[WATCHED] = [watched_words(runs)]
-    return tuple((name, ", ".join(words)) for name, words in said.items())
+            known = said.setdefault(name, {}).setdefault(known_of(runs, figure), [])
+            known.append(words.format(text(value)))
+    told = [(name, _of_how_many(known, len(runs))) for name, known in said.items()]
+    watched = [(WATCHED, watched_words(runs))] * bool(told and any(map(unwatched, runs)))
+    return (*told, *watched)
+
+
+def _of_how_many(known: Mapping[int, Sequence[str]], of: int) -> str:
+    """``98% busy, 641 W each (of 2 of 4 repeats)``. ``known``: words by how many repeats they are
+    of; 0: of all that were watched."""
+    return ", ".join(
+        ", ".join(words) + f" (of {n} of {of} repeats)" * bool(n) for n, words in known.items()
+    )
 
 
 def watched_words(runs: Sequence[RunResult]) -> str:

@@ -223,8 +223,8 @@ def test_the_window_its_warm_up_and_what_was_not_steady_are_marked_and_named() -
     window = RunWindow(
         warmup=20,
         used=70,
-        start_s=20.0,
-        end_s=90.0,
+        start=20.0,
+        end=90.0,
         disturbed=(
             (Disturbance(Shape.STEP, -0.1, 0.05, 50, step=500.0), (50.0, 90.0)),
             (Disturbance(Shape.STALLS, -0.6, 0.01, 70, count=3), (70.0, 40.0)),
@@ -259,8 +259,8 @@ def test_an_edge_in_the_chart_is_named_also_while_the_run_trains_and_never_witho
         warmup=before,
         used=None if at_work or summed_up else 101 - before - behind,
         summed_up=summed_up,
-        start_s=float(before) if before else None,
-        end_s=100.0 - behind if behind else None,
+        start=float(before) if before else None,
+        end=100.0 - behind if behind else None,
     )
     plot = throughput_plot([series("a", points, warmup=before)], "a", width=80, window=window)
     named = sum(words.startswith("┊ ") for words in plot.legend)
@@ -707,8 +707,8 @@ def test_the_chart_of_a_window_has_what_counts_alone_and_fills_its_axis(
     window = RunWindow(
         warmup=before,
         used=len(values),
-        start_s=inside[0][0] if before else None,
-        end_s=inside[-1][0] if behind else None,
+        start=inside[0][0] if before else None,
+        end=inside[-1][0] if behind else None,
         disturbed=((Disturbance(Shape.STEP, -0.1, 0.05, 0), (after + 5.0, 1.0)),),
     )
     plot = window_plot(series("a", [*warm, *inside, *rest], warmup=before), width=60, window=window)
@@ -728,7 +728,7 @@ def test_the_chart_of_a_window_has_what_counts_alone_and_fills_its_axis(
 
 def test_of_a_window_with_one_reading_there_is_no_curve() -> None:
     one = series("a", [(0.0, 5.0), (1.0, 6.0)], warmup=1)
-    plot = window_plot(one, width=60, window=RunWindow(warmup=1, start_s=1.0))
+    plot = window_plot(one, width=60, window=RunWindow(warmup=1, start=1.0))
     assert (plot.lines, plot.empty) == ((), "no two readings that count yet")
 
 

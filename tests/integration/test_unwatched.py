@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from backends.campaign.record import journal
+from backends.campaign.record.journal import last_time
+from backends.campaign.record.lock import FILE_NAME
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench
 from tests.support.processes import kill
@@ -28,6 +33,11 @@ async def test_when_nobody_watched_is_said_where_the_program_was_killed(
     if killed:
         kill(console.pid)
     console.wait()
+    lock = bench.campaign / FILE_NAME
+    if killed:  # as where more has happened since it gave a sign of itself
+        os.utime(lock, (lock.stat().st_mtime - 60,) * 2)
+    last = last_time(bench.campaign / journal.FILE_NAME)
+    assert last is not None
     resumed = bench.spawn("resume", str(bench.campaign))
     _, err = resumed.communicate(timeout=60)
     assert resumed.returncode == 0, err
@@ -36,3 +46,5 @@ async def test_when_nobody_watched_is_said_where_the_program_was_killed(
     for text in (report, *(note["text"] for note in notes)):
         assert (f"(pid {console.pid}) was killed or lost" in text) == killed
     assert len(notes) == killed
+    began = f"; from {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} to "
+    assert all(began in note["text"] for note in notes)

@@ -304,7 +304,7 @@ def _in_short(concern: Concern, case: CaseResult) -> str:
         if not case.succeeded:
             return "skipped" if _all_skipped(case) else "cancelled"
         return short_of(concern, case)
-    if concern is Concern.FAILED_RUNS and case.failed and not case.unended_runs:
+    if concern is Concern.FAILED_RUNS and case.failed:
         return "failed"
     count = f"{len(case.retried_runs)} " if concern is Concern.RETRIED else ""
     return count + short_of(concern, case)

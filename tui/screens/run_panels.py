@@ -364,7 +364,8 @@ class RunPanels(Vertical):
             plot = window_plot(shown, width=width, window=window, latest=said)
             over, units = _of_window(run, window), [run.unit]
         else:
-            series, over = named_series(shown_series(viewed, run), names), "over time"
+            series = named_series(shown_series(viewed, run), names)
+            over = "by number of reading" if own.by_number else "over time"
             broke_off = run.state in (RunState.FAILED, RunState.CANCELLED)
             to_now = broke_off or run.state.active
             silent = [one for one in viewed.runs if one.state.active and one.silent_s is not None]
@@ -393,7 +394,8 @@ class RunPanels(Vertical):
         set_frame(chart, chart_title(record, over, units), Text(said, MUTED))
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
-            aligned = plot.lines and (chart.display or alone or run.state.ended)
+            aligned = plot.lines and not own.by_number
+            aligned = aligned and (chart.display or alone or run.state.ended)
             axis = chart.axis if aligned else (LABEL_WIDTH, waits)
             ended = run.state.ended
             meters.align(*axis, *(counted_times(record, run.elapsed_s or 0.0) if ended else ()))
@@ -545,8 +547,8 @@ def units_of(series: Sequence[ChartSeries], first: str) -> list[str]:
 
 
 def chart_title(run: RunRecord, over: str, units: Sequence[str] = ()) -> str:
-    """``images/s over time``, and that its axis is made up where nobody knows when readings were
-    made. ``units``: of the curves; empty: the run's, as there is none yet."""
+    """``images/s over time``, and that nobody knows when readings were made where that is so.
+    ``units``: of the curves; empty: the run's, as there is none yet."""
     burst = ", times not known: came in one burst" if came_at_once(run) else ""
     return f"{plain(', '.join(units) or run.unit)} {over}{burst}"
 

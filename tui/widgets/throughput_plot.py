@@ -1,4 +1,4 @@
-"""samples/s over time, as a plot."""
+"""samples/s over time, or over the numbers of readings, as a plot."""
 
 from __future__ import annotations
 
@@ -39,6 +39,13 @@ def time_ticks(end: float, columns: int, start: float = 0.0) -> tuple[tuple[floa
     return tuple((i * step, format_duration(i * step)) for i in range(first, int(end / step) + 1))
 
 
+def number_ticks(end: float, columns: int, start: float = 1.0) -> tuple[tuple[float, str], ...]:
+    """The same of numbers of readings."""
+    step = ceil(nice_step(end - start, max(1, columns // 12)))
+    first = ceil(start / step)
+    return tuple((i * step, f"{i * step:,}") for i in range(first, int(end / step) + 1))
+
+
 LEAST_SPAN = 0.02
 """Of a speed: what the axis of a window spans at least."""
 CHANGED, STALLED = "◆", "×"
@@ -66,7 +73,8 @@ def throughput_plot(
     if not any(points for _, points in shown):
         return Plot(empty=empty)
     last = max(max(points)[0] for _, points in shown if points)
-    end = max(10.0, until_s, last if until_s else last * 1.02)
+    by_number = any(s.by_number for s, _ in shown)
+    end = last if by_number else max(10.0, until_s, last if until_s else last * 1.02)
     notes = [latest.get(s.run_id) or _figure_text(s, points) for s, points in shown]
     shown = [(s, _thinned(s, points, end, width)) for s, points in shown]
     top = max(y for _, points in shown for _, y in points)
@@ -96,7 +104,7 @@ def throughput_plot(
         (*(_at((at + 2 * end / max(1, width), y)) for _, (at, y) in ends), *_marks(window), *lines),
         (0.0, end),
         top if top > 0 else 1.0,
-        time_ticks(end, width),
+        number_ticks(end, width) if by_number else time_ticks(end, width),
         legend=(*_legend(window, dotted=dotted, whose=whose), *since),
         more=len(series) - len(shown),
         edges=_edges(window),
@@ -105,7 +113,7 @@ def throughput_plot(
 
 def _edges(window: RunWindow) -> tuple[float, ...]:
     """Where what counts begins, and ends, as far as that is not where the readings do."""
-    return tuple(at for at in (window.start_s, window.end_s) if at is not None)
+    return tuple(at for at in (window.start, window.end) if at is not None)
 
 
 _MEASURED = {"elapsed": "over the window", "summary": "by the log's summary"}
@@ -125,10 +133,10 @@ def _figure_text(series: ChartSeries, points: Sequence[Point]) -> str:
 def window_plot(series: ChartSeries, *, width: int, window: RunWindow, latest: str = "") -> Plot:
     """samples/s of one run over its window alone, on an axis that its readings fill, or a fiftieth
     of them where they are closer together: no scatter is made larger than that."""
-    start = -inf if window.start_s is None else window.start_s
-    end = inf if window.end_s is None else window.end_s
+    start = -inf if window.start is None else window.start
+    end = inf if window.end is None else window.end
     points = [point for point in finite(series.points) if start <= point[0] <= end]
-    if window.start_s is None:
+    if window.start is None:
         points = points[series.warmup :]
     if len(points) < 2 or points[0][0] == points[-1][0]:
         return Plot(empty="no two readings that count yet")
@@ -144,7 +152,7 @@ def window_plot(series: ChartSeries, *, width: int, window: RunWindow, latest: s
         (*marks, line),
         limits,
         high + apart,
-        time_ticks(limits[1], width, begin),
+        (number_ticks if series.by_number else time_ticks)(limits[1], width, begin),
         legend=(AXIS_ABOVE_0, *_disturbed(window)),
         bottom=low - apart,
     )

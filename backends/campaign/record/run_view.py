@@ -15,6 +15,7 @@ from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import Expected
 from backends.campaign.record.run_record import LEFT, MISSING, MISSING_BESIDE, Series
+from backends.campaign.record.run_window import came_at_once
 from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
@@ -88,6 +89,7 @@ class RunView:
 @dataclass(frozen=True)
 class ChartSeries:
     """A run's thinned readings, from ``start`` to its ``end``; the first ``warmup`` are warm-up.
+    ``by_number``: nobody knows when they were made.
 
     :attr:`points` are made when they are first asked for: a screen draws a few of the runs at work.
     """
@@ -101,6 +103,7 @@ class ChartSeries:
     end: float = math.inf
     measured: float | None = None  # the run's throughput, once it succeeded; ``statistic``: how
     statistic: str = ""
+    by_number: bool = False
 
     @property
     def begun(self) -> bool:
@@ -109,7 +112,11 @@ class ChartSeries:
 
     @cached_property
     def points(self) -> tuple[tuple[float, float], ...]:
-        """samples/s over seconds since the run's start, as they were made, not as they came."""
+        """samples/s over seconds since the run's start, as they were made, not as they came; over
+        the numbers of the readings, from 1 on, where nobody knows when that was."""
+        if self.by_number:
+            stride = self.readings.stride
+            return tuple((1.0 + n * stride, v) for n, v in enumerate(self.readings.values))
         came = self.readings.times
         times = spread(
             came if self.end == math.inf else [min(t, self.end) for t in came], self.start
@@ -324,7 +331,7 @@ def paused_text(run: RunRecord, now: float, *, simulated: bool = False) -> str:
 
 
 def chart_series(run: RunRecord) -> ChartSeries:
-    """The thinned readings of one run, in seconds since it started."""
+    """The thinned readings of one run."""
     return ChartSeries(
         run_id=run.run_id,
         label=run.label,
@@ -335,4 +342,5 @@ def chart_series(run: RunRecord) -> ChartSeries:
         end=run.ended_at or math.inf,
         measured=run.throughput,
         statistic=run.statistic,
+        by_number=came_at_once(run),
     )

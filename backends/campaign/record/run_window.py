@@ -36,17 +36,18 @@ class RunWindow:
     ``known``: the readings that count are told by now; else there is no ``jitter``.
     ``summed_up``: the figure is, or is to be, what the log sums up; of the window are jitter and
     ``disturbed`` alone.
-    ``start_s``, ``end_s``: of its first and last reading, seconds since the run began; None: the
-    window begins, or ends, where the readings do. ``disturbed``: what was not steady, and the point
-    of the curve where it was; ``so_far``: more readings may tell it otherwise.
+    ``start``, ``end``: where its first and last reading are on the curve, seconds since the run
+    began or numbers of readings; None: the window begins, or ends, where the readings do.
+    ``disturbed``: what was not steady, and the point of the curve where it was; ``so_far``: more
+    readings may tell it otherwise.
     """
 
     warmup: int = 0
     used: int | None = None
     known: bool = True
     summed_up: bool = False
-    start_s: float | None = None
-    end_s: float | None = None
+    start: float | None = None
+    end: float | None = None
     jitter: Jitter | None = None
     disturbed: tuple[tuple[Disturbance, Point], ...] = ()
     so_far: bool = False
@@ -70,8 +71,8 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
         used=used,
         known=run.window_known,
         summed_up=summed_up(run),
-        start_s=inside[0][0] if begin and inside else None,
-        end_s=inside[-1][0] if end < len(points) and inside else None,
+        start=inside[0][0] if begin and inside else None,
+        end=inside[-1][0] if end < len(points) and inside else None,
         jitter=None if unknown else jitter([value for _, value in inside]),
         disturbed=tuple((one, points[_index(one, stride, len(points))]) for one in found)
         if points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from backends.campaign.record.events import Noted
@@ -9,14 +10,16 @@ from backends.campaign.record.lock import Holder
 from profiles.durations import format_duration
 
 
-def unwatched(holder: Holder | None, age_s: float, now: float) -> Noted:
+def unwatched(holder: Holder | None, signs: Sequence[float], now: float) -> Noted:
     """``Nobody watched it for 1m31s at most: root on vm (pid 7) was killed or lost; from 2026-11-28
-    06:12:31 to 06:14:02 UTC, when it was resumed``: the last sign of who was at work is ``age_s``
-    old, and they gave one every few seconds."""
-    ends = (datetime.fromtimestamp(t, UTC) for t in (now - age_s, now))
+    06:12:31 to 06:14:02 UTC, when it was resumed``: from the last of the ``signs`` of who was at
+    work, seconds since the epoch: that of their lock, which is of every few seconds, and the last
+    event that they wrote."""
+    began = min(now, max(signs))
+    ends = (datetime.fromtimestamp(t, UTC) for t in (began, now))
     since, until = (f"{end:%Y-%m-%d %H:%M:%S}" for end in ends)
     until = until[11:] if until[:10] == since[:10] else until
-    lasted = format_duration(max(0.0, age_s))
+    lasted = format_duration(now - began)
     who = f"{holder or 'who was at work'} was killed or lost"
     text = f"Nobody watched it for {lasted} at most: {who}; from {since} to {until} UTC, "
     text += "when it was resumed"

@@ -25,6 +25,7 @@ from profiles.throughput.steady import Disturbance, Shape, disturbances
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.screens.run_panels import chart_title, counted_times
+from tui.widgets.throughput_plot import throughput_plot, window_plot
 
 
 def run_with(values: list[float], **more: object) -> RunRecord:
@@ -43,7 +44,7 @@ def noisy(count: int, seed: int = 1) -> list[float]:
 
 def of(run: RunRecord) -> tuple[float | None, float | None]:
     window = run_window(run, chart_series(run).points)
-    return window.start_s, window.end_s
+    return window.start, window.end
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000), st.integers(1, 3000))
@@ -235,6 +236,9 @@ def test_jitter_never_has_the_warm_up_in_it(used: int, summary: bool, at_end: bo
     st.integers(0, 3),
     st.sampled_from([RunState.RUNNING, RunState.SUCCEEDED, RunState.FAILED]),
 )
+@example([3.0] * 4, 0, RunState.SUCCEEDED)
+@example([3.0, 4.0, 4.0, 4.0], 2, RunState.SUCCEEDED)
+@example([3.0, 4.0, 90.0], 1, RunState.SUCCEEDED)
 def test_a_chart_says_that_its_readings_came_at_once_where_reports_do(
     times: list[float], warmup: int, state: RunState
 ) -> None:
@@ -247,6 +251,16 @@ def test_a_chart_says_that_its_readings_came_at_once_where_reports_do(
     said = chart_title(run, "over time").endswith("over time, times not known: came in one burst")
     assert said or not burst
     assert not said or state is RunState.SUCCEEDED
+    drawn = chart_series(run)
+    window = run_window(run, drawn.points)
+    whole = throughput_plot([drawn], run.run_id, width=60, window=window)
+    for plot in (whole, window_plot(drawn, width=60, window=window)):
+        timed = any(words.endswith("s") for _, words in plot.x_ticks)
+        assert timed == (bool(plot.lines) and not said), "no times where none are known"
+        if said and plot.lines:
+            assert {x for x, _ in plot.lines[-1].points} <= {1.0 + n for n in range(len(times))}
+            assert plot.x_limits[1] <= len(times) * 1.02
+            assert {float(words) for _, words in plot.x_ticks} <= {*range(len(times) + 1)}
 
 
 @given(st.lists(st.sampled_from([3.0, 4.0, 90.0]), min_size=2, max_size=9).map(sorted))

@@ -644,6 +644,25 @@ def test_what_is_being_tried_again_is_not_settled_as_failed_and_is_still_to_end(
     assert ("1 not ended yet" in told) is again
 
 
+@given(
+    st.lists(st.sampled_from(["failed", "cancelled", "planned", "running"]), min_size=1, max_size=4)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_case_has_failed_when_nothing_of_it_is_tried_again(runs_of, attempts):
+    """Each repeat has failed once; the states of what came of it."""
+    first = runs_of("1n1g", [None] * len(attempts))
+    again = [
+        replace(run, run_id=f"{run.run_id}-a2", attempt=2, state=state, reason="")
+        for run, state in zip(first, attempts, strict=True)
+    ]
+    [group] = summarise([*first, *again])
+    [case] = group.cases
+    over = {"planned", "running"}.isdisjoint(attempts)
+    assert case.failed is (over and "failed" in attempts)
+    assert ("1 case failed" in provenance([case], "")) is case.failed
+    assert ("not ended yet" in provenance([case], "")) is not over
+
+
 def test_a_report_has_the_letter_of_each_reason(runs_of):
     runs = [replace(run, forced=True) for run in runs_of("1n1g", [100.0, 100.1, 100.2])]
     groups = summarise(runs)

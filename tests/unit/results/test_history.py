@@ -720,9 +720,12 @@ def test_a_drop_that_would_be_seen_is_told_with_the_scatter_that_it_rests_on(
         figures = [statistics.geometric_mean(values) for values in runs[:-1]]
         between = percent(statistics.stdev(figures) / statistics.fmean(figures))
         said = rests_on(seen)
+        assert f"only a drop of {percent(seen.would_see)} or more would " in said
         assert f"(means of campaigns before it scatter by {between}, their repeats by " in said
         assert ("not decided" in said) == ("(95%, as campaigns scatter)" in said)
-        assert ("not decided" in said) == ("campaigns on either side would" in said)
+        assert ("not decided" in said) == (
+            "campaigns like it, and as many before it, would" in said
+        )
 
 
 @pytest.mark.parametrize("last", [0.972, 0.975, 0.985, 0.99])
@@ -732,7 +735,8 @@ def test_so_many_campaigns_as_it_says_decide(watched, last: float):
     found = watched([*before, last])
     assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, Why.LAST)
     number = int(found.needed.removeprefix("about ").split()[0])
-    assert found.needed == f"about {number} campaigns on either side would decide"
+    words = f"about {number} campaigns like it, and as many before it, would decide"
+    assert found.needed == words
     scatter = statistics.stdev(map(math.log, before))
     for enough, of in ((True, 2 * number), (False, number // 2)):
         error = scatter * math.sqrt(2 / of)

@@ -438,7 +438,18 @@ def test_names_of_one_machine_are_judged_as_that_machine_is(
         flagged = Concern.OTHER_HOSTS in case.concerns
         return flagged, node_set(case, group.base_case), explained_lines(group)
 
-    assert said(by_name=True) == said(by_name=False)
+    (*by_name, lines), (*by_machine, as_hosts) = said(by_name=True), said(by_name=False)
+    assert by_name == by_machine
+    names, base_names = (
+        {host for hosts in repeats for host in hosts} for repeats in (ours, theirs)
+    )
+    there = {machine[host] for host in names} & {machine[host] for host in base_names}
+    alike = there & {machine[host] for host in names & base_names}
+    assert any("base's hosts" in line for line in lines) == (alike == there != set())
+    assert any("machine" in line for line in lines) == (alike < there)
+    assert any(", by other names" in line for line in lines) == (bool(there) and not alike)
+    if alike == there:
+        assert lines == as_hosts
 
 
 def test_a_machine_that_was_restarted_under_its_name_is_the_same() -> None:

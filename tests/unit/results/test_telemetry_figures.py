@@ -207,11 +207,52 @@ def test_a_run_on_gpus_of_which_no_sample_exists_was_not_watched(
     late: dict[str, Any] = {"used": 26, "window_s": None} if at_once else {}
     runs = runs_of("1n1g", VALUES[:1], fingerprint=fingerprint, readings=30, trained_s=0.0, **late)
     (run,) = [replace(run, telemetry=Telemetry(hosts=hosts)) for run in runs]
-    assert watched_brief(run) == ("" if seen else "not watched")
+    burst = "its log came in one burst: what its machines did is not known" * at_once
+    assert watched_brief(run) == (burst if seen else "not watched")
     case, group = only([run])
-    assert (Concern.UNOBSERVED in case.concerns) == (not seen)
+    assert (Concern.UNOBSERVED in case.concerns) == (at_once or not seen)
     said = " ".join(finding_lines(case, group))
     assert ("its machines were not seen while it was measured" in said) == (not seen)
+    assert ("came in one burst" in said) == (at_once and seen)
+    assert (dict(usual_lines([run])) == {}) == (at_once or not seen or not hosts)
+
+
+@given(
+    busy=st.lists(st.none() | st.just(0.5), min_size=1, max_size=5), late=st.sets(st.integers(0, 4))
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_figure_of_a_part_of_the_repeats_says_of_how_many(
+    runs_of, busy: list[float | None], late: set[int]
+) -> None:
+    """``late``: those whose log came in one burst."""
+    runs = [
+        replace(
+            run,
+            fingerprint="AMD EPYC, Debian",
+            telemetry=Telemetry(hosts=(HostUse("node1", 64, 1.5, None if n in late else share),)),
+            used=9,
+            window_s=None if n in late else 4.7,
+        )
+        for n, (run, share) in enumerate(
+            zip(runs_of("1n1g", [100.0] * len(busy)), busy, strict=True)
+        )
+    ]
+    of = len(runs)
+    known = sum(share is not None and n not in late for n, share in enumerate(busy))
+    seen = sum(n not in late for n in range(of))
+    lines = dict(usual_lines(runs))
+    part = 0 < known < seen
+    assert lines.get("CPUs") == (
+        f"50% busy (of {known} of {of} repeats)" if part else "50% busy" if known else None
+    )
+    assert lines.get("watched") == (f"{seen} of {of} repeats" if known and seen < of else None)
+    table = telemetry_table(summarise(runs))
+    assert table is not None
+    row = dict(zip(table.headings, table.rows[0], strict=True))
+    assert row["CPUs"] == "64"
+    assert row.get("CPUs busy", "–") == (f"50% ({known}/{of})" if part else "50%" if known else "–")
+    assert any(note.startswith("(k/n)") for note in table.notes) is part
+    assert row.get("repeats watched") == (f"{seen}/{of}" if seen < of else None)
 
 
 def test_how_little_of_a_run_was_seen_is_said(watched) -> None:
@@ -415,7 +456,7 @@ def test_the_report_has_a_table_of_it_where_anybody_watched(watched, runs_of) ->
     runs = watched(Telemetry((use,), (host(),)))
     report = render_report(ReportContext("c"), runs, summarise(runs))
     assert "### What the machines did meanwhile" in report
-    assert "| 1n1g | 250 | 2.51 | 1485 | 75% | 71 | 30% |" in report
+    assert "| 1n1g | 250 (1/7) | 2.51 (1/7) | 1485 (1/7) | 75% (1/7) | 71 | 30% (1/7) |" in report
     bare = runs_of("1n1g", VALUES)
     assert "machines did" not in render_report(ReportContext("c"), bare, summarise(bare))
 
@@ -428,9 +469,12 @@ def test_the_console_says_it_of_a_case_and_of_a_run(watched, runs_of) -> None:
         ("energy", "5.01 J per sample"),
         ("CPUs", "30% busy"),
     )
-    assert usual_lines(runs) == usual_lines(runs[2:3]) == lines
+    assert usual_lines(runs[2:3]) == lines
+    assert usual_lines(runs) == tuple(
+        (name, f"{words} (of 1 of 7 repeats)") for name, words in lines
+    )
     text = case_text(*only(runs)).plain
-    for name, words in lines:
+    for name, words in usual_lines(runs):
         assert re.search(f"^{name} +{re.escape(words)}$", text, re.MULTILINE)
     bare = runs_of("1n1g", VALUES)
     assert usual_lines(bare) == ()
