@@ -98,7 +98,10 @@ DIALOGS: Mapping[str, Panel] = {
     ),
     "dryrun": Panel(
         "Dry-run",
-        "",
+        "# 3/6: the third run of the plan, of six; they are listed as they start.\n"
+        "2n1g #1: of its case the first repeat; profiled: one more, which counts for no figure.\n"
+        "│3 ──: in the schedule, where the third run begins, and for how long it has the host.\n"
+        "#: before all that is no command.",
         (
             Key("enter", "start", "Start", "preflight of the hosts, then start", footer=1),
             Key("y", "copy", "Copy", "copy everything to the clipboard", footer=2),
