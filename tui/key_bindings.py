@@ -200,6 +200,7 @@ PANELS: Mapping[str, Panel] = {
         "dot: it cannot be run here; its reason stands below.\n"
         "faint figure: measured before by the same settings, on the same GPU model where that is "
         "known.\n"
+        "rows: the profile's cases, what c added, and the last 12 others that were measured.\n"
         "letter: its grade; with ✗ the case failed since then.\n"
         "[·], ?: they wait for a host to answer.\n"
         "ages: how long ago something was is by your clock, in a demo too.\n"
