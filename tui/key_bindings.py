@@ -390,6 +390,7 @@ PANELS: Mapping[str, Panel] = {
         "State:\n"
         "queued: an engine was asked for its hosts; before that planned.\n"
         "warming up: starting is over, but no reading counts yet; then running.\n"
+        "no reading for 8s: three times as long as ever before; no progress, no ETA.\n"
         "silent: no reading comes any more; no progress, no ETA.\n"
         "paused: p holds it back.\n"
         "collecting: its program has ended; its log is fetched and measured.\n"
