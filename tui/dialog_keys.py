@@ -169,7 +169,7 @@ DIALOGS: Mapping[str, Panel] = {
         "Campaigns",
         "Fastest case: the largest throughput of the campaign, where profiles have several units "
         "that of the first profile which has a result; speedup and grade are of that "
-        "case, and of no other.\n"
+        "case, and of no other; base: others have their speedup over it.\n"
         f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.\n"
         f"?: behind a grade, {MARKS['?']}; Enter opens it and reads them. "
         "†, ‡, §: as Results has them.\n"

@@ -737,7 +737,12 @@ def test_nobody_knows_what_share_of_a_cancellation_is_done() -> None:
     assert (run.progress, run.eta_s) == (None, None)
 
 
-@given(every=st.floats(0.1, 300.0), count=st.integers(3, 200), quiet=st.floats(0.0, 5000.0))
+@given(
+    every=st.floats(0.1, 10.0) | st.floats(0.1, 300.0),
+    count=st.integers(3, 200),
+    quiet=st.floats(0.0, 20.0) | st.floats(0.0, 5000.0),
+)
+@example(every=1.0, count=10, quiet=8.0)
 def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
     every: float, count: int, quiet: float
 ) -> None:
