@@ -50,13 +50,14 @@ def grade_mark(fastest: PastResult) -> str:
 
 
 def figure_words(fastest: PastResult | None) -> tuple[str, str, str, str]:
-    """``1n4g 26,596 images/s``, its speedup and grade, and the model of its devices."""
+    """``1n4g 26,596 images/s``, its speedup, "base" of that which others have theirs over, its
+    grade, and the model of its devices."""
     if fastest is None:
         return (NOTHING,) * 4
     device = short_devices(fastest.devices)
     return (
         f"{fastest.tag} {readable(fastest.throughput)} {fastest.unit}",
-        " ".join([fixed(fastest.speedup), *fastest.marks]),
+        "base" if fastest.is_base else " ".join([fixed(fastest.speedup), *fastest.marks]),
         f"{fastest.grade}{grade_mark(fastest)}" if fastest.grade else NOTHING,
         device or NOTHING,
     )

@@ -98,7 +98,10 @@ DIALOGS: Mapping[str, Panel] = {
     ),
     "dryrun": Panel(
         "Dry-run",
-        "",
+        "# 3/6: the third run of the plan, of six; they are listed as they start.\n"
+        "2n1g #1: of its case the first repeat; profiled: one more, which counts for no figure.\n"
+        "│3 ──: in the schedule, where the third run begins, and for how long it has the host.\n"
+        "#: before all that is no command.",
         (
             Key("enter", "start", "Start", "preflight of the hosts, then start", footer=1),
             Key("y", "copy", "Copy", "copy everything to the clipboard", footer=2),
@@ -166,7 +169,7 @@ DIALOGS: Mapping[str, Panel] = {
         "Campaigns",
         "Fastest case: the largest throughput of the campaign, where profiles have several units "
         "that of the first profile which has a result; speedup and grade are of that "
-        "case, and of no other.\n"
+        "case, and of no other; base: others have their speedup over it.\n"
         f"Gr: the grade, what its figure is good for: {GRADES}; Results has those of all cases.\n"
         f"?: behind a grade, {MARKS['?']}; Enter opens it and reads them. "
         "†, ‡, §: as Results has them.\n"

@@ -182,6 +182,12 @@ class Marks:
         changed._refuse_too_large()
         return replace(changed, wanted=self.wanted | self._keys([name], self._default_columns()))
 
+    def with_rows(self, tags: Iterable[str]) -> Marks:
+        """With more of them, nothing wanted there: as many as the grid has room for."""
+        room = MOST_CELLS // max(1, len(self.columns)) - len(self.tags)
+        more = [tag for tag in tags if tag not in self.tags][: max(0, room)]
+        return replace(self, tags=tuple(sorted((*self.tags, *more), key=parse_tag)))
+
     def with_preset(self, preset: Preset) -> Marks:
         """Exactly its cases wanted, their values shown, and every setting but the places where
         something lies at the profile's default.

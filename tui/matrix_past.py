@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from time import localtime, strftime
 
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from backends.campaign.plan.cost_estimate import RunTime, device_seconds, run_time
 from backends.campaign.record.run_state import RunState
+from backends.hosts.host_facts import HostSnapshot
 from backends.results.gpu_time import device_time
 from backends.results.grade_words import half_text
 from backends.results.numbers import significant
@@ -32,6 +33,8 @@ from tui.theme import BAD, MUTED
 
 LEAST_NAME = 12
 """Columns of a campaign's name, without its middle, wherever there is one."""
+MOST_MEASURED = 12
+"""Rows of a grid that are not its profile's, as far as they come of what was measured."""
 NOTHING_YET = "no result yet"
 FAILED = RUN_STATES[RunState.FAILED][0]
 _NOTHING = PastOfCase()
@@ -74,6 +77,34 @@ def past_of_grid(
         times[case.key] = run_time(profile, case, settings, of)
     figures = tuple(tuple(figure(results.get(c.case.key, _NOTHING)) for c in row) for row in cells)
     return PastOfGrid(results, times, figures if any(map(any, figures)) else ())
+
+
+def measured_rows(
+    part: Marks,
+    hosts: Sequence[HostSnapshot],
+    found: Mapping[tuple[str, str], Sequence[Past]],
+    devices: Collection[str],
+    *,
+    simulated: bool,
+) -> tuple[str, ...]:
+    """Tags that the grid lacks, of which some cell would have a figure and can run on these hosts:
+    the :data:`MOST_MEASURED` measured last. The rest as of :func:`past_of_grid`."""
+    name = part.profile.name
+    newest = {
+        tag: max(past.at for past in results)
+        for (profile, tag), results in found.items()
+        if profile == name and tag not in part.tags and results
+    }
+    if not newest:
+        return ()
+    cells = replace(part, tags=tuple(newest)).cells(hosts)
+    past = past_of_grid(part, cells, found, devices, simulated=simulated)
+    able = [
+        row[0].case.tag
+        for row in cells
+        if any(c.state != "impossible" and figure(past.of(c.case)) for c in row)
+    ]
+    return tuple(sorted(able, key=newest.__getitem__, reverse=True)[:MOST_MEASURED])
 
 
 def figure(past: PastOfCase) -> str:

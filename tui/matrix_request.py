@@ -33,7 +33,7 @@ from tui.matrix_marks import (
     on_any_cluster,
     without_batch,
 )
-from tui.matrix_past import PastOfGrid, holes, past_of_grid
+from tui.matrix_past import PastOfGrid, holes, measured_rows, past_of_grid
 from tui.past_reading import PastReading
 from tui.plan_words import host_states, time_text
 from tui.session import Session
@@ -110,6 +110,7 @@ class Asked:
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
         self._cells: dict[str, tuple[Marks, object, Rows]] = {}
         self._past: dict[str, _KnownPast] = {}
+        self._rows_seen: dict[str, tuple[Marks, Found, object]] = {}  # when rows were looked for
         self._able: dict[str, tuple[_KnownHosts, Mapping[str, str], Able]] = {}
         self._hosts: _KnownHosts | None = None
         self._states: _KnownStates | None = None
@@ -189,7 +190,23 @@ class Asked:
     def marks(self, name: str) -> Marks:
         if name not in self._marks:
             self._marks[name] = new_marks(self._session.workspace.catalog.get(name))
-        return self._marks[name]
+        part = self._marks[name]
+        if self.past_reading.known and not self.able[1]:
+            part = self._marks[name] = self._with_measured_rows(part)
+        return part
+
+    def _with_measured_rows(self, part: Marks) -> Marks:
+        """With rows of the cases that were measured before."""
+        seen, name = (part, self._found, self.able), part.profile.name
+        known = self._rows_seen.get(name)
+        if known is not None and known[0] is part and known[1:] == seen[1:]:
+            return part
+        simulated = self._session.simulated
+        hosts, devices = self.snapshots, self.devices(part)
+        rows = measured_rows(part, hosts, self._found, devices, simulated=simulated)
+        part = part.with_rows(rows) if rows else part
+        self._rows_seen[name] = (part, *seen[1:])
+        return part
 
     def known(self, name: str) -> Marks | None:
         """The marks of a profile that was looked at before."""

@@ -159,6 +159,7 @@ def _cost(price: PlanPrice) -> str:
     return f", costs {low}" if low == high else f", costs {low} to {high}"
 
 
+PLACES_IN_PLAN = "the number of a run is its place in the plan; listed as they start"
 MAY_CHANGE = "what runs take, as it is measured, may change their order and hosts"
 """Of a plan, which is by what they are expected to take."""
 

@@ -168,13 +168,14 @@ def crowded(
     facts: Mapping[str, HostFacts], cases: Sequence[Planned], capacities: Iterable[HostCapacity]
 ) -> Iterator[Finding]:
     """Hosts, or machines of several names, on which a case that computes on CPUs has more processes
-    than they have CPUs: of each the most that a case can have there."""
+    than they have CPUs: of each the most that a case can have there, and which cases those are."""
     known = {one.name: one for one in capacities if one.name in facts}
     for names in by_machine((name, facts[name].boot_id) for name in known):
         cpus = max(facts[name].cpus for name in names)
         alone: dict[str, int] = {}
         most, on = 0, list[str]()
         profiles: dict[str, None] = {}
+        counts: dict[str, int] = {}
         for planned in cases:
             each = planned.case.gpus_per_node
             fit = [name for name in names if _computes_on_cpus(planned, known[name])]
@@ -182,18 +183,22 @@ def crowded(
             there = each * min(planned.case.nodes, len(fit))
             if there > cpus:
                 profiles[planned.profile.name] = None
+                counts[planned.case.tag] = there
             if there > most:
                 most, on = there, fit
         if not cpus or not profiles:
             continue
         said = {"": most} if most > max(alone.values()) else alone
+        up_to = "up to " if len({*counts.values()}) > 1 else ""
+        enough_alone = max(alone.values()) <= cpus
         for host, count in said.items():
             if count > cpus:
                 which = "" if host else f"{fold_nodeset(on)}: "
-                what = f"{which}{counted(count, 'process')} on {counted(cpus, 'CPU')}"
-                about = Bearing(tuple(profiles), ((host,) if host else tuple(on),))
-                # Not told of results: smaller cases of these profiles have CPUs enough.
-                yield Finding(host, Level.WARN, what, _CROWDED, harmless=True, bearing=about)
+                what = f"{which}{up_to}{counted(count, 'process')} on {counted(cpus, 'CPU')}"
+                together = tuple((name,) for name in on) if enough_alone else (tuple(on),)
+                there_on = ((host,),) if host else together
+                about = Bearing(tuple(profiles), there_on, tags=tuple(counts))
+                yield Finding(host, Level.WARN, what, _CROWDED, bearing=about)
 
 
 def _computes_on_cpus(planned: Planned, host: HostCapacity) -> bool:

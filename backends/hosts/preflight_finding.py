@@ -20,22 +20,29 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """Which runs a finding bears on: those of these ``profiles`` (empty: of any) that are on a host
-    of ``hosts``, of two groups where it is about what those do to each other (none: anywhere), and
-    there on one of these ``gpus`` (empty: on any)."""
+    """Which runs a finding bears on: those of these ``profiles`` and case ``tags`` (empty: of any)
+    that are on a host of ``hosts``, of two groups where it is about what those do to each other
+    (none: anywhere), and there on one of these ``gpus`` (empty: on any)."""
 
     profiles: tuple[str, ...] = ()
     hosts: tuple[tuple[str, ...], ...] = ()
     gpus: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
 
     def concerns(
-        self, profile: str, hosts: Collection[str], devices: Mapping[str, Collection[int]]
+        self,
+        profile: str,
+        hosts: Collection[str],
+        devices: Mapping[str, Collection[int]],
+        tag: str = "",
     ) -> bool:
-        """A run on these hosts; ``devices``: which of them, where that is known."""
+        """A run on these hosts; ``devices``: which of them, where that is known; ``tag``: of its
+        case, empty where that is any."""
         touched = [group for group in self.hosts if not set(group).isdisjoint(hosts)]
         there = [set(devices[name]) for group in touched for name in group if name in devices]
         return (
             (not self.profiles or profile in self.profiles)
+            and (not self.tags or not tag or tag in self.tags)
             and len(touched) >= min(2, len(self.hosts))
             and not (self.gpus and there and all(own.isdisjoint(self.gpus) for own in there))
         )

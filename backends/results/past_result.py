@@ -65,6 +65,7 @@ class PastResult(Past):
     throughput: global samples/s in ``unit``, the median of ``repeats`` successful runs.
     half_width: relative, of the 95% interval, of two repeats Student's; None for one.
     speedup: over the base of its campaign; None without one, and of the base itself.
+    is_base: other cases have their speedup over it.
     marks: what a speedup has beside it, as in every table; see
         :func:`backends.results.layouts.cells.speedup_marks`.
     run_s: how long a run took, the median; None where nobody knows.
@@ -79,6 +80,7 @@ class PastResult(Past):
     grade: Grade | None
     run_s: float | None
     speedup: float | None = None
+    is_base: bool = False
     marks: tuple[str, ...] = ()
     log_changed: bool = False
     logs_unread: bool = False

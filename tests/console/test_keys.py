@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 
 import pytest
 from rich.console import Console, RenderableType
@@ -241,13 +241,19 @@ def test_notes_that_go_on_in_a_next_line_stay_in_their_column() -> None:
     assert all(line[:column].isspace() and line[column].isalpha() for line in rest)
 
 
-def test_a_note_of_which_nobody_knows_since_when_it_is_so_has_no_time() -> None:
-    _, last, first = drawn(
-        notes_text([(5.0, "warn", "old"), (None, "warn", "gone")], 0.0), 70
-    ).splitlines()
-    assert last.split() == ["warn", "gone"]
-    assert first.split() == ["+5s", "warn", "old"]
-    assert first.index("warn") == last.index("warn")
+@pytest.mark.parametrize(
+    "notes",
+    list(permutations([(5.0, "warn", "old"), (None, "warn", "gone"), (7.0, "warn", "new")])),
+)
+def test_a_note_of_which_nobody_knows_since_when_it_is_so_stands_first_and_has_no_time(
+    notes: Sequence[tuple[float | None, str, str]],
+) -> None:
+    now, gone, then, *lines = drawn(notes_text(notes, 0.0), 70).splitlines()
+    assert (now.strip(), then.strip()) == ("so now", "the campaign, the last first")
+    assert gone.split() == ["warn", "gone"]
+    timed = [words for at, _, words in reversed(notes) if at is not None]
+    assert [line.split()[1:] for line in lines] == [["warn", words] for words in timed]
+    assert {line.index("warn") for line in lines} == {gone.index("warn")}
 
 
 @pytest.mark.parametrize("notes", [None, (), ((7.0, "warn", "seen"),)])

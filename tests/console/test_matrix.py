@@ -33,7 +33,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeFinding, FakeWorkspace, known_host, v100_hosts
 from tui.app import DlperfApp
 from tui.matrix_marks import Cell
-from tui.plan_words import hosts_text
+from tui.plan_words import PLACES_IN_PLAN, hosts_text
 from tui.screens.dialogs import Prompt
 from tui.screens.dry_run import DryRunView
 from tui.screens.editors import HostPicker, ParameterEditor, SettingsEditor
@@ -405,6 +405,7 @@ async def test_a_dry_run_begins_with_its_schedule_and_a_key_goes_from_run_to_run
         assert len(heads) == 6 < heads[-1] < notes
         assert all(line.startswith("# ") for line in lines[notes:] if line)
         assert f"# {len([*filter(None, lines[notes + 1 :])])} notes at the end" == lines[1]
+        assert f"# {PLACES_IN_PLAN}" in lines[: heads[0]], "what their numbers count"
         assert not any("stands for" in line for line in lines[:notes])
         at = -1
         for key in "]" * 8 + "[" * 7:

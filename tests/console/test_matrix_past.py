@@ -90,6 +90,21 @@ async def read(app: DlperfApp, pilot: Pilot[str]) -> MatrixPage:
     return page
 
 
+@pytest.fixture
+def let(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Until it is set nothing is read."""
+    let = threading.Event()
+    reading = PastIndex.read
+
+    def held(index: PastIndex, go_on: Callable[[], bool] = lambda: True) -> None:
+        while go_on() and not let.wait(0.01):
+            pass
+        reading(index, go_on)
+
+    monkeypatch.setattr(PastIndex, "read", held)
+    return let
+
+
 def said(app: DlperfApp) -> str:
     return "\n".join(notification.message for notification in app._notifications)
 
@@ -119,6 +134,35 @@ async def test_past_results_stand_in_the_cells_and_whole_under_the_grid(
         assert "0012-v100" in screen_text(app) or size == SMALL
         await pilot.press("j")
         await until(pilot, partial(shows, app, "no result yet"))
+
+
+@pytest.mark.parametrize("more", [0, 12])
+async def test_cases_that_were_measured_have_a_row_though_the_profile_does_not_list_them(
+    workspace: FakeWorkspace, let: threading.Event, more: int
+) -> None:
+    """Not what cannot run here or was simulated; the latest of many, and the cursor stays on its
+    case."""
+    own = workspace.catalog.get("cpu-smoke").matrix.cases
+    measured(workspace, {smoke("1n3g"): [1.0], smoke("99n1g"): [1.0]})
+    measured(workspace, {smoke("2n3g"): [1.0]}, "simulated", simulated=True)
+    newer = [
+        tag for tag in (f"{n}n{g}g" for n in (3, 4, 2) for g in (5, 6, 7, 8, 3)) if tag not in own
+    ]
+    for age, tag in enumerate(newer[:more]):
+        measured(workspace, {smoke(tag): [1.0]}, tag, at=START - age)
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("G")
+        here = current(page)
+        assert here.case.tag == own[-1]
+        let.set()
+        await until(pilot, lambda: page._asked.past_reading.known)
+        tick(app)
+        await until(pilot, lambda: len(page.query_one(MatrixGrid).cells) > len(own))
+        shown = {cells[0].case.tag for cells in page.query_one(MatrixGrid).cells}
+        assert shown - {*own} == ({*newer[:more]} if more else {"1n3g"})
+        assert current(page).case.tag == here.case.tag
+        assert not wanted(page) & {f"{tag}/batch_size=32" for tag in newer}
 
 
 @pytest.mark.parametrize("speed", [None, 1.0, 60.0])
@@ -321,18 +365,9 @@ async def test_f_leaves_out_what_cannot_run_and_says_when_there_is_no_hole(
 
 
 async def test_f_waits_until_all_was_read_and_marks_nothing_that_was_changed_meanwhile(
-    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+    workspace: FakeWorkspace, let: threading.Event
 ) -> None:
-    let = threading.Event()
-    reading = PastIndex.read
-
-    def held(index: PastIndex, go_on: Callable[[], bool] = lambda: True) -> None:
-        while go_on() and not let.wait(0.01):
-            pass
-        reading(index, go_on)
-
-    monkeypatch.setattr(PastIndex, "read", held)
-    measured(workspace, {smoke("1n1g"): [1.0]})
+    measured(workspace, {smoke("1n1g"): [1.0], smoke("1n3g"): [1.0]})  # a row comes of that
     async with console(workspace, LARGE) as (app, pilot):
         page = await open_matrix(app, pilot)
         before = wanted(page)

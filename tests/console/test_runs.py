@@ -1604,6 +1604,9 @@ def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:
     told = {
         "it runs": plain,
         "it does something": replace(plain, state_text="running, warming up", doing="warming up"),
+        "it is late": replace(
+            plain, state_text="running, no reading for 8s", doing="no reading for 8s"
+        ),
         "it is fetched": replace(plain, state_text="collecting", collecting=True),
         "it was skipped": replace(plain, state=RunState.CANCELLED),
         "it waits": replace(plain, state=RunState.PLANNED, state_text="waiting for node3"),
@@ -1705,6 +1708,10 @@ def test_a_silent_run_says_for_how_long_in_its_state_and_why_elsewhere(
     assert row.cells[0].plain == f"▲ silent {said}"
     assert row.cells[1].plain.endswith("#1"), "and nothing after it"
     assert "connection lost" in " ".join(cell.plain for cell in of_lost.cells)
+    late = replace(quiet, silent_s=None, doing="no reading for 9s")
+    of_late = RunRows()(replace(shown, runs=(late,)))[0]
+    assert of_late.cells[0].plain == "▶ running"
+    assert "no reading for 9s" in " ".join(cell.plain for cell in of_late.cells)
 
 
 async def test_what_is_counted_behind_a_filter_are_the_rows_in_sight_earlier_attempts_too(

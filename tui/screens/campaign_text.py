@@ -193,6 +193,7 @@ def summary_words(
         why = ", ".join(MARKS[mark] for mark in best.marks)
         why = f" ({why})" if why else ""
         parts += [f"speedup {speedup}{why}"] if best.speedup is not None else []
+        parts += ["base of the speedups"] * best.is_base
         unsure = " (logs were written after their runs: ⏎ reads them)" * bool(grade_mark(best))
         parts += [f"grade {grade}{unsure}"] if best.grade is not None else []
         parts += [device] if best.devices else []

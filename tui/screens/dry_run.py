@@ -18,17 +18,14 @@ from tui.backend_protocols import DryRun
 from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
-from tui.plan_words import MAY_CHANGE, plan_totals, stand_in_lines
+from tui.plan_words import MAY_CHANGE, PLACES_IN_PLAN, plan_totals, stand_in_lines
 from tui.screens.dialogs import WIDEST, Findable, Long
 from tui.text import plain
 from tui.timeline_text import timeline_lines
 
 TIMELINE_COLUMNS = 66
 """In a terminal of 80; in a wider one those that it has more."""
-IN_A_BLOCK = (
-    "a block of the schedule has name and number of a run, which is its place in the list, as far "
-    "as it has room"
-)
+IN_A_BLOCK = "a block of the schedule has number and name of a run, as far as it has room"
 HEAD = re.compile(r"# \d+/\d+  ")
 """How the lines of a run begin."""
 
@@ -47,6 +44,7 @@ def dry_run_text(
     notes += [MAY_CHANGE] * (len(runs) > 1) + [IN_A_BLOCK] * bool(timeline)
     lines = [f"# {plain(plan_totals(plan))}"]
     lines += [f"# {counted(len(notes), 'note')} at the end"] * bool(notes)
+    lines += [f"# {PLACES_IN_PLAN}"] * (len(runs) > 1)
     lines += [*(f"# {line}".rstrip() for line in timeline), ""]
     if runs and runs[0].of_all:
         lines += ["# all are steps of one job:", f"# {plain(asked_for(runs[0]))}", ""]

@@ -233,16 +233,26 @@ def all_notes(told: AllNotes) -> Group:
 
 
 def notes_text(notes: Sequence[tuple[float | None, str, str]], begun: float | None) -> Text | Group:
-    """What the engine said of a campaign and what happened there, newest first, with the time since
-    its begin where that is known."""
+    """What the engine said of a campaign and what happened there: first what has no time, as it is
+    so now; then the newest first, with the time since its begin where that is known."""
     if not notes:
         return Text("No notes of the engine for this campaign, and no run has started.", MUTED)
-    lines = []
+    now: list[tuple[Text, ...]] = []
+    then: list[tuple[Text, ...]] = []
     for at, level, words in reversed(notes):
         since = f"+{format_duration(at - begun)}" if at is not None and begun is not None else ""
         style = _LEVELS.get(level, BAD if level in GRAVE else WARN)
-        lines.append((Text(f"{since:>8}", MUTED), Text(level, style), Text(plain(words))))
-    return Group(Text("the campaign, the last first", f"bold {MUTED}"), Rows(lines))
+        line = Text(f"{since:>8}", MUTED), Text(level, style), Text(plain(words))
+        (now if at is None else then).append(line)
+    told = (("so now", now), ("the campaign, the last first", then))
+    return Group(
+        *(
+            part
+            for title, rows in told
+            if rows
+            for part in (Text(title, f"bold {MUTED}"), Rows(rows))
+        )
+    )
 
 
 _SAID = {"": MUTED, "information": "", "warning": WARN, "error": BAD}

@@ -301,13 +301,13 @@ class MatrixPage(Page):
     @property
     def _takes_back(self) -> bool:
         part = self.focused_marks
-        return part is not None and (self._filling is part or part.profile.name in self._history)
+        return part is not None and (self._fills(part) or part.profile.name in self._history)
 
     def action_undo(self) -> None:
         """The last change of this profile; a fill that waits for past results is the last one."""
         if (part := self._markable) is None:
             return
-        if self._filling is part:
+        if self._fills(part):
             self._filling = None
             self._do("")
             return
@@ -493,8 +493,12 @@ class MatrixPage(Page):
             return
         self._filling = None
         self._do("")
-        if self.focused_marks is part:
-            self._fill(part)
+        now = self.focused_marks
+        if now is not None and _same_but_rows(part, now):
+            self._fill(now)
+
+    def _fills(self, part: Marks) -> bool:
+        return self._filling is not None and _same_but_rows(self._filling, part)
 
     def _fill(self, part: Marks) -> None:
         cells = [cell for row in self._asked.cells(part) for cell in row]
@@ -545,3 +549,8 @@ class MatrixPage(Page):
     def _do(self, doing: str) -> None:
         self._doing = doing
         self._show_grid()
+
+
+def _same_but_rows(before: Marks, now: Marks) -> bool:
+    """Rows come by themselves, of what was measured."""
+    return replace(before, tags=now.tags) == now

@@ -266,7 +266,8 @@ def _row_words(run: RunView) -> str:
     """What no other cell of its row says."""
     words = run.reason if run.state is RunState.FAILED else run.brief or run.state_text
     said = _said(run.state, words)
-    told = said.startswith(NO_READING) or said == WARMING_UP  # the state or the figure says it
+    silent = run.silent_s is not None and said.startswith(NO_READING)
+    told = silent or said in (NO_READING_YET, WARMING_UP)  # the state or the figure says it
     return "" if told else said
 
 

@@ -60,9 +60,13 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         other = name != self._name
         if not other and shown == self._grid:
             return
+        tag = self.row[0].case.tag if self.row else ""
+        there = [row[0].case.tag for row in cells if row]
         if other:
             self._row, self._column = first_mark(cells)
             self.scroll_home(animate=False)
+        elif tag in there:  # rows may have come above it
+            self._row = there.index(tag)
         self._name = name
         self._row = min(self._row, max(0, len(cells) - 1))
         self._column = min(self._column, max(0, len(labels) - 1))

@@ -215,7 +215,11 @@ def _on_some_gpus(state: CampaignState) -> str:
     told: dict[str, None] = {}
     for bearing in filter(lambda one: one.gpus, state.forced_on):
         there = replace(bearing, gpus=())
-        runs = [(run.profile, run.hosts, run.devices) for run in state.runs.values() if run.hosts]
+        runs = [
+            (run.profile, run.hosts, run.devices, run.case.tag)
+            for run in state.runs.values()
+            if run.hosts
+        ]
         if any(there.concerns(*run) and not bearing.concerns(*run) for run in runs):
             gpus = ", ".join(f"GPU{gpu}" for gpu in bearing.gpus)
             hosts = fold_nodeset(sorted({host for group in bearing.hosts for host in group}))
@@ -227,7 +231,9 @@ def _of_no_run(state: CampaignState) -> Iterator[str]:
     """What preflight warned of that bears on none of its runs; of these their grades tell."""
     for text, bearing in state.warned:
         runs = (run for run in state.runs.values() if run.hosts)
-        if not any(bearing.concerns(run.profile, run.hosts, run.devices) for run in runs):
+        if not any(
+            bearing.concerns(run.profile, run.hosts, run.devices, run.case.tag) for run in runs
+        ):
             yield text
 
 

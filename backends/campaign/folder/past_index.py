@@ -245,6 +245,8 @@ def _past(
         grade=case.grade,
         run_s=median(took) if took else None,
         speedup=None if case is group.base_case else case.speedup,
+        is_base=case is group.base_case
+        and any(other.speedup is not None for other in group.cases if other is not case),
         marks=speedup_marks(case, group),
         log_changed=any(run.log_differs or run.log_changed for run in case.runs),
         **ran,

@@ -92,7 +92,7 @@ def run_result(
         warned=tuple(
             text
             for text, bearing in state.warned
-            if bearing.concerns(run.profile, run.hosts, run.devices)
+            if bearing.concerns(run.profile, run.hosts, run.devices, run.case.tag)
         ),
         stopped=_stopped(run, state),
         campaign=state.campaign,
@@ -104,7 +104,7 @@ def run_result(
 def _stops(run: RunRecord, state: CampaignState) -> Iterator[str]:
     """What was overridden that is about it, or not known to be about others alone."""
     for stop, bearing in zip_longest(state.overridden, state.forced_on[: len(state.overridden)]):
-        if bearing is None or bearing.concerns(run.profile, run.hosts, run.devices):
+        if bearing is None or bearing.concerns(run.profile, run.hosts, run.devices, run.case.tag):
             yield stop
 
 

@@ -16,7 +16,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import Expected
 from backends.campaign.record.run_record import LEFT, MISSING, MISSING_BESIDE, Series
 from backends.campaign.record.run_window import came_at_once
-from backends.campaign.record.silence import silent_s
+from backends.campaign.record.silence import late_s, silent_s
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
@@ -53,7 +53,7 @@ class RunView:
     out_of_reach: tuple[str, ...]  # of its hosts, while it is active
     unit: str
     progress: float | None  # 0 … 1: of elapsed_s + eta_s, as long as there is an estimate; None
-    # where nothing is known, and of a run that is silent or has outlived that
+    # where nothing is known, and of a run that is silent, late with a reading, or has outlived that
     eta_s: float | None
     elapsed_s: float | None
     readings: int
@@ -147,8 +147,9 @@ def view_of(
         elapsed = max(0.0, until - run.started_at)
     untold = start == TAKEN_UP and run.state is RunState.RUNNING
     may_be_over = untold and (elapsed or 0.0) >= (expected or 0.0)
-    expected = None if may_be_over else expected
     quiet_s = silent_s(run, now) if watched and not untold else None
+    late = late_s(run, now) if watched and not untold and quiet_s is None else None
+    expected = None if may_be_over or late is not None else expected
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
@@ -173,7 +174,7 @@ def view_of(
         brief = NOT_COLLECTED.removeprefix("ended, ") if run.collecting else seen
     else:
         trouble = trouble or _slow(run)
-        doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
+        doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start, late)
         at_work = _at_work(run, now, expected, doing)
         brief = _brief(run, now, waiting, trouble, expected)
     return RunView(
@@ -298,12 +299,15 @@ def _over(run: RunRecord, *, watched: bool, simulated: bool) -> str:
     return LEFT if gone or run.category == Cause.LEFT else ""
 
 
-def _doing(run: RunRecord, start: str) -> str:
-    """What it is at before there is a figure of it. ``start``: what its start is at."""
+def _doing(run: RunRecord, start: str, late: float | None) -> str:
+    """What it is at before there is a figure of it, or how ``late`` its next reading is. ``start``:
+    what its start is at."""
     if run.state is RunState.STARTING:
         return start
     if run.state is RunState.RUNNING and start == TAKEN_UP:
         return start
+    if late is not None:
+        return f"{NO_READING} for {format_duration(late)}"
     counts_from = 0 if run.sums_up else run.warmup
     if run.state is not RunState.RUNNING or run.reading_count > counts_from:
         return ""

@@ -542,7 +542,7 @@ def test_what_other_cases_took_makes_no_first_run_of_a_case_overdue(
 def test_the_bar_of_a_run_never_falls_and_is_of_the_clock_of_its_eta(
     gaps: list[float], expected_s: float, looks: list[float]
 ) -> None:
-    """There is none while the run is silent; past its time it is full, as its row shows it."""
+    """There is none while the run is silent or late; past its time it is full, as in its row."""
     times = [2.0 + gap for gap in accumulate(gaps)]
     launched = ev.RunLaunched(t=2.0, run_id=A)
     state = fold([planned(A, expected_s=expected_s), assigned(A), launched])
@@ -555,7 +555,7 @@ def test_the_bar_of_a_run_never_falls_and_is_of_the_clock_of_its_eta(
             state = fold([told], state)
             came = since
         run = view(shown(state, now), A)
-        if run.silent_s is not None:
+        if run.silent_s is not None or "no reading for" in run.doing:
             assert (run.progress, run.eta_s) == (None, None)
             continue
         share = run.progress if run.progress is not None else float(run.outlived)
@@ -737,7 +737,12 @@ def test_nobody_knows_what_share_of_a_cancellation_is_done() -> None:
     assert (run.progress, run.eta_s) == (None, None)
 
 
-@given(every=st.floats(0.1, 300.0), count=st.integers(3, 200), quiet=st.floats(0.0, 5000.0))
+@given(
+    every=st.floats(0.1, 10.0) | st.floats(0.1, 300.0),
+    count=st.integers(3, 200),
+    quiet=st.floats(0.0, 20.0) | st.floats(0.0, 5000.0),
+)
+@example(every=1.0, count=10, quiet=8.0)
 def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
     every: float, count: int, quiet: float
 ) -> None:
@@ -754,7 +759,12 @@ def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
     now = points[-1][2] + quiet
     run = view(shown(state, now), A)
     assert (run.silent_s is not None) == (quiet > 20.0 and quiet > 5 * every)
-    assert ("no reading for" in run.state_text) == (run.silent_s is not None)
+    late = count >= 10 and quiet > 5.0 and quiet > 3 * (every + 1e-6)
+    assert ("no reading for" in run.state_text) == (run.silent_s is not None or late)
+    if late and run.silent_s is None:
+        assert (run.progress, run.eta_s, run.outlived) == (None, None, False)
+        assert run.doing == f"no reading for {format_duration(quiet)}"
+        assert state_text(run).plain == "▶ running"
     if run.silent_s is not None:
         assert (run.progress, run.eta_s, run.outlived) == (None, None, False)
         assert state_text(run).plain.startswith("▲ silent ")

@@ -250,12 +250,19 @@ def test_what_preflight_warned_of_stands_beside_the_runs_that_it_is_about() -> N
     """Of a journal that does not say which they are, beside all."""
     on_node2 = Bearing(hosts=(("node2",),))
     between = Bearing(hosts=(("node1",), ("node2",)), profiles=("p",))
+    of_its_size, of_another = Bearing(tags=("2n1g",)), Bearing(tags=("9n9g",))
     begun = ev.CampaignCreated(
-        t=0.0, campaign="c", warned=("load", "speed", "old"), bearings=(on_node2, between)
+        t=0.0,
+        campaign="c",
+        warned=("load", "speed", "its size", "another", "old"),
+        bearings=(on_node2, between, of_its_size, of_another),
     )
     assert decode(encode(begun)) == begun
     first = replace(assigned(RUN_IDS[0]), hosts=("node1",))
     second = replace(assigned(RUN_IDS[1]), hosts=("node1", "node2"))
     known = fold([begun, planned(RUN_IDS[0]), planned(RUN_IDS[1]), first, second])
     warned = {run.run_id: run.warned for run in run_results(known)}
-    assert warned == {RUN_IDS[0]: ("old",), RUN_IDS[1]: ("load", "speed", "old")}
+    assert warned == {
+        RUN_IDS[0]: ("its size", "old"),
+        RUN_IDS[1]: ("load", "speed", "its size", "old"),
+    }

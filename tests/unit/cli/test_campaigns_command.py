@@ -174,6 +174,29 @@ def test_a_speedup_in_the_list_has_the_marks_that_it_has_in_tables(
     assert ("another rule than its base" in below) == ("‡" in marks)
 
 
+@pytest.mark.parametrize("sizes", [(1,), (2,), (1, 2), (2, 4), (1, 2, 4)])
+@pytest.mark.parametrize("slower", [False, True])
+def test_the_list_says_of_the_fastest_case_where_it_is_the_base_of_the_speedups(
+    cli: Cli, campaign: Campaign, sizes: Sequence[int], slower: bool
+) -> None:
+    events: list[ev.Event] = []
+    for place, size in enumerate(sizes):
+        run_id = f"r{place}"
+        rate = 100.0 / size if slower else 100.0 * size
+        of_size = replace(planned(run_id), gpus_per_node=size)
+        events += [of_size, assigned(run_id), replace(succeeded(run_id), throughput=rate)]
+    path = campaign("c", *events, FINISHED)
+    (row,) = cli("campaigns", "ls").rows
+    several = len(sizes) > 1
+    scaled = f"{sizes[-1] / sizes[0]:.2f}"
+    assert row[5] == ("–" if not several else "base" if slower else scaled)
+    past = PastIndex(cli.campaigns)
+    past.read()
+    (summary,) = list_campaigns(cli.campaigns, time.time)
+    below = summary_words(summary, BEGUN, {path: past.by_campaign[path]}).plain
+    assert ("base of the speedups" in below) == (several and slower)
+
+
 def test_without_an_action_they_are_listed_and_a_moved_one_by_its_new_name(
     cli: Cli, campaign: Campaign
 ) -> None:

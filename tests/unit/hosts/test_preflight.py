@@ -390,6 +390,31 @@ def test_the_processes_of_a_case_are_counted_by_host_or_by_the_machine_that_has_
     }
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=4, unique=True),
+    st.integers(1, 8),
+)
+def test_more_processes_than_cpus_are_told_of_the_results_of_the_cases_that_have_them(
+    sizes: list[tuple[int, int]], cpus: int
+) -> None:
+    gpus = tuple(dataclasses.replace(GPU, index=index) for index in range(4))
+    facts = dataclasses.replace(FACTS, cpus=cpus, gpus=gpus, boot_id="one")
+    known = [snapshot_of(Host(name), facts) for name in NAMES]
+    cases = [planned(tag=size, devices="cpu") for size in sizes]
+    capacities = [one.capacity for one in known]
+    found = foreseen(facts_for(cases, known), cases, capacities=capacities)
+    warned = [(text, of) for text, of in bearings(found) if "process" in text]
+    for nodes, each in sizes:
+        of_it = [
+            text
+            for text, bearing in warned
+            if bearing.concerns("p", NAMES[:nodes], {}, f"{nodes}n{each}g")
+        ]
+        assert bool(of_it) == (nodes * each > cpus)
+        said = f" {nodes * each} process"
+        assert all("up to" in text or said in f" {text}" for text in of_it)
+
+
 # --- what profiles need -------------------------------------------------------------------------
 
 
