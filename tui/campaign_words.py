@@ -18,7 +18,7 @@ FIGURES = ("fastest case", "speedup", "grade", "device")
 MARKS = {
     "†": "not all repeats of it and of its base were measured in one environment",
     "‡": "measured by another rule than its base",
-    "§": "half of its repeats more, or fewer, than of its base ran beside other runs",
+    "§": "half or more of its repeats ran beside others, unlike its base's, or the reverse",
     "?": "logs were written after their runs; a report reads them each time, a list does not",
 }
 """Of a speedup, the last of a grade, in their places in :func:`figure_words`."""

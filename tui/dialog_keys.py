@@ -69,7 +69,20 @@ DIALOGS: Mapping[str, Panel] = {
         (Key("escape", "leave", "Cancel", "change nothing", footer=2, said="Esc"),),
     ),
     "entry": Panel(
-        "Entry", "", (Key("enter", "submit", "Accept", "take what is written", footer=1),)
+        "Entry",
+        "",
+        (
+            Key("enter", "submit", "Accept", "take what is written", footer=1),
+            Key(
+                "ctrl+u",
+                "delete_left_all",
+                "Clear",
+                "delete what stands before the cursor",
+                footer=3,
+                said="^u",
+                palette=False,
+            ),
+        ),
     ),
     "marklist": Panel(
         "Marks",

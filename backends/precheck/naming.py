@@ -141,3 +141,20 @@ class Ranking:
             kept.remove(most)
             apart = [pair for pair in apart if most not in pair]
         return tuple(kept) if len(kept) > 1 else ()
+
+    @property
+    def to_leave_out(self) -> tuple[str, ...]:
+        """The hosts that are named, and those that others are to be kept apart from where two or
+        more are left without them."""
+        together = self.keep_together
+        return (*self.exclude, *(host for host in self.keep if together and host not in together))
+
+    @property
+    def proposed(self) -> tuple[str, ...]:
+        """The hosts to use, rank 0's first, those for runs of several hosts where there are such:
+        that are well, or where none is, that were not judged; empty where nobody is to be left
+        out."""
+        out = self.to_leave_out
+        well = tuple(host for host in self.keep if host not in out)
+        rest = well or tuple(ranked.host for ranked in self.hosts if ranked.host not in out)
+        return rest if out else ()

@@ -82,7 +82,7 @@ def document(precheck: Precheck) -> dict[str, Any]:  # JSON
         "alone": [list(one) for one in ranking.alone],
         "exclude": list(ranking.exclude),
         "keep_apart": [list(pair) for pair in ranking.keep_apart],
-        "keep": ranked_nodeset(ranking.keep),
+        "keep": ranked_nodeset(ranking.keep or ranking.proposed),
         "keep_together": ranked_nodeset(ranking.keep_together),
         "figures": _json(tuple[Figure, ...], measured.figures),
         "troubles": _json(tuple[Trouble, ...], measured.troubles),

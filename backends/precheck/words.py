@@ -169,7 +169,7 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
         if ranking.keep:
             judged = " that was judged" * bool(busy)
             rest = f"{judged}: {hosts_option(ranking.keep)}"
-        elif unjudged := proposed(ranking):
+        elif unjudged := ranking.proposed:
             rest = f" is not judged: {hosts_option(unjudged)}"
         yield f"{PROPOSED}: {fold_nodeset(ranking.exclude)}. The rest{rest}"
     yield from _of_several_hosts(ranking)
@@ -193,22 +193,6 @@ def _of_several_hosts(ranking: Ranking) -> Iterator[str]:
         yield f"{NO_TWO_LEFT.capitalize()}."
 
 
-def to_leave_out(ranking: Ranking) -> tuple[str, ...]:
-    """The hosts that are named, and those that others are to be kept apart from where two or more
-    are left without them."""
-    together = ranking.keep_together
-    return (*ranking.exclude, *(host for host in ranking.keep if together and host not in together))
-
-
-def proposed(ranking: Ranking) -> tuple[str, ...]:
-    """The hosts to use, rank 0's first, those for runs of several hosts where there are such: that
-    are well, or where none is, that were not judged; empty where nobody is to be left out."""
-    out = to_leave_out(ranking)
-    well = tuple(host for host in ranking.keep if host not in out)
-    rest = well or tuple(ranked.host for ranked in ranking.hosts if ranked.host not in out)
-    return rest if out else ()
-
-
 def hosts_option(hosts: Sequence[str]) -> str:
     """ "--hosts 'node[1-2]'"."""
     return f"--hosts '{ranked_nodeset(hosts)}'"
@@ -216,7 +200,7 @@ def hosts_option(hosts: Sequence[str]) -> str:
 
 def _mixed(ranking: Ranking) -> str:
     """That what is proposed has GPUs of several models; else empty."""
-    hosts, models = proposed(ranking), dict[str, list[str]]()
+    hosts, models = ranking.proposed, dict[str, list[str]]()
     for ranked in ranking.hosts:
         if ranked.gpus and ranked.host in hosts:
             models.setdefault(ranked.gpus, []).append(ranked.host)

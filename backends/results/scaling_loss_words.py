@@ -136,7 +136,8 @@ def _hosts_words(case: CaseResult, base: CaseResult) -> tuple[str, str] | None:
         words = _SOME_HOSTS if ours < theirs else _SOME_AND_OTHERS
     machine = machine_names(case, base)
     both = {machine[host] for host in case.measured_hosts & base.measured_hosts}
-    if (ours & theirs) <= both:
+    more = {machine[host] for host in case.measured_hosts - base.measured_hosts}
+    if (ours & theirs) <= both - more:
         return words
     some = "some " * bool(both), "部分" * bool(both)
     machines = f"machine{'s' * (len(theirs) > 1)}, {some[0]}by other names,"

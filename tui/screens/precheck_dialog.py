@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from backends.inventory.nodesets import ranked_nodeset
-from backends.precheck.words import to_leave_out
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
@@ -175,7 +174,7 @@ class PrecheckDialog(Dialog[None]):
     def _left(self) -> list[str]:
         """Of the hosts that the Matrix uses those that are not to be left out, of all where none
         is; empty where nobody is to be left out."""
-        out = () if self._found is None else to_leave_out(self._found.ranking)
+        out = () if self._found is None else self._found.ranking.to_leave_out
         every = [host.name for host in self._session.hosts]
         used = set(self._session.hosts_to_use.split(",")).intersection(every) or {*every}
         left = [name for name in every if name not in out]

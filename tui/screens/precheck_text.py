@@ -17,7 +17,6 @@ from backends.precheck.words import (
     named_text,
     own_reasons_text,
     plan_lines,
-    proposed,
     shared_remarks,
 )
 from backends.prechecking import REPORT
@@ -155,5 +154,5 @@ def why_no_proposal(ranking: Ranking) -> str:
 
 def proposal(ranking: Ranking) -> str:
     """To copy: ``--hosts 'node[1-2]'``; empty where nobody is to be left out."""
-    hosts = proposed(ranking)
+    hosts = ranking.proposed
     return hosts_option(hosts) if hosts else ""

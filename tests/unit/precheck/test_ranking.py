@@ -19,7 +19,6 @@ from backends.precheck.words import (
     hosts_option,
     named_text,
     precheck_markdown,
-    proposed,
     ranking_table,
     reasons_text,
     who_is_named,
@@ -318,7 +317,7 @@ def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float],
     if ranking.exclude and not ranking.keep and (left := busy - set(ranking.exclude)):
         assert f"The rest is not judged: {hosts_option(sorted(left))}" in said
     out, left = set(ranking.exclude), {*"abcd"} - set(ranking.exclude)
-    assert {*proposed(ranking)} == (set(ranking.keep) or left if out else set())
+    assert {*ranking.proposed} == (set(ranking.keep) or left if out else set())
     if ranking.exclude and ranking.keep:
         judged = (
             " that was judged"
@@ -349,7 +348,7 @@ def test_whoever_proposes_hosts_keeps_their_order_and_says_where_their_gpus_diff
     troubles = tuple(Trouble(Stage.HOST, (host,), "it fails", host) for host in broken)
     ranking = rank(Measured(tuple(hosts), (), troubles, gpus=told))
     kept = [host for host in hosts if host not in broken] if broken else []
-    assert [*proposed(ranking)] == kept
+    assert [*ranking.proposed] == kept
     said = conclusions(ranking, NOTHING)
     if kept:
         option = proposal(ranking)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.file_modes import Share
+from backends.inventory.nodesets import ranked_nodeset
 from backends.precheck.figures import Figure, Stage, Trouble, said_in
 from backends.precheck.past import Past
 from backends.precheck.ranking import Measured, rank
@@ -65,6 +66,16 @@ def test_the_document_has_the_keys_that_are_documented(tmp_path: Path):
     for key in (*ranked, *ranked["reasons"][0], *figure, *told["troubles"][0]):
         assert f"`{key}`" in page, f"docs/precheck.md does not tell of {key}"
     assert told == json.loads(json.dumps(document(a_precheck(tmp_path))))
+
+
+def test_who_is_kept_is_who_is_proposed_where_nobody_is_well(tmp_path: Path):
+    precheck = a_precheck(tmp_path)
+    busy = dict.fromkeys("abcd", "load 15.8 on 2 CPUs")
+    ranking = rank(replace(precheck.measured, busy=busy), Past())
+    told = document(replace(precheck, ranking=ranking))
+    assert told["exclude"]
+    assert not ranking.keep
+    assert told["keep"] == ranked_nodeset(ranking.proposed) != ""
 
 
 @pytest.mark.parametrize(
