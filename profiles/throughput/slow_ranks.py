@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 WARM_UP = 2
 """The first times of each rank, with compiling and the choice of kernels in them, do not count."""
@@ -117,6 +118,16 @@ class RankPaces:
                 found.append(Slow(rank, excess, own, usual, since, pace.every_s))
         self._named = frozenset(slow.rank for slow in found)
         return tuple(sorted(found, key=lambda slow: (-slow.excess, slow.rank)))
+
+    def last_slow(self, rank: int) -> float | None:
+        """When the last of its times came that was above what a slow rank stays above, of those
+        that its median is of, before one was below; None where the first is."""
+        pace, usual = self._paces.get(rank), self._usual()
+        if pace is None or usual is None:
+            return None
+        times = zip(pace.taken_at, pace.times, strict=True)
+        slow = takewhile(lambda time: time[1] > usual * (1 + STAYS), times)
+        return max((at for at, _ in slow), default=None)
 
     def _usual(self) -> float | None:
         """The lower median of all ranks: with half of them slow it is that of one which is not."""

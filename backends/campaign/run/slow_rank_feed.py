@@ -43,7 +43,7 @@ class SlowRankFeed:
         self._readers: dict[str, OwnTimeReader] = {}
         self._hosts: dict[int, str] = {}
         self._told = run.slow_ranks
-        self._told_at = float("-inf")
+        self._looked_at = float("-inf")
 
     def take(self, host: str, data: bytes) -> None:
         """More bytes of a host's log."""
@@ -56,8 +56,7 @@ class SlowRankFeed:
         for rank, seconds in reader.feed(data):
             self._hosts[rank] = host
             self._paces.take(rank, seconds, now)
-        if self._paces.judged and not 0 <= now - self._told_at < EVERY_S:
-            self._told_at = now
+        if self._paces.judged and not 0 <= now - self._looked_at < EVERY_S:
             self._tell(now)
 
     def finish(self) -> None:
@@ -70,15 +69,19 @@ class SlowRankFeed:
         self._readers.pop(host, None)
 
     def _tell(self, now: float) -> None:
+        seen_at, self._looked_at = self._looked_at, now
         before = {one.rank: one for one in self._told or ()}
         found: dict[int, SlowRank] = {}
         for slow in self._paces.slow(now):
             host = self._hosts.get(slow.rank, "")
             place = (slow.rank, host, self._device(slow.rank, host))
             now_slow = SlowRank(*place, slow.excess, slow.own_s, slow.usual_s, slow.since)
-            found[slow.rank] = now_slow.after(before.get(slow.rank), slow.every_s)
+            known = before.get(slow.rank)
+            if known is not None and known.until is None and known.since < seen_at < slow.since:
+                known = replace(known, until=seen_at)  # and not all the time since
+            found[slow.rank] = now_slow.after(known, slow.every_s)
         over = {
-            rank: one if one.until is not None else replace(one, until=now)
+            rank: one if one.until is not None else replace(one, until=self._end(one, seen_at, now))
             for rank, one in before.items()
             if rank not in found
         }
@@ -86,6 +89,11 @@ class SlowRankFeed:
             return
         self._told = (*found.values(), *over.values())
         self._recorder.note(ev.SlowRanksTold(t=now, run_id=self._run.run_id, slow_ranks=self._told))
+
+    def _end(self, one: SlowRank, seen_at: float, now: float) -> float:
+        """When it was slow last, as far as that was seen."""
+        last = self._paces.last_slow(one.rank)
+        return min(now, max(one.since, seen_at, last if last is not None else seen_at))
 
     def _differs(
         self,
@@ -97,7 +105,9 @@ class SlowRankFeed:
             return True
         for rank, slow in found.items():
             known = before.get(rank)
-            if known is None or known.until is not None or abs(known.excess - slow.excess) > MUCH:
+            if known is None or known.until is not None or known.between_s != slow.between_s:
+                return True
+            if abs(known.excess - slow.excess) > MUCH:
                 return True
         return False
 

@@ -62,9 +62,11 @@ def feed_of_two_hosts() -> tuple[SlowRankFeed, Recorder, Clock]:
     return feed, recorder, clock
 
 
-def told(feed: SlowRankFeed, clock: Clock, steps: range, slow: float = 1.0) -> None:
+def told(
+    feed: SlowRankFeed, clock: Clock, steps: range, slow: float = 1.0, every_s: float = EVERY_S
+) -> None:
     for step in steps:
-        clock.now += EVERY_S
+        clock.now += every_s
         for host, ranks in (("node1", (0, 1)), ("node2", (2, 3))):
             for rank in ranks:
                 ms = 100.0 * (slow if rank == 1 else 1.0)
@@ -119,6 +121,24 @@ def test_all_spans_of_a_slow_rank_are_told_and_not_the_last_alone(
         assert one.until - one.since - one.between_s == pytest.approx(
             slow_s, abs=4 * EVERY_S * len(blocks)
         )
+
+
+@given(st.lists(st.tuples(st.integers(6, 40), st.integers(10, 40)), min_size=1, max_size=6))
+def test_of_a_rank_that_tells_faster_than_it_is_looked_at_no_calm_time_is_told_as_slow(
+    blocks: list[tuple[int, int]],
+) -> None:
+    feed, recorder, clock = feed_of_two_hosts()
+    step, slow_s, every_s = 0, 0.0, EVERY_S / 10
+    for calm, slow in blocks:
+        told(feed, clock, range(step, step + calm), every_s=every_s)
+        told(feed, clock, range(step + calm, step + calm + slow), 1.2, every_s)
+        slow_s += slow * every_s
+        step += calm + slow
+    told(feed, clock, range(step, step + 6), every_s=every_s)
+    feed.finish()
+    for one in recorder.events[-1].slow_ranks if recorder.events else ():
+        until = clock.now if one.until is None else one.until
+        assert until - one.since - one.between_s <= slow_s + every_s
 
 
 @given(
