@@ -289,7 +289,8 @@ def test_a_result_has_main_figures_of_each_host_and_whose_machine_is_the_same(
     assert "how it was done" not in shown
     assert bool(why_no_proposal(ranking)) != bool(proposal(ranking))
     reasons = {
-        "": bool(ranking.exclude),
+        "": bool(ranking.proposed),
+        "no host is left": bool(ranking.exclude) and not ranking.proposed,
         "nobody is to be left out": not ranking.exclude and bool(ranking.keep),
         "no host was judged": not ranking.exclude and not ranking.keep,
     }

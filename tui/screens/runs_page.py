@@ -53,12 +53,12 @@ _OF_NO_RUN = frozenset(
 _OF_A_RUN = (
     frozenset(
         name
-        for panel in ("runs", "table", "log", "scroll")
+        for panel in ("runs", "table", "log", "scroll", "app")
         for key in PANELS[panel].keys
         for name in key.keys.split(",")
     )
-    | {"tab", "shift+tab"}
-) - _OF_NO_RUN
+    - _OF_NO_RUN
+)
 """Keys by which somebody works on the run under the cursor."""
 
 
