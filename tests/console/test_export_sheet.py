@@ -474,6 +474,7 @@ async def test_notes_are_folded_at_the_preview_and_rows_are_as_wide_as_they_are(
     st.booleans(),
 )
 @example([["1.931 … 1.948 w", "26,595.91"] * 4], 30, False)
+@example([["1 12"], ["1 12"], ["1 12", "1 12"], ["1 12"], ["1 12"]], 20, False)
 @example(
     [[one] for one in ("36", "128", "256", "480", "1n8g", "V100", "throughput", "512")], 30, True
 )
@@ -483,7 +484,7 @@ def test_of_a_figure_that_fits_all_is_shown_or_dots_and_a_step_shows_it(
     parts = ["".join(cell).replace(",", "" if csv else ",") for cell in cells]
     row = Text(("," if csv else "  ").join(parts))
     step = width // 2 + 2
-    most = width - step
+    most = width - step - 1
     seen = dict.fromkeys((CSV_CELL if csv else _CELL).finditer(row.plain), 0)
     assert not csv or [cell[0] for cell in seen] == parts
     for at in range(0, max(1, row.cell_len - width + step), step):

@@ -103,7 +103,8 @@ class TextLines(ScrollView, can_focus=True):
         base, (across, down) = self.rich_style, self.scroll_offset
         number = y + down
         line = self._lines[number] if number < len(self._lines) else Text()
-        most = self._width - self.size.width // 2  # beyond that no step sideways shows it whole
+        # Of a longer one no step sideways shows all between the marks of its edges.
+        most = self._width - self.size.width // 2 - 1
         line = _without_cut_figures(line, across, across + self._width, most, self._cells)
         strip = Strip(line.render(self.app.console), line.cell_len)
         return cropped(strip.apply_style(base), across, self._width, base)
