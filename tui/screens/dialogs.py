@@ -187,6 +187,15 @@ class Entry(Input):
     BINDINGS = bindings("entry")
     labels_now: Mapping[str, str] = MappingProxyType({})
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "delete_left_all":
+            return self.cursor_position > 0
+        return super().check_action(action, parameters)
+
+    def watch_selection(self) -> None:
+        if self.is_attached:
+            self.screen.refresh_bindings()
+
     def render_line(self, y: int) -> Strip:
         """Marked where what is written goes on, as any line is."""
         hidden, width = self.scroll_offset.x, self.scrollable_content_region.width
