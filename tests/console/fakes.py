@@ -759,20 +759,26 @@ class FakeWorkspace:
     def remarks(self, path: Path) -> tuple[str, ...]:
         return self.remarked.get(path, ())
 
+    def _listed(self, path: Path) -> FakeSummary:
+        for one in self.summaries:
+            if one.path == path:
+                return one
+        raise DlperfError("no campaign here", where=str(path))
+
     def look_at_removable(self, path: Path) -> Removable:
-        found = next(one for one in self.summaries if one.path == path)
+        found = self._listed(path)
         return Removable(found, 12_900_000, None)  # type: ignore[arg-type]
 
     def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         self.summaries = [one for one in self.summaries if one.path != path]
 
     def move_campaign(self, path: Path, new: str) -> Path:
-        found = next(one for one in self.summaries if one.path == path)
+        found = self._listed(path)
         self.summaries[self.summaries.index(found)] = replace(found, path=Path(new))
         return Path(new)
 
     def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
-        found = next(one for one in self.summaries if one.path == path)
+        found = self._listed(path)
         about = change(found.about)
         self.summaries[self.summaries.index(found)] = replace(found, about=about)
         return about
