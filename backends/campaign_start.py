@@ -7,7 +7,6 @@ does not need.
 from __future__ import annotations
 
 import asyncio
-import getpass
 import shlex
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -433,7 +432,7 @@ class Starter:
         return engine_for(
             list(zip(basis.hosts, known, strict=True)),
             self._cluster.pool,
-            lease=f"{getpass.getuser()}@{self._cluster.login_host}, campaign {campaign}",
+            lease=f"{self._cluster.person}, campaign {campaign}",
             force=state.forced,
             placement=placement_of(state.placement),
             sought=basis.sought,

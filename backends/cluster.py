@@ -6,6 +6,7 @@ Opening is quick: nothing is probed, and asyncssh is not imported until a connec
 from __future__ import annotations
 
 import contextlib
+import getpass
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +60,11 @@ class Cluster:
         self._asked_queue_at: float | None = None
         self.problem = ""
         """Why the queue did not tell its hosts when it was last asked."""
+
+    @property
+    def person(self) -> str:
+        """As leases name who sits here: ``root@vm``."""
+        return f"{getpass.getuser()}@{self.login_host}"
 
     @property
     def simulated(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from backends.campaign.plan.plan import Plan, want_of, wants_of
@@ -48,7 +47,7 @@ async def plan_preflight(
     await cluster.refresh(0.0, used)  # who had it may have let it go since
     await cluster.refresh(FRESH_S, hosts)
     given = cluster.pool, hosts, plan.cases, cluster.probed
-    placement, person = plan.selection.placement, _person(cluster)
+    placement, person = plan.selection.placement, cluster.person
     return await preflight(*given, placement=placement, person=person, before=before, clock=clock)
 
 
@@ -101,13 +100,9 @@ def _foreseen(
         plan.cases,
         capacities=[host.capacity for host in hosts],
         placement=plan.selection.placement,
-        person=_person(cluster),
+        person=cluster.person,
     )
     return facts, found
-
-
-def _person(cluster: Cluster) -> str:
-    return f"{getpass.getuser()}@{cluster.login_host}"
 
 
 def _used(host: HostSnapshot) -> bool:

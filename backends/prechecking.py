@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -123,7 +122,7 @@ class Prechecks:
         started_at = self._clock()
         share = share or self._cluster.inventory.share
         directory = await asyncio.to_thread(new_directory, self._campaigns_dir, started_at, share)
-        lease = f"{getpass.getuser()}@{self._cluster.login_host}, precheck {directory.name}"
+        lease = f"{self._cluster.person}, precheck {directory.name}"
         measuring = Measuring(plan, self._cluster.pool, directory, lease, say)
         try:
             await measuring.run()

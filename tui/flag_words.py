@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from backends.results.findings import Concern
 from backends.results.short_flags import SHORT
 from backends.results.statistics import OUTLIER_LIMIT
+from tui.campaign_words import MARKS
 
 MEANINGS: Mapping[Concern, str] = {
     Concern.SIMULATED: "no hardware was measured",
@@ -21,7 +22,7 @@ MEANINGS: Mapping[Concern, str] = {
     Concern.MIXED_ENVIRONMENT: "its repeats come from different ones",
     Concern.OTHER_ENVIRONMENT: "than that of its base",
     Concern.OTHER_RULE: "another statistic or window: the speedup divides unlike figures",
-    Concern.SHARED_UNLIKE: "half of its repeats more, or fewer, than of its base ran beside others",
+    Concern.SHARED_UNLIKE: MARKS["§"],
     Concern.SUPERLINEAR: "an efficiency above 105%: rather a wrong base than a miracle",
     Concern.NO_BASE: "no speedup, as the base has no result",
     Concern.WEAK_BASE: "the base has a worse grade, and a speedup is no better than its base",

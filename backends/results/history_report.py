@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -152,9 +152,9 @@ def _grounds(history: History) -> Iterator[str]:
     alike: dict[str, list[CaseHistory]] = {}
     for case in history.cases:
         alike.setdefault(rests_on(case), []).append(case)
+    name = _namer(history)
     for words, cases in alike.items():
-        names = ", ".join(_name(case, history) for case in cases)
-        yield f"The verdict on {names} rests on: {words}"
+        yield f"The verdict on {', '.join(map(name, cases))} rests on: {words}"
 
 
 def _legend(history: History) -> str:
@@ -488,18 +488,23 @@ def _changed(change: LevelChange | None) -> str:
 
 
 def _names(cases: Iterable[CaseHistory], history: History) -> str:
-    told = []
+    told, name = [], _namer(history)
     for case in cases:
-        name, why = _name(case, history), why_doubted(case.doubts)
-        told.append(f"{name} (in doubt: {why})" if why else name)
+        why = why_doubted(case.doubts)
+        told.append(f"{name(case)} (in doubt: {why})" if why else name(case))
     return ", ".join(told)
 
 
-def _name(case: CaseHistory, history: History) -> str:
-    """By what the table has of it."""
-    profiles = {one.profile for one in history.cases}
-    profile = case.profile if len(profiles) > 1 or len(history.cases) < 2 else ""
-    return " ".join(filter(None, [profile, case.case, _own_text(case, _shared(history))]))
+def _namer(history: History) -> Callable[[CaseHistory], str]:
+    """Of each case its name, by what the table has of it."""
+    shared, profiles = _shared(history), {case.profile for case in history.cases}
+    several = len(profiles) > 1 or len(history.cases) < 2
+
+    def name(case: CaseHistory) -> str:
+        profile = case.profile if several else ""
+        return " ".join(filter(None, [profile, case.case, _own_text(case, shared)]))
+
+    return name
 
 
 def case_name(case: CaseHistory) -> str:

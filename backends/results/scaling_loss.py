@@ -100,7 +100,7 @@ def scaling(group: Group) -> Scaling | None:
 
 def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
     """None where the hosts of one of them are not known."""
-    ours, theirs = machine_shares(case, base)
+    ours, theirs = _machine_shares(case, base)
     if not ours or not theirs:
         return None
     if ours.keys() == theirs.keys():
@@ -108,7 +108,7 @@ def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
     return NodeSet.WIDER if theirs.keys() < ours.keys() else NodeSet.OTHER
 
 
-def machine_shares(
+def _machine_shares(
     case: CaseResult, base: CaseResult
 ) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
     """Of the figure of each, by one name of a machine: a repeat on two of them is half of each

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from backends.results.case_result import CaseResult, machine_names
 from backends.results.layouts.cells import efficiency_cell
 from backends.results.numbers import percent, trimmed
@@ -13,7 +15,6 @@ from backends.results.scaling_loss import (
     NodeSet,
     Scaling,
     explain,
-    machine_shares,
     node_set,
     scaling,
 )
@@ -130,13 +131,17 @@ def _hosts_words(case: CaseResult, base: CaseResult) -> tuple[str, str] | None:
     found = node_set(case, base)
     if found is None:
         return None
-    ours, theirs = (shares.keys() for shares in machine_shares(case, base))
+    machine = machine_names(case, base)
+
+    def machines_of(hosts: Collection[str]) -> set[str]:
+        return {machine[host] for host in hosts}
+
+    ours, theirs = machines_of(case.measured_hosts), machines_of(base.measured_hosts)
     words = _HOSTS[found]
     if found is NodeSet.OTHER and ours & theirs:
         words = _SOME_HOSTS if ours < theirs else _SOME_AND_OTHERS
-    machine = machine_names(case, base)
-    both = {machine[host] for host in case.measured_hosts & base.measured_hosts}
-    more = {machine[host] for host in case.measured_hosts - base.measured_hosts}
+    both = machines_of(case.measured_hosts & base.measured_hosts)
+    more = machines_of(case.measured_hosts - base.measured_hosts)
     if (ours & theirs) <= both - more:
         return words
     some = "some " * bool(both), "部分" * bool(both)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from getpass import getuser
 from pathlib import Path
 
 from backends.campaign.folder.index import CampaignSummary, is_of
@@ -579,6 +580,10 @@ class FakeWorkspace:
     @cached_property
     def past(self) -> PastIndex:
         return PastIndex(self.campaigns_dir)
+
+    @property
+    def person(self) -> str:
+        return f"{getuser()}@{self.login_host}"
 
     @property
     def cluster(self) -> FakeWorkspace:

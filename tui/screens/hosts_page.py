@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 import math
 import shlex
 from collections import Counter
@@ -255,8 +254,8 @@ class HostsPage(Page):
         self._found: Precheck | None = None  # by the precheck of this console
         self._judged: Mapping[str, Judged] = {}
         self._has_run: dict[str, bool | None] = {}
-        """Whether a campaign of ours has it, of what this user's other campaigns run on hosts, by
-        run id; None while that is looked up."""
+        """Whether a campaign of ours has it, of what else runs on hosts, by run id; None while that
+        is looked up, and of other users' runs."""
 
     def body(self) -> Iterable[Widget]:
         yield HostsPanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
@@ -275,21 +274,17 @@ class HostsPage(Page):
             self._judged = await self.session.judgements()
             self.tick()
 
-    @property
-    def _person(self) -> str:
-        """As leases name who sits here."""
-        return f"{getpass.getuser()}@{self.session.workspace.cluster.login_host}"
-
     def _look_up_leases(self) -> None:
         leases = (host.lease for host in self.hosts_now.seen if host.lease is not None)
-        of_runs = {one.run_id: one for one in leases if one.run_id not in {"", *self._own}}
-        if self.session.playing is not None or of_runs.keys() <= self._has_run.keys():
+        known = {"", *self._own, *self._has_run}
+        new = {one.run_id: one for one in leases if one.run_id not in known}
+        if self.session.playing is not None or not new:
             return
-        person = self._person
-        mine = [run_id for run_id, one in of_runs.items() if one.of(person).startswith("campaign ")]
-        if new := [run_id for run_id in mine if run_id not in self._has_run]:
-            self._has_run |= dict.fromkeys(new)
-            self.look_up(new)
+        self._has_run |= dict.fromkeys(new)
+        person = self.session.workspace.cluster.person
+        mine = [run_id for run_id, one in new.items() if one.of(person).startswith("campaign ")]
+        if mine:
+            self.look_up(mine)
 
     @work(group="leases", description="look whether a run is of a campaign here")
     async def look_up(self, run_ids: Sequence[str]) -> None:
@@ -413,7 +408,8 @@ class HostsPage(Page):
         """With what its meters told last, where that is so now; and whose lease it has."""
         facts, lease = host.facts, host.lease
         if facts and lease and self._has_run.get(lease.run_id) is False:
-            anothers = lease.of_another_console(self._person)
+            person = self.session.workspace.cluster.person
+            anothers = lease.of_another_console(person)
             host = replace(host, facts=replace(facts, lease=anothers))
         live = self._meters.get(host.name)
         return with_live(host, live) if live is not None and self._is_of_now(host.name) else host

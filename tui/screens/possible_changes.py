@@ -26,6 +26,8 @@ from tui.widgets.telemetry_panel import NO_SAMPLE, NOT_BEGUN
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "retry_all", "pause", "pause_all", "repeat", "diagnose"}
 )
+GO_ON = frozenset({"retry", "retry_all", "repeat"})
+"""Of these what a campaign that is over is gone on with by."""
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 NONE_WAITS = "no run in the list waits"
 NONE_FAILED = "no run in the list failed and is left to try again"
@@ -41,26 +43,21 @@ def possible_changes(
     gone on with by."""
     if viewed is None:
         return frozenset()
-    retriable = run is not None and run.state in RETRIABLE and _is_last(viewed, run)
-    if viewed.read_only and viewed.kept_by is None:
-        again = {
-            "retry": retriable,
-            "retry_all": bool(failed_runs(viewed, listed)),
-            "repeat": bool(viewed.runs),
-        }
-        return frozenset(name for name, can in again.items() if can and may_go_on(viewed))
+    nobody = viewed.read_only and viewed.kept_by is None
+    if nobody and not may_go_on(viewed):
+        return frozenset()
     ending = run is None or run.state.ended or run.state is RunState.CANCELLING
     able = {
         "cancel_run": not ending,
         "cancel_all": viewed.done < viewed.total,
-        "retry": retriable,
+        "retry": run is not None and run.state in RETRIABLE and _is_last(viewed, run),
         "retry_all": bool(failed_runs(viewed, listed)),
         "diagnose": run is not None and run.state is RunState.RUNNING,
         "pause": run is not None and run.state.waits,
         "repeat": bool(viewed.runs),
         "pause_all": bool(waiting_runs(listed)),
     }
-    return frozenset(name for name, can in able.items() if can)
+    return frozenset(name for name in (GO_ON if nobody else CHANGES) if able[name])
 
 
 def waiting_runs(listed: Sequence[RunView]) -> list[RunView]:
@@ -70,8 +67,9 @@ def waiting_runs(listed: Sequence[RunView]) -> list[RunView]:
 
 def failed_runs(viewed: CampaignSnapshot, listed: Sequence[RunView]) -> list[RunView]:
     """Those that failed and that no later attempt has taken the place of."""
-    last = {run.run_id for run in viewed.state.latest_attempts()}
-    return [run for run in listed if run.state is RunState.FAILED and run.run_id in last]
+    failed = [run for run in listed if run.state is RunState.FAILED]
+    last = {run.run_id for run in viewed.state.latest_attempts()} if failed else ()
+    return [run for run in failed if run.run_id in last]
 
 
 def may_go_on(viewed: CampaignSnapshot) -> bool:
@@ -179,9 +177,9 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
             first = "all runs are being ended, and none" if at_work else "none of the runs"
             return f"{first} is started"
         case Verb.CANCEL:
-            return _each(controller, run_ids or (), controller.cancel_run, _cancel)
+            return "; ".join(map(_cancel, _each(controller, run_ids or (), controller.cancel_run)))
         case Verb.RETRY:
-            return _each(controller, run_ids or (), controller.retry, _retry)
+            return _retry(_each(controller, run_ids or (), controller.retry))
         case Verb.REPEAT:
             controller.repeat(1)
             return "one more repeat of each case; they start when their turn comes"
@@ -190,7 +188,13 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
     return ""
 
 
-def _retry(run: RunView) -> str:
+def _retry(runs: Sequence[RunView]) -> str:
+    if len(runs) > 1:
+        return f"{len(runs)} runs tried again, each when its turn comes"
+    return "".join(map(_retry_of, runs))
+
+
+def _retry_of(run: RunView) -> str:
     which = "it" if run.skipped else f"attempt {run.attempt + 1}"
     return f"{run.label}: {which} starts when its turn comes"
 
@@ -200,18 +204,13 @@ def _cancel(run: RunView) -> str:
 
 
 def _each(
-    controller: Controller,
-    run_ids: Sequence[str],
-    act: Callable[[str], None],
-    words: Callable[[RunView], str],
-) -> str:
-    """Do it to each run; ``words``: what comes of it, by how the run was before."""
+    controller: Controller, run_ids: Sequence[str], act: Callable[[str], None]
+) -> list[RunView]:
+    """Do it to each run; how they were before."""
     runs = {run.run_id: run for run in controller.snapshot().runs}
     for run_id in run_ids:
         act(run_id)
-    if len(run_ids) > 1 and words is _retry:
-        return f"{len(run_ids)} runs tried again, each when its turn comes"
-    return "; ".join(words(runs[run_id]) for run_id in run_ids)
+    return [runs[run_id] for run_id in run_ids]
 
 
 def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> str:

@@ -357,13 +357,12 @@ class ResultsPage(Page):
     @property
     def run_to_see(self) -> str:
         """The run on Runs that the panel of the case, in sight, sends to, by its id; or ""."""
-        if not self.whole or self.selected is None or not self.query_one("#case").display:
+        viewed, selected = self.viewed, self.selected if self.whole else None
+        if viewed is None or selected is None or not self.query_one("#case").display:
             return ""
-        case = self.selected[1]
+        case = selected[1]
         run_id = run_on_the_way(case) if way_on(case, retriable=self._retriable) else ""
-        viewed = self.viewed
-        there = viewed is not None and run_id in viewed.state.runs
-        return last_attempt(viewed, run_id) if viewed is not None and there else ""
+        return last_attempt(viewed, run_id) if run_id in viewed.state.runs else ""
 
     def never(self, action: str) -> str:
         if action == "export" and self.session.playing is not None:

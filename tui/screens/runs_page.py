@@ -43,23 +43,23 @@ BROAD = 160
 CURVES = ("chart", "telemetry")
 """Panels that have no keys of their own."""
 GOES_ALONG = "the cursor goes with what is at work"
-_OF_NO_RUN = frozenset(
+_MOVES_AROUND = ("app.focus_next", "app.focus_previous", "command_palette")
+_OF_A_RUN = frozenset(
     name
-    for key in PANELS["replay"].keys + PANELS["app"].keys
-    if key.action not in ("app.focus_next", "app.focus_previous", "command_palette")
+    for panel in ("runs", "table", "log", "scroll", "app")
+    for key in PANELS[panel].keys
     for name in key.keys.split(",")
-) | {"a", "o"}
-"""Keys of the whole console, the one that hands the cursor back, and the list's order."""
-_OF_A_RUN = (
-    frozenset(
+).difference(
+    (
         name
-        for panel in ("runs", "table", "log", "scroll", "app")
-        for key in PANELS[panel].keys
+        for key in PANELS["replay"].keys + PANELS["app"].keys
+        if key.action not in _MOVES_AROUND
         for name in key.keys.split(",")
-    )
-    - _OF_NO_RUN
+    ),
+    ("a", "o"),
 )
-"""Keys by which somebody works on the run under the cursor."""
+"""Keys by which somebody works on the run under the cursor: not those of the whole console, the one
+that hands the cursor back, and the list's order."""
 
 
 class _Able(NamedTuple):

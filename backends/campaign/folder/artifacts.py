@@ -15,7 +15,7 @@ from backends.campaign.folder import frozen
 from backends.campaign.folder.paths import run_logs
 from backends.campaign.folder.raw_logs import lines_of
 from backends.campaign.folder.tags_and_note import read_about
-from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_record import RunRecord, concerns
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
@@ -215,12 +215,8 @@ def _on_some_gpus(state: CampaignState) -> str:
     told: dict[str, None] = {}
     for bearing in filter(lambda one: one.gpus, state.forced_on):
         there = replace(bearing, gpus=())
-        runs = [
-            (run.profile, run.hosts, run.devices, run.case.tag)
-            for run in state.runs.values()
-            if run.hosts
-        ]
-        if any(there.concerns(*run) and not bearing.concerns(*run) for run in runs):
+        runs = [run for run in state.runs.values() if run.hosts]
+        if any(concerns(there, run) and not concerns(bearing, run) for run in runs):
             gpus = ", ".join(f"GPU{gpu}" for gpu in bearing.gpus)
             hosts = fold_nodeset(sorted({host for group in bearing.hosts for host in group}))
             told[f"{gpus} of {hosts}" if hosts else gpus] = None
@@ -231,9 +227,7 @@ def _of_no_run(state: CampaignState) -> Iterator[str]:
     """What preflight warned of that bears on none of its runs; of these their grades tell."""
     for text, bearing in state.warned:
         runs = (run for run in state.runs.values() if run.hosts)
-        if not any(
-            bearing.concerns(run.profile, run.hosts, run.devices, run.case.tag) for run in runs
-        ):
+        if not any(concerns(bearing, run) for run in runs):
             yield text
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from backends.campaign.record.event_values import JournaledReading
     from backends.hangs.diagnosis import Diagnosis
     from backends.hangs.slow_rank import SlowRank
+    from backends.hosts.preflight_finding import Bearing
     from backends.hosts.telemetry_summary import Telemetry
 
 SERIES_POINTS = 512
@@ -257,6 +258,11 @@ class RunRecord:
         """The repeat, or the profiled run, that this run is an attempt at."""
         size = (self.profile, self.nodes, self.gpus_per_node, self.repeat, self.profiled)
         return (*size, *sorted(self.parameters.items()))
+
+
+def concerns(bearing: Bearing, run: RunRecord) -> bool:
+    """Whether a finding of that bearing is about the run."""
+    return bearing.concerns(run.profile, run.hosts, run.devices, run.case.tag)
 
 
 def avoided(run: RunRecord, runs: Mapping[str, RunRecord]) -> tuple[str, ...]:

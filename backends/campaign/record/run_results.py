@@ -7,6 +7,7 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.run_record import concerns
 from backends.campaign.record.run_window import window_seen
 from backends.campaign.record.sharing import beside_on_its_machine, shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
@@ -89,11 +90,7 @@ def run_result(
         forced=state.forced and bool(stops or not state.overridden),  # an older journal names none
         stops=stops if state.forced else (),
         left_out=state.hosts_left_out,
-        warned=tuple(
-            text
-            for text, bearing in state.warned
-            if bearing.concerns(run.profile, run.hosts, run.devices, run.case.tag)
-        ),
+        warned=tuple(text for text, bearing in state.warned if concerns(bearing, run)),
         stopped=_stopped(run, state),
         campaign=state.campaign,
         paused_by=run.paused_by if run.paused else None,
@@ -104,7 +101,7 @@ def run_result(
 def _stops(run: RunRecord, state: CampaignState) -> Iterator[str]:
     """What was overridden that is about it, or not known to be about others alone."""
     for stop, bearing in zip_longest(state.overridden, state.forced_on[: len(state.overridden)]):
-        if bearing is None or bearing.concerns(run.profile, run.hosts, run.devices, run.case.tag):
+        if bearing is None or concerns(bearing, run):
             yield stop
 
 

@@ -26,9 +26,8 @@ def silent_s(run: RunRecord, now: float) -> float | None:
     if quiet_s <= SILENT_S or len(times) < FEWEST_TIMES:
         return None
     usual_s = (times[-1] - times[0]) / ((len(times) - 1) * run.series.stride)
-    return (
-        quiet_s if quiet_s > max(SILENT_TIMES * usual_s, LONGER_TIMES * _longest_s(run)) else None
-    )
+    limit_s = max(SILENT_TIMES * usual_s, LONGER_TIMES * _longest_s(run))
+    return quiet_s if quiet_s > limit_s else None
 
 
 def late_s(run: RunRecord, now: float) -> float | None:
