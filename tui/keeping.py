@@ -3,6 +3,7 @@ and the commands, and a replay of it."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.record.lock import CampaignLock
-from backends.keeper.process import Begun, start_keeper
+from backends.keeper.process import Begun, KeeperError, last_words, start_keeper
 
 if TYPE_CHECKING:
     from tui.backend_protocols import Workspace
@@ -45,6 +46,22 @@ async def leave_to_keeper(
     command = [*_module(options), "keep", *_named(campaign), *more]
     with CampaignLock(campaign).handing_over():
         return await start_keeper(command, campaign, os.environ)
+
+
+async def leave_new_to_keeper(workspace: Workspace, campaign: Path) -> Begun:
+    """As :func:`leave_to_keeper`, of a campaign that was created just now: where nothing was
+    started, it is removed again with its log, of which the error has the last line."""
+    try:
+        return await leave_to_keeper(campaign, common_options(workspace))
+    except KeeperError as error:
+        if not error.nothing_started:
+            raise
+        words = await asyncio.to_thread(last_words, campaign)
+        await asyncio.to_thread(workspace.remove_campaign, campaign, force=True)
+        if not error.where:  # it said itself why
+            raise
+        what = ": ".join(filter(None, (error.what, words)))
+        raise KeeperError(what, remedy="nothing was started") from None
 
 
 def _module(options: Sequence[str]) -> list[str]:

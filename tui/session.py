@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.record.lock import CampaignLock
+from backends.keeper.credentials import by_hand
 from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
 from tui.log_look import LogLook
@@ -340,6 +341,40 @@ class Session:
         self.controller = await self.workspace.start(plan, findings, force=force)
         self.opened = None
 
+    async def start_kept(
+        self, plan: Plan, findings: Sequence[Finding] = (), *, force: bool = False
+    ) -> tuple[Path, Begun]:
+        """Start a campaign that a keeper goes on with from the first run on, whatever is at work
+        here; where nothing is, it is looked at.
+
+        Raises
+        ------
+        DlperfError: as :attr:`why_not_kept` says, the engine refuses, or no keeper begins.
+        """
+        from tui.keeping import leave_new_to_keeper  # noqa: PLC0415 (seldom needed)
+
+        if (refused := self.why_not_kept(plan)) is not None:
+            raise refused
+        path = await self.workspace.create(plan, findings, force=force)
+        begun = await leave_new_to_keeper(self.workspace, path)
+        if not self.at_work:
+            await self.open(path)
+        return path, begun
+
+    def why_not_kept(self, plan: Plan) -> DlperfError | None:
+        """Why :meth:`start_kept` cannot be done; None: it can."""
+        if self.readonly:
+            return _read_only()
+        if self.simulated:
+            return _not_kept("a later 'dlperf-tui demo' can go on with what this one leaves")
+        logins, used = self.workspace.cluster.let_in_by(), [host.name for host in plan.hosts]
+        if names := by_hand(logins, used):
+            return DlperfError(
+                f"{names}: the login asks for what only you can answer, and a keeper asks nobody",
+                remedy="unlock the key in an ssh agent",
+            )
+        return None
+
     async def resume(self, path: Path, *, take_over: bool = False) -> None:
         """Attach to a campaign that is not finished; raises like :meth:`start`."""
         await self._make_room()
@@ -359,10 +394,7 @@ class Session:
         """
         self._refuse_readonly()
         if self.simulated:
-            raise DlperfError(
-                "no keeper can go on with it: SIMULATED hosts go with the console",
-                remedy="a later 'dlperf-tui demo' can go on with it",
-            )
+            raise _not_kept("a later 'dlperf-tui demo' can go on with it")
         if path is not None:
             return await self._keeper_of(path)
         leaving = self._leaving
@@ -559,8 +591,7 @@ class Session:
         if self.at_work:
             return DlperfError(
                 "a campaign is at work here, and a console has one at a time",
-                remedy="wait for its end, cancel it on Runs with C, use another terminal, or leave"
-                " it to a keeper (q, then b): a console opened after that can start more",
+                remedy="have a keeper start this, wait for its end, or cancel it on Runs with C",
             )
         return None
 
@@ -586,6 +617,11 @@ def _read_only() -> DlperfError:
     return DlperfError(
         "this console is read-only", remedy="start it without --readonly to run something"
     )
+
+
+def _not_kept(remedy: str) -> DlperfError:
+    what = "no keeper can go on with it: SIMULATED hosts go with the console"
+    return DlperfError(what, remedy=remedy)
 
 
 def _is_gone(campaign: Path) -> bool:

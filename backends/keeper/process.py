@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.campaign.folder.paths import KEEPER_LOG
-from backends.campaign.folder.regular_file import open_regular
+from backends.campaign.folder.regular_file import open_regular, open_to_read
 from backends.keeper.survival import survival
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
@@ -34,6 +34,11 @@ class KeeperError(DlperfError):
     def __init__(self, what: str, *, where: str = "", remedy: str = "", code: int = 2) -> None:
         super().__init__(what, where=where, remedy=remedy)
         self.exit_code = code
+
+    @property
+    def nothing_started(self) -> bool:
+        """It has ended, and not in the middle of its work."""
+        return self.exit_code == 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,16 @@ async def start_keeper(
     notes += [_line(text) for text in said] if isinstance(said, list) else []
     pid = told.get("pid")
     return Begun(pid if type(pid) is int else 0, tuple(notes))
+
+
+def last_words(campaign: Path) -> str:
+    """The last line of ``keeper.log``, cleaned and cut; "" where there is none. Blocking."""
+    if (fd := open_to_read(campaign / KEEPER_LOG)) is None:
+        return ""
+    with os.fdopen(fd, "rb") as log:
+        log.seek(max(0, os.fstat(fd).st_size - _MOST_TOLD))
+        lines = map(_line, log.read().decode(errors="replace").splitlines())
+        return next(filter(None, reversed([*lines])), "")
 
 
 async def _spawn(

@@ -737,6 +737,15 @@ class FakeWorkspace:
         self.overridden.append([f.what for f in findings if f.level == "stop"])
         return self.controller(plan)
 
+    async def create(
+        self, plan: Plan, findings: Sequence[FakeFinding] = (), *, force: bool = False
+    ) -> Path:
+        if self.start_error is not None:
+            raise self.start_error
+        self.started.append(plan)
+        self.forced.append(force)
+        return self.controller(plan, f"2026-11-21-kept-{len(self.started)}").path
+
     async def resume(self, path: Path, *, take_over: bool = False) -> FakeController:
         self.resumed.append((path, take_over))
         if self.resume_errors:
@@ -774,7 +783,9 @@ class FakeWorkspace:
         found = self._listed(path)
         return Removable(found, 12_900_000, None)  # type: ignore[arg-type]
 
-    def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
+    def remove_campaign(
+        self, path: Path, *, force: bool = False, asked: Removable | None = None
+    ) -> None:
         self.summaries = [one for one in self.summaries if one.path != path]
 
     def move_campaign(self, path: Path, new: str) -> Path:

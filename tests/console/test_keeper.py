@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from backends.campaign.folder.paths import KEEPER_LOG
 from backends.campaign.record.journal import FILE_NAME
@@ -24,15 +25,28 @@ from backends.remote.lease import Lease
 from backends.transports.credential import Credential
 from backends.use_cases import default_campaigns_dir
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
+from tests.console.conftest import (
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    settled,
+    shows,
+    tick,
+    until,
+)
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_campaigns import prepared
+from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.kept_words import titled
 from tui.leaving import finished_words
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
+from tui.screens.dry_run import DryRunView
 from tui.screens.quit_question import detached_words, followed_words, left_words
+from tui.screens.start_dialog import StartDialog
 
 KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
 
@@ -487,3 +501,66 @@ async def test_resuming_what_a_keeper_goes_on_with_is_looking_at_it(
         await pilot.press("r")
         await until(pilot, partial(shows, app, "a keeper goes on with it"))
         assert app.session.controller is None
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+async def test_a_keeper_starts_a_campaign_whatever_is_at_work_here(
+    workspace: FakeWorkspace, keepers: Keepers, at_work: bool
+) -> None:
+    """What is at work stays in sight and goes on here; else what the keeper does is looked at."""
+    async with console(workspace, LARGE) as (app, pilot):
+        ours = begin(app, workspace) if at_work else None
+        await start_dialog(app, pilot)
+        await pilot.press("K")
+        await until(pilot, lambda: bool(keepers.left))
+        await until(pilot, lambda: not isinstance(app.screen, StartDialog))
+        (path,) = keepers.left
+        if ours is None:
+            await until(pilot, lambda: app.current_mode == "runs")
+        else:
+            await until(pilot, partial(shows, app, f"a keeper (pid 4711) goes on with {path.name}"))
+            assert app.current_mode == "matrix"
+            assert not ours.detached
+            assert not ours.cancelled
+        assert app.session.controller is ours
+        assert app.session.viewed_path == (path if ours is None else ours.path)
+
+
+async def test_what_no_keeper_goes_on_with_is_not_begun(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    """What is at work stays as it is; the plan is there to be started in another way."""
+    keepers.error = KeeperError("no room on the disk", remedy="make some")
+    async with console(workspace, LARGE) as (app, pilot):
+        ours = begin(app, workspace)
+        await start_dialog(app, pilot)
+        await pilot.press("K")
+        await until(pilot, partial(shows, app, "no room on the disk"))
+        assert isinstance(app.screen, StartDialog)
+        assert app.session.controller is ours
+        assert [one.path for one in workspace.summaries] == []
+
+
+@pytest.mark.parametrize("why", ["SIMULATED", "answer", "read-only"])
+async def test_no_keeper_is_offered_where_none_could_go_on(
+    workspace: FakeWorkspace, keepers: Keepers, why: str
+) -> None:
+    workspace.simulated = why == "SIMULATED"
+    if why == "answer":
+        workspace.credentials = {"node1": Credential.HAND}
+    async with console(workspace, LARGE, readonly=why == "read-only") as (app, pilot):
+        await start_dialog(app, pilot)
+        assert "K Keeper" not in screen_text(app)
+        await pilot.press("K")
+        await until(pilot, partial(shows, app, why))
+        assert keepers.left == workspace.started == []
+
+
+async def start_dialog(app: DlperfApp, pilot: Pilot[str]) -> None:
+    await open_matrix(app, pilot)
+    await pilot.press("d")
+    await until(pilot, lambda: isinstance(app.screen, DryRunView))
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, StartDialog))
+    await until(pilot, partial(shows, app, "nothing to object"))
+    await settled(app)

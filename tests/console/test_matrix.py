@@ -787,7 +787,8 @@ async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ende
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "held by another campaign of ops"))
         await settled(app)
-        assert shows(app, "nothing starts from here: a campaign is at work here")
+        assert shows(app, "a campaign is at work here, and a console has one at a time")
+        assert "K Keeper" in screen_text(app)
         assert "⏎ Start" not in screen_text(app)
         await pilot.press("enter", "F")
         await settled(app)
@@ -797,7 +798,7 @@ async def test_what_cannot_start_beside_a_campaign_is_offered_once_that_has_ende
         await until(pilot, partial(shows, app, "⏎ Start"))
         assert small.preflights == asked + 1, "what it had is free now"
         assert not shows(app, "held by another campaign of ops")
-        assert not shows(app, "nothing starts from here")
+        assert not shows(app, "K has a keeper start this one")
 
 
 async def test_a_read_only_console_starts_nothing(workspace: FakeWorkspace) -> None:

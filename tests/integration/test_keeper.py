@@ -17,7 +17,7 @@ import pytest
 
 from backends.campaign.folder.campaign_views import CampaignViews
 from backends.campaign.folder.moment import MOMENT
-from backends.campaign.folder.paths import TAKEN
+from backends.campaign.folder.paths import KEEPER_LOG, TAKEN
 from backends.campaign.folder.raw_logs import LogChecks
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.lock import CampaignLock, Holder, Role
@@ -220,7 +220,8 @@ def test_what_keeps_a_keeper_from_beginning_is_told_and_nothing_is_left(bench: B
         timeout=120,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "the keeper ended before it began" in done.stderr
+    assert "the keeper ended before it began: SystemExit: no keeper today" in done.stderr
+    assert KEEPER_LOG not in done.stderr, "it is gone with the campaign"
     assert not list(bench.campaigns.iterdir())
     (bench.campaigns / "x").mkdir()
     _, told = command(bench, "resume", "x", "--detach", code=2)

@@ -7,15 +7,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding, StoppedError, stopping
-from backends.keeper.process import KeeperError
 from backends.prechecking import carry, findings_of
 from backends.use_cases import Workspace
 from tui.cli.shared.detach import add_detach, detach, refuse_logins_by_hand
-from tui.cli.shared.exit_codes import WRONG
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_jobs, add_json, add_pull, add_share
 from tui.cli.shared.output import say, say_folded
@@ -90,7 +87,7 @@ async def _run(arguments: argparse.Namespace) -> int:
             )
             if precheck is not None:
                 await asyncio.to_thread(carry, precheck, path)
-            return await _detach(workspace, path, arguments)
+            return await detach(workspace, path, arguments, new=True)
         controller = await workspace.start(
             made, findings, force=arguments.force, share=arguments.share
         )
@@ -98,15 +95,6 @@ async def _run(arguments: argparse.Namespace) -> int:
             await asyncio.to_thread(carry, precheck, controller.path)
         say(f"campaign {controller.path}")
         return await see_through(workspace, controller, arguments)
-
-
-async def _detach(workspace: Workspace, path: Path, arguments: argparse.Namespace) -> int:
-    try:
-        return await detach(workspace, path, arguments)
-    except KeeperError as error:
-        if error.exit_code == WRONG:  # it has ended, and nothing was started
-            await asyncio.to_thread(workspace.remove_campaign, path, force=True)
-        raise
 
 
 async def _without_stopped(

@@ -13,7 +13,7 @@ from backends.hosts.preflight_finding import Level
 from profiles.counted import first_of
 from profiles.errors import DlperfError
 from tui.matrix_request import Asked
-from tui.messages import CampaignStarted, Problem
+from tui.messages import CampaignStarted, Problem, Said
 from tui.plan_words import (
     host_lines,
     keys_line,
@@ -166,6 +166,8 @@ class Starting:
         self._stopped = asked if dialog.stopped else None
         if answer == "started":
             self._page.post_message(CampaignStarted())
+        elif answer == "beside":
+            self._page.post_message(Said(dialog.beside))
 
     async def _start_at_once(self, plan: Plan) -> None:
         """Unless preflight objects, or something else is marked by the time that it is done."""

@@ -44,11 +44,13 @@ if TYPE_CHECKING:
 CHECKING = "preflight: checking the hosts …"
 FEW_LINES = 3
 """Of cases, which stand before what preflight found: what is to be started is seen first."""
-STARTS = ("start", "leave_out", "force")
+STARTS = ("start", "leave_out", "force", "start_kept")
+BESIDE = "K has a keeper start this one: runs of both wait for each other on a host they share"
 
 
 class StartDialog(Dialog[str]):
-    """The result is ``started``; None when nothing was."""
+    """The result is ``started``, or ``beside`` where a keeper started it while another campaign
+    is at work here; None when nothing was started."""
 
     PANEL = "start"
     BINDINGS = bindings("start")
@@ -84,6 +86,8 @@ class StartDialog(Dialog[str]):
         self._without: Plan | None = None  # the plan without what is stopped
         self._refused = session.why_no_start
         self._starting = False
+        self.beside = ""
+        """Of what a keeper started while another campaign is at work here: who goes on with it."""
 
     def compose(self) -> ComposeResult:
         with self.box(wide=True), Pages():
@@ -170,20 +174,24 @@ class StartDialog(Dialog[str]):
     def able(self, action: str) -> bool:
         if self._starting:  # there is no way back from here
             return False
-        if action in STARTS and self._refused is not None:
+        if action in STARTS and (self._waits or self._refusal(action) is not None):
             return False
-        if action in STARTS and self._waits:
-            return False
-        if action == "start":
+        if action in ("start", "start_kept"):
             return self._findings is not None and not self.stopped
         if action == "leave_out":
             return self._without is not None
         return self.stopped if action == "force" else True
 
+    def _refusal(self, action: str) -> DlperfError | None:
+        """Why the action starts nothing from here, whatever preflight finds."""
+        if action == "start_kept":
+            return self._session.why_not_kept(self._plan)
+        return self._refused
+
     def not_now(self, action: str) -> str:
-        if action in STARTS and self._refused is not None:
-            return self._refused.what
-        if action == "start" and self.stopped:
+        if action in STARTS and (why := self._refusal(action)) is not None:
+            return why.what
+        if action in ("start", "start_kept") and self.stopped:
             return "preflight says stop"
         if action in STARTS and (self._findings is None or self._waits):
             return "preflight is still at work" if self._findings is None else READING_PAST
@@ -212,7 +220,9 @@ class StartDialog(Dialog[str]):
         self._findings = findings
         text = Text(end="")
         self._without = None
-        if self._refused is not None:
+        if self._refused is not None and self.able("start_kept"):
+            text.append(f"{self._refused.what}. {BESIDE}\n\n", WARN)
+        elif self._refused is not None:
             text.append(f"nothing starts from here: {self._refused}\n\n", WARN)
         elif self.stopped:  # what the keys do before what is found: a key works where it is read
             without = self._session.workspace.without_stopped(self._plan, findings)
@@ -248,6 +258,9 @@ class StartDialog(Dialog[str]):
 
     def action_start(self) -> None:
         self._go(self._plan, self._findings or (), force=False)
+
+    def action_start_kept(self) -> None:
+        self._go(self._plan, self._findings or (), force=False, kept=True)
 
     def action_leave_out(self) -> None:
         if self._without is None:
@@ -293,17 +306,28 @@ class StartDialog(Dialog[str]):
             self.action_start()
 
     @work(exclusive=True, group="start", description="start the campaign")
-    async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
+    async def _go(
+        self, plan: Plan, findings: Sequence[Finding], *, force: bool, kept: bool = False
+    ) -> None:
         self._starting, self._reading = True, False
         self.query_one("#plan", Static).update(self._totals(plan, () if force else findings))
         self._say(Text("starting …", MUTED))
         self.refresh_bindings()
         try:
-            await self._session.start(plan, findings, force=force)
+            if kept:
+                await self._start_kept(plan, findings)
+            else:
+                await self._session.start(plan, findings, force=force)
         except DlperfError as error:
             self._say(problem(error))
             return
         finally:
             self._starting = False
             self.refresh_bindings()
-        self.finish("started")
+        self.finish("beside" if self.beside else "started")
+
+    async def _start_kept(self, plan: Plan, findings: Sequence[Finding]) -> None:
+        path, begun = await self._session.start_kept(plan, findings)
+        if self._session.viewed_path != path:  # what is at work here stays in sight
+            told = f"a keeper (pid {begun.pid}) goes on with {path.name}: O, then Enter, shows it"
+            self.beside = "; ".join([told, *begun.notes])

@@ -11,7 +11,7 @@ from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.output import print_campaign, say, say_folded
-from tui.keeping import common_options, cron_line, leave_to_keeper
+from tui.keeping import common_options, cron_line, leave_new_to_keeper, leave_to_keeper
 
 
 def add_detach(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +38,18 @@ async def detach(
     campaign: Path,
     arguments: argparse.Namespace,
     *,
+    new: bool = False,
     take_over: bool = False,
     adopt: bool = False,
 ) -> int:
-    """Start the keeper; the path of the campaign goes to stdout when it has begun."""
+    """Start the keeper; the path of the campaign goes to stdout when it has begun. ``new``: of a
+    campaign that was created for it."""
     options = common_options(workspace)
-    more = ["--take-over"] * take_over + ["--adopt"] * adopt
-    begun = await leave_to_keeper(campaign, options, more=more)
+    if new:
+        begun = await leave_new_to_keeper(workspace, campaign)
+    else:
+        more = ["--take-over"] * take_over + ["--adopt"] * adopt
+        begun = await leave_to_keeper(campaign, options, more=more)
     _say_begun(campaign, begun, cron_line(campaign, options), as_json=arguments.json)
     return OK
 
