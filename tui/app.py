@@ -71,8 +71,8 @@ def _actions() -> type[Provider]:
 class DlperfApp(App[str]):
     """The console on a workspace. ``readonly``: looks, starts and changes nothing.
     ``prompter``: asks here what the workspace's logins want to know. ``theme_file``: where it is
-    kept which colours the operator chose. ``frame_first``: something is to be seen before the
-    first page is made.
+    kept which colours the operator chose, ``marks_file``: what was marked. ``frame_first``:
+    something is to be seen before the first page is made.
 
     ``run`` returns what the operator is to be told after it, such as that runs go on; or "".
     """
@@ -91,9 +91,10 @@ class DlperfApp(App[str]):
         readonly: bool = False,
         prompter: ConsolePrompter | None = None,
         theme_file: Path | None = None,
+        marks_file: Path | None = None,
         frame_first: bool = False,
     ) -> None:
-        self.session = Session(workspace, readonly=readonly)
+        self.session = Session(workspace, readonly=readonly, marks_file=marks_file)
         if self.session.alone and not readonly and self.DEFAULT_MODE == "hosts":
             self.DEFAULT_MODE = "matrix"  # type: ignore[misc]  # what can be started here
         self._first_mode = self.DEFAULT_MODE

@@ -84,6 +84,12 @@ class Marks:
         others = _combinations(without_batch(self.shown))
         return (*weak, *({**o, GLOBAL_BATCH: total} for total in self.totals for o in others))
 
+    @property
+    def touched(self) -> bool:
+        """Something is wanted, set, or shown in other columns than by itself."""
+        by_itself = replace(new_marks(self.profile), tags=self.tags)
+        return self != by_itself
+
     def case(self, tag: str, values: Mapping[str, Scalar]) -> Case:
         """The case of a row and a column.
 
@@ -181,6 +187,10 @@ class Marks:
         changed = replace(self, tags=tuple(sorted({*self.tags, name}, key=parse_tag)))
         changed._refuse_too_large()
         return replace(changed, wanted=self.wanted | self._keys([name], self._default_columns()))
+
+    def with_wanted(self, keys: Iterable[str]) -> Marks:
+        """Exactly those wanted that the grid has."""
+        return replace(self, wanted=frozenset(keys) & self._keys(self.tags, self.columns))
 
     def with_rows(self, tags: Iterable[str]) -> Marks:
         """With more of them, nothing wanted there: as many as the grid has room for."""

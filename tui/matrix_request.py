@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import chain
@@ -336,6 +336,16 @@ class Asked:
     def taking_part(self) -> list[Marks]:
         """The profiles of which something is wanted, in the order in which they were."""
         return [part for part in self._marks.values() if part.wanted]
+
+    @property
+    def touched(self) -> list[Marks]:
+        """The profiles of which anything was asked, in the order in which they were looked at."""
+        return [part for part in self._marks.values() if part.touched]
+
+    @property
+    def host_names(self) -> Collection[str]:
+        """Of the inventory, whether they can be used or not."""
+        return [host.name for host in self._session.workspace.cluster.inventory.hosts]
 
     def put(self, part: Marks) -> None:
         self.begun = True

@@ -42,9 +42,13 @@ ReadNote = tuple[float | None, str, str]
 class Session:
     """One operator's sitting. Holds at most one campaign at work and one that is looked at."""
 
-    def __init__(self, workspace: Workspace, *, readonly: bool = False) -> None:
+    def __init__(
+        self, workspace: Workspace, *, readonly: bool = False, marks_file: Path | None = None
+    ) -> None:
         self.workspace = workspace
         self.readonly = readonly
+        self.marks_file = marks_file
+        """Where it is kept what is marked on Matrix; None: nowhere."""
         self.controller: Controller | None = None
         self.opened: CampaignSnapshot | None = None
         self.followed = False

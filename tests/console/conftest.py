@@ -103,9 +103,10 @@ async def console(
     *,
     readonly: bool = False,
     prompter: ConsolePrompter | None = None,
+    marks_file: Path | None = None,
 ) -> AsyncIterator[tuple[DlperfApp, Pilot[str]]]:
     """The app; on a fake cluster once the hosts have answered."""
-    app = DlperfApp(workspace, readonly=readonly, prompter=prompter)
+    app = DlperfApp(workspace, readonly=readonly, prompter=prompter, marks_file=marks_file)
     async with app.run_test(size=size, notifications=True):
         pilot = Operator(app)
         if isinstance(workspace, FakeWorkspace):

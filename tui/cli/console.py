@@ -16,7 +16,7 @@ from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import folded
 from tui.garbage import imports_left_out
-from tui.kept_theme import default_file
+from tui.kept_theme import default_file, state_dir
 from tui.program_name import COMMAND
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def open_console(
             readonly=arguments.readonly,
             prompter=prompter,
             theme_file=default_file(),
+            marks_file=state_dir() / "marks.json",
             frame_first=True,
         )
         return await run_to_end(app)

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.hosts_now import HostsNow
+from tui.kept_marks import document, keep, restore
 from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, case_lines, others_lines, profiles_lines
 from tui.matrix_history import MarksHistory, Repeats, restored_words
@@ -54,6 +55,8 @@ from tui.widgets.keyed_table import Column, KeyedTable
 from tui.widgets.shown_text import ShownText
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from profiles.format.presets import Preset
 
 COLUMNS = (Column("name", "    Profile", None, ends=True),)
@@ -62,6 +65,7 @@ READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
 CHANGING = ("mark_all", "mark_none", "scaling", "parameters", "settings")
 """What is done to the profile on the grid alone."""
+KEPT = "marked as last time; n takes it away"
 NOT_READY = "not ready to start"
 LEAST_BELOW = 5
 """Free lines, from which on they say what a run is."""
@@ -99,6 +103,7 @@ class MatrixPage(Page):
         self._offer.since = -inf  # who goes here means what there is when it comes
         self._below: list[Text] = []  # of other profiles, and what it was made of
         self._below_of: object = None
+        self._marked_at_first: dict[str, object] | None = None  # by itself; None: not yet
         self._filling: Marks | None = None  # the holes of which are marked once they were read
         self._starting = Starting(
             self, self._asked, self.hosts_now, lambda: self.focused_marks, self._do
@@ -147,7 +152,7 @@ class MatrixPage(Page):
             self._offered = offered
             if self.sight.drawn:  # else nobody has seen anything else here
                 self._offer.changed()
-        if (first := self._asked.begin(names)) is not None:
+        if (first := self._begin(names)) is not None:
             self.query_one(MatrixGrid).forget_cursor()
             self.call_after_refresh(panel.table.select, first)
         self._list(panel.table, names)
@@ -157,6 +162,34 @@ class MatrixPage(Page):
         panel.say_when_empty(NO_PROFILE)
         self._show_grid()
         self._fill_if_read()
+
+    def _begin(self, names: Sequence[str]) -> str | None:
+        """Mark what was marked when the last console was left, else what these hosts can run; the
+        profile that is shown first."""
+        if self._marked_at_first is None:
+            self._marked_at_first = {}
+            if self._marks_kept is not None and restore(*self._marks_kept, self._asked):
+                self._marked_at_first = document(self._asked)
+                self.post_message(Said(KEPT, until_key=True))
+                return self._asked.taking_part[0].profile.name
+        if (first := self._asked.begin(names)) is not None:
+            self._marked_at_first = document(self._asked)
+        return first
+
+    @property
+    def _marks_kept(self) -> tuple[Path, str] | None:
+        """Where, and of which inventory."""
+        file, inventory = self.session.marks_file, self.session.workspace.cluster.inventory.path
+        if file is None or self.session.simulated:
+            return None
+        return file, "" if inventory is None else str(inventory.absolute())
+
+    def _keep_marks(self) -> None:
+        """What an operator changed."""
+        if self._marks_kept is None or self.session.readonly or not self._asked.begun:
+            return
+        if (now := document(self._asked)) != self._marked_at_first:
+            keep(*self._marks_kept, now)
 
     def _list(self, table: KeyedTable, names: Sequence[str]) -> None:
         hosts = self._asked.snapshots
@@ -472,6 +505,7 @@ class MatrixPage(Page):
         await self._asked.past_reading.read()
 
     def on_unmount(self) -> None:
+        self._keep_marks()
         self._asked.past_reading.stop()
 
     def action_fill(self) -> None:
