@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,9 @@ from profiles.counted import counted, first_of
 
 if TYPE_CHECKING:
     from profiles.scalars import Scalar
+
+    Shared = Mapping[str, tuple[tuple[str, Scalar], ...]]
+    """By profile, the parameters that all of its cases have, where it has several."""
 
 FEW = 8
 """Campaigns below which it is said how little is known of their scatter: docs/statistics.md."""
@@ -85,38 +88,51 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _cases_table(history: History) -> Table:
-    """What all cases share is said once, above them."""
+    """What all cases of a profile share is said once, above them."""
     shared = _shared(history)
     table = _every_column(history, shared)
     if len(history.cases) < 2:
         return table
-    alike = [
+    above = {"profile": {*shared} if len(shared) == 1 else None, "parameters": {""}}
+    kept = [
         at
         for at, column in enumerate(table.columns)
-        if column.heading in SHARED and len({row[at] for row in table.rows}) == 1
+        if above.get(column.heading) != {row[at] for row in table.rows}
     ]
-    values = [table.rows[0][at] for at in alike if table.columns[at].heading == "profile"]
-    said = ", ".join(filter(None, [*values, parameters_text(dict(shared))]))
-    kept = [at for at in range(len(table.columns)) if at not in alike]
+    said = _shared_words(shared)
     return replace(
         table,
         columns=tuple(table.columns[at] for at in kept),
         rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
-        caption=f"All of {said}. {table.caption}" if said else table.caption,
+        caption=f"{said[0].upper()}{said[1:]}. {table.caption}" if said else table.caption,
     )
 
 
-def _shared(history: History) -> tuple[tuple[str, Scalar], ...]:
-    """The parameters that all of several cases have."""
-    first, *others = [case.parameters for case in history.cases] or [()]
-    return tuple(one for one in first if others and all(one in other for other in others))
+def _shared(history: History) -> Shared:
+    of_profile: dict[str, list[tuple[tuple[str, Scalar], ...]]] = {}
+    for case in history.cases:
+        of_profile.setdefault(case.profile, []).append(case.parameters)
+    return {
+        profile: tuple(one for one in first if others and all(one in other for other in others))
+        for profile, (first, *others) in of_profile.items()
+    }
 
 
-def _own_text(case: CaseHistory, shared: Sequence[tuple[str, Scalar]]) -> str:
-    return parameters_text(dict(one for one in case.parameters if one not in shared))
+def _shared_words(shared: Shared) -> str:
+    """``all of torch-gpt: precision=bf16; all of …``; of one profile alone it has its name, too."""
+    if len(shared) == 1:
+        ((profile, values),) = shared.items()
+        return ", ".join(filter(None, [f"all of {profile}", parameters_text(dict(values))]))
+    told = {profile: parameters_text(dict(values)) for profile, values in shared.items()}
+    return "; ".join(f"all of {profile}: {text}" for profile, text in told.items() if text)
 
 
-def _every_column(history: History, shared: Sequence[tuple[str, Scalar]]) -> Table:
+def _own_text(case: CaseHistory, shared: Shared) -> str:
+    of_all = shared[case.profile]
+    return parameters_text(dict(one for one in case.parameters if one not in of_all))
+
+
+def _every_column(history: History, shared: Shared) -> Table:
     """``shared``: parameters that no row has."""
     units = dict.fromkeys(case.unit for case in history.cases)
     of_all = f" in {next(iter(units))}" if len(units) == 1 else ""
@@ -179,8 +195,6 @@ DRAWN = {
 """What may stand in a history."""
 
 
-SHARED = ("profile", "parameters")
-
 MOST_GRADES = 8
 """Campaigns of which each has its letter: more leave no room for the rest in 100 columns."""
 
@@ -210,7 +224,7 @@ def _case_row(
     history: History,
     called: Sequence[str],
     case: CaseHistory,
-    shared: Sequence[tuple[str, Scalar]],
+    shared: Shared,
     unit: str,
 ) -> tuple[str, ...]:
     last = case.measured[-1].case if case.measured else None
@@ -347,15 +361,18 @@ def _missing(case: CaseHistory) -> str:
     )
 
 
-def what_changed(history: History) -> list[tuple[str, ...]]:
+def what_changed(
+    history: History, name: Callable[[CaseHistory], str] | None = None
+) -> list[tuple[str, ...]]:
     """Of each campaign what differs, in one of its cases, from the figure before, with the cases
-    where it is not so in all."""
+    where it is not so in all; by their whole names, or as ``name`` says."""
     told: list[dict[str, list[str]]] = [{} for _ in history.campaigns]
     cases = Counter(point.campaign for case in history.cases for point in case.points)
+    name = name or case_name
     for case in history.cases:
         for point in case.points:
             for other in _changed_beside(point):
-                told[point.campaign].setdefault(other, []).append(case_name(case))
+                told[point.campaign].setdefault(other, []).append(name(case))
     return [
         tuple(
             f"{other} ({first_of(whose)})" if len(whose) < cases[place] else other
@@ -391,7 +408,8 @@ def _campaigns_table(history: History) -> Table:
                 "; ".join(changed),
             )
             for number, (campaign, name, changed) in enumerate(
-                zip(every, _called(history), what_changed(history), strict=True), start=1
+                zip(every, _called(history), what_changed(history, _namer(history)), strict=True),
+                start=1,
             )
         ),
         notes=tuple(_marks_notes(history.campaigns)),

@@ -239,3 +239,36 @@ def test_every_figure_of_a_case_stands_in_one_line_with_its_campaign_on_any_term
     assert all(cell_len(line) <= width for line in lines)
     for row in table.rows:
         assert any(row[1] in line and row[2] in line for line in lines), lines
+
+
+ONE = st.tuples(st.sampled_from(["a", "b"]), st.sampled_from([8, 16]), st.sampled_from(["x", "y"]))
+
+
+@given(st.lists(ONE, min_size=1, max_size=5, unique=True))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_parameter_stands_in_its_row_or_above_where_its_profile_has_it_in_every_case(
+    runs_of: Runs, asked: list[tuple[str, int, str]]
+) -> None:
+    """Of each profile, whatever the others have."""
+    runs = [
+        run
+        for profile, size, kind in asked
+        for run in runs_of(
+            "1n1g", STEADY, profile=profile, parameters={"batch_size": size, "kind": kind}
+        )
+    ]
+    seen = history([campaign(0, runs)])
+    table = history_tables(seen)[0]
+    headings = [column.heading for column in table.columns]
+    above = table.caption.partition(". Last")[0].casefold()
+    cases = [name for name, _, _ in asked]
+    for case, row in zip(seen.cases, table.rows, strict=True):
+        told, profile = dict(zip(headings, row, strict=True)), case.profile
+        of_all = next((part for part in above.split("; ") if f"all of {profile}" in part), "")
+        assert told.get("profile", profile) == profile
+        assert ("profile" in headings) == (len(set(cases)) > 1 or len(cases) == 1)
+        for at, (name, value) in enumerate(case.parameters, start=1):
+            shared = len({one[at] for one in asked if one[0] == profile}) == 1
+            shared &= cases.count(profile) > 1
+            assert (f"{name}={value}" in of_all) == shared
+            assert (f"{name}={value}" in told.get("parameters", "")) != shared
