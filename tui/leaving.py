@@ -11,6 +11,7 @@ from profiles.errors import DlperfError
 from tui.kept_words import titled
 from tui.program_name import COMMAND, called_again, called_as, demo_of, for_shell, named
 from tui.screens.quit_question import detached_words, followed_words, left_words
+from tui.screens.result_at_end import groups_of, result_lines
 from tui.session import Session
 from tui.text import plain
 
@@ -64,7 +65,8 @@ def finished_words(live: CampaignSnapshot) -> str:
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
     path = for_shell(lies)
     files = "" if path in report else f"Its files:\n{COMMAND}{plain(path)}\n"
-    return f"{plain(titled(live))}.\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"
+    result = "\n".join([f"{plain(titled(live))}.", *result_lines(groups_of(live))])
+    return f"{result}\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"
 
 
 def _lies_now(live: CampaignSnapshot) -> Path:

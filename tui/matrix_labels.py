@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from profiles.format.case import GLOBAL_BATCH
+from profiles.format.case import GLOBAL_BATCH, in_order
 from profiles.scalars import Scalar, scalar_text
 from tui.matrix_marks import Marks
 
@@ -23,7 +23,7 @@ def column_labels(marks: Marks) -> tuple[str, ...]:
     """
     varying = [name for name, values in marks.shown.items() if len(values) > 1]
     short = [n for n in ("batch_size", "precision") if n in marks.shown and n not in varying]
-    named = [n for n in marks.shown if n in varying or n in short]
+    named = [n for n in in_order(marks.shown) if n in varying or n in short]
     if not named:
         return ("default",) * len(marks.columns)
     return tuple(

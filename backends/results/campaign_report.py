@@ -116,16 +116,16 @@ def render_report(
     blocks += [w.begun_as.format(name=md_text(context.campaign))] * bool(begun)
     blocks += _said(context)
     blocks += _banners(context, runs, groups, lang, w)
+    blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
+    blocks += projection_section(groups, lang)
+    blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
+    blocks += _failed(groups, context.lost_logs, w)
     took_part = {host for run in runs for host in run.hosts}
     about = environment_section(context.environment, w, took_part, simulated=simulated(groups))
     blocks += [f"## {w.environment}", *about]
     blocks += [context.precheck] if context.precheck else []
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, lang, w)]
     blocks += [w.gpu_time.format(used=used)] if (used := gpu_time_used(runs, lang)) else []
-    blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
-    blocks += projection_section(groups, lang)
-    blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
-    blocks += _failed(groups, context.lost_logs, w)
     logs = log_section(groups, context.other_logs, context.lost_logs, w)
     blocks += [f"## {w.logs}", *logs] if logs else []
     if context.version:

@@ -23,6 +23,7 @@ from backends.results.run_result import (
     ran_on_cpus,
 )
 from backends.results.statistics import describe, efficiency, speedup
+from profiles.format.case import in_order
 from profiles.scalars import scalar_text
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ def on_cpus(groups: Iterable[Group]) -> bool:
 
 
 def parameters_text(parameters: Mapping[str, Scalar]) -> str:
-    """``batch_size=128, precision=fp32``"""
-    return ", ".join(f"{name}={scalar_text(value)}" for name, value in parameters.items())
+    """``batch_size=128, precision=fp32``: in the order of :func:`profiles.format.case.in_order`."""
+    return ", ".join(f"{name}={scalar_text(parameters[name])}" for name in in_order(parameters))
 
 
 def _parameter_key(parameters: Mapping[str, Scalar]) -> tuple[tuple[str, int, float, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from profiles.case_tag import format_tag, parse_tag
@@ -14,6 +14,16 @@ CLUSTER = "cluster"
 
 GLOBAL_BATCH = "global_batch"
 """In place of ``batch_size``: samples of all devices per step, the same whatever their number."""
+
+SHORT = ("batch_size", "precision")
+"""Parameters whose values say themselves what they are: b128, fp32."""
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Parameters as every name of a case has them, in whatever order they were recorded:
+    :data:`SHORT`, the others by name, and last :data:`GLOBAL_BATCH` and :data:`CLUSTER`."""
+    last = (GLOBAL_BATCH, CLUSTER)
+    return sorted(names, key=lambda name: (name not in SHORT, name in last, name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +66,8 @@ class Case:
 
     @property
     def label(self) -> str:
-        """Short name for people: ``2n8g b128 fp32``, then the other parameters by name."""
-        parts = [self.tag, *(self.value_label(name) for name in self.parameters)]
+        """Short name for people: ``2n8g b128 fp32 compile=on``, see :func:`in_order`."""
+        parts = [self.tag, *(self.value_label(name) for name in in_order(self.parameters))]
         return " ".join(parts)
 
     def value_label(self, name: str) -> str:

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from profiles.format.case import Case
-
-SHORT = ("batch_size", "precision")
-"""Parameters whose values say themselves what they are: b128, fp32."""
+from profiles.format.case import SHORT, Case, in_order
 
 
 @dataclass(frozen=True, slots=True)
 class CaseLabels:
-    """``named``: the parameters that a case of the set is called by, in the profile's order.
-
-    ``shared``: the others, which are the same for all, in the words and the order of
-    :attr:`Case.label`.
-    """
+    """``named``: the parameters that a case of the set is called by; ``shared``: the others, which
+    are the same for all. Both have the order of :attr:`Case.label`."""
 
     named: tuple[str, ...] = ()
     shared: str = ""
@@ -35,12 +29,11 @@ class CaseLabels:
 
 
 def parameter_values(cases: Iterable[Case]) -> tuple[str, ...]:
-    """Every value that a parameter has in any of them, ``b256 amp compile=on``: of batch size and
-    precision first, then in the profile's order."""
+    """Every value that a parameter has in any of them, ``b256 amp compile=on``: in the order of
+    :attr:`Case.label`."""
     seen = tuple({tuple(case.parameters.items()): case for case in cases}.values())
-    names = dict.fromkeys(name for case in seen for name in case.parameters)
-    ordered = [*(name for name in SHORT if name in names), *(n for n in names if n not in SHORT)]
-    values = (c.value_label(name) for name in ordered for c in seen if name in c.parameters)
+    names = in_order({name for case in seen for name in case.parameters})
+    values = (c.value_label(name) for name in names for c in seen if name in c.parameters)
     return tuple(dict.fromkeys(values))
 
 
@@ -74,7 +67,7 @@ def case_labels(cases: Iterable[Case]) -> CaseLabels:
     are short and what is asked for first.
     """
     seen = {tuple(case.parameters.items()): case for case in cases}.values()
-    names = dict.fromkeys(name for case in seen for name in case.parameters)
+    names = in_order({name for case in seen for name in case.parameters})
     differing = {name for name in names if len({case.text(name) for case in seen}) > 1}
     if differing <= set(SHORT):
         differing |= set(SHORT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import signal
 import time
@@ -337,7 +338,9 @@ async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come
     assert "A keeper (pid 4711) goes on with kept: " in told
     log = ["The keeper's log:", f"  {path}/keeper.log"]
     again = ["Come back with:", "  dlperf-tui", "or look on with:"]
-    assert told.splitlines()[1:] == [*log, *again, f"  dlperf-tui status --watch {path}"]
+    figures = told.splitlines()[1]
+    assert re.fullmatch(r"(No|\d of \d) cases? ha(s|ve) a figure (yet|so far)\.", figures)
+    assert told.splitlines()[2:] == [*log, *again, f"  dlperf-tui status --watch {path}"]
 
 
 async def test_leaving_a_campaign_that_ended_while_it_was_followed_says_how_and_where_it_is(
@@ -415,7 +418,7 @@ async def test_a_command_that_is_told_at_the_end_names_a_campaign_by_its_name_wh
         assert str(Path(shlex.split(told.splitlines()[-1])[-1]).expanduser()) == word
     for told in (left_words(live, begun), followed_words(live)):
         assert told.startswith(f"A keeper (pid 4711) goes on with {titled(live)}.\n")
-        log = shlex.split(told.splitlines()[2])
+        log = shlex.split(told.splitlines()[3])
         assert [Path(word).expanduser() for word in log] == [live.path / "keeper.log"]
         assert log[0].startswith("~/") is at_home
 

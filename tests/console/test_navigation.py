@@ -152,6 +152,7 @@ async def test_quit_after_a_campaign_says_where_its_files_are_and_how_to_come_ba
         await until(pilot, lambda: workspace.closed)
     told = app.return_value or ""
     assert told.startswith("2026-11-21-resnet50: 1/1 runs")
+    assert re.fullmatch(r"1n1g b128 fp32  [\d.,]+ images/s  grade [A-D]", told.splitlines()[1])
     assert "\nLook at it with O in:\n  dlperf-tui\nor print it with:\n  dlperf-tui report" in told
     assert told.endswith(f"dlperf-tui report {controller.path}"), "once, and nothing behind it"
     assert told.count(str(controller.path)) == 1

@@ -14,6 +14,7 @@ from profiles.counted import counted
 from tui.kept_words import titled
 from tui.program_name import COMMAND, called_again, called_as, demo_of, for_shell, named
 from tui.screens.dialogs import Answer, Choice
+from tui.screens.result_at_end import figures_so_far
 from tui.text import plain
 
 _PRECHECK_ENDS = "\n\nThe precheck that is at work ends with the console."
@@ -118,7 +119,7 @@ def detached_words(left: CampaignSnapshot) -> str:
     if left.simulated:
         anew = f" · {left.active} at work begin{'s' * (left.active == 1)} anew" * bool(left.active)
         return (
-            f"{plain(titled(left, goes_on=False))}{anew}.\n"
+            f"{plain(titled(left, goes_on=False))}{anew}.\n{figures_so_far(left)}\n"
             "r resumes it where it is offered, else O, then r, in:\n"
             f"{COMMAND}{plain(demo_of(left.path))}"
         )
@@ -126,7 +127,7 @@ def detached_words(left: CampaignSnapshot) -> str:
     to_come = left.total - left.done - left.active
     waiting = [f"nobody starts the {counted(to_come, 'run')} to come"] * bool(to_come)
     return (
-        f"{plain(left.called)}: {'; '.join([*at_work, *waiting])}.\n"
+        f"{plain(left.called)}: {'; '.join([*at_work, *waiting])}.\n{figures_so_far(left)}\n"
         f"Come back with:\n{COMMAND}{plain(called_again())}\n"
         f"or go on in a command with:\n{COMMAND}{called_as()} resume {plain(named(left.path))}"
     )
@@ -146,8 +147,8 @@ def followed_words(opened: CampaignSnapshot) -> str:
     if by.role == Role.KEEPER:
         return _keeps(opened, by.pid)
     again = f"{called_as()} status --watch {named(opened.path)}"
-    words = f"{plain(opened.called)}: {plain(by)} is at work on it.\nLook at it again with:"
-    return f"{words}\n{COMMAND}{plain(again)}"
+    words = f"{plain(opened.called)}: {plain(by)} is at work on it.\n{figures_so_far(opened)}"
+    return f"{words}\nLook at it again with:\n{COMMAND}{plain(again)}"
 
 
 def _keeps(left: CampaignSnapshot, pid: int) -> str:
@@ -156,6 +157,7 @@ def _keeps(left: CampaignSnapshot, pid: int) -> str:
     again = plain(called_again())
     return (
         f"A keeper (pid {pid}) goes on with {plain(titled(left))}.\n"
+        f"{figures_so_far(left)}\n"
         f"The keeper's log:\n{COMMAND}{plain(for_shell(left.path / KEEPER_LOG))}\n"
         f"Come back with:\n{COMMAND}{again}\nor look on with:\n{COMMAND}{plain(watch)}"
     )

@@ -159,7 +159,7 @@ def all_simulated(groups: Sequence[Group]) -> bool:
     return all(case.simulated for group in groups for case in group.cases)
 
 
-def _called(groups: Sequence[Group], labels: CaseLabels) -> dict[str, Text]:
+def case_names(groups: Sequence[Group], labels: CaseLabels) -> dict[str, Text]:
     """The cases by their keys: as they are called, with what tells their profile from others."""
     profiles, _ = apart(group.profile for group in groups)
     several = len(profiles) > 1
@@ -193,7 +193,7 @@ BY_CASE: RowOrder[CaseResult] = RowOrder(SORTS, "case", figures=FIGURES)
 def result_rows(
     groups: Sequence[Group], labels: CaseLabels, order: RowOrder[CaseResult] = BY_CASE
 ) -> list[Row]:
-    called = _called(groups, labels)
+    called = case_names(groups, labels)
     but = _told_once(groups)
     group_of = {id(case): group for group in groups for case in group.cases}
     cases = order.of(case for group in groups for case in group.cases)
@@ -219,7 +219,7 @@ def _row(
             cell(case.gpus, right=True),
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
             cell(unit, MUTED),
-            cell("base" if base and case.speedup else _speedup(case, group), right=True),
+            cell("base" if base and case.speedup else speedup_text(case, group), right=True),
             cell(speedup_interval_cell(case), right=True),
             cell(efficiency_cell(case, group), right=True),
             cell(_cv_text(cv), colour, right=True),
@@ -443,7 +443,7 @@ def _in_a_line(case: CaseResult, group: Group, spread: Spread) -> Text:
     """What matters most, which no flag pushes out of sight."""
     told = [("median", f"{number(spread.median)} {plain(case.unit)}")]
     if group.scales and case.case != group.base:
-        told += [("speedup", _speedup(case, group))]
+        told += [("speedup", speedup_text(case, group))]
     told += [("n", count_cell(case))]
     text = Text(" · ").join(
         Text.assemble((f"{name} ", MUTED), (value, "bold")) for name, value in told
@@ -526,7 +526,7 @@ def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str,
     return rows
 
 
-def _speedup(case: CaseResult, group: Group) -> str:
+def speedup_text(case: CaseResult, group: Group) -> str:
     told = fixed(case.speedup, ratio_decimals(case.speedup_interval))
     return " ".join([told, *speedup_marks(case, group)])
 
@@ -541,7 +541,7 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
     share, range_of_it = efficiency_cell(case, group), efficiency_interval_cell(case)
     return [
         ("base", group.base),
-        ("speedup", f"{_speedup(case, group)}{_bracketed(speedup_interval_cell(case))}"),
+        ("speedup", f"{speedup_text(case, group)}{_bracketed(speedup_interval_cell(case))}"),
         ("efficiency", f"{share}{_bracketed(range_of_it)}"),
         *([("lost to", lost)] if (lost := explained_text(case, group)) else []),
     ]

@@ -14,7 +14,7 @@ from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
-from profiles.format.case import GLOBAL_BATCH
+from profiles.format.case import GLOBAL_BATCH, in_order
 from tui.plan_words import (
     READING_PAST,
     about,
@@ -87,7 +87,7 @@ def cases_text(plan: Plan) -> Text:
     by_profile: dict[str, dict[str, list[str]]] = {}
     for planned in plan.cases:
         case, own = planned.case, ""
-        names = list(case.parameters)
+        names = in_order(case.parameters)
         if GLOBAL_BATCH in names:  # the batch of each device follows from it
             names.remove("batch_size")
             own = f" {case.value_label('batch_size')},"

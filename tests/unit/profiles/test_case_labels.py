@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.results.summary import parameters_text
 from profiles.format.case import Case
 from profiles.format.case_labels import apart, case_labels, parameter_values
 
@@ -14,6 +18,8 @@ PARAMETERS = st.fixed_dictionaries(
         "compile": st.sampled_from(["off", "on", "max-autotune-no-cudagraphs"]),
         "graphs": st.sampled_from(["off", "on"]),
         "precision": st.sampled_from(["amp", "fp32"]),
+        "a_first": st.sampled_from([1, 2]),
+        "global_batch": st.sampled_from([64, 128]),
     },
 )
 CASES = st.lists(
@@ -46,16 +52,30 @@ def test_what_all_share_is_in_no_label_but_the_short_ones_where_nothing_else_dif
     assert not shown or set(labels.named) <= {"batch_size", "precision"}
 
 
-PARAMETERS_NAMES = ("batch_size", "compile", "graphs", "precision")
+PARAMETERS_NAMES = ("batch_size", "compile", "graphs", "precision", "a_first", "global_batch")
 
 
-@given(CASES)
-def test_parameters_have_the_order_of_the_cases_wherever_they_stand(cases: list[Case]) -> None:
-    labels = case_labels(cases)
-    for case in (one for one in cases if len({tuple(c.parameters) for c in cases}) == 1):
+@given(CASES, st.randoms())
+def test_parameters_have_one_order_wherever_they_stand_and_however_they_were_recorded(
+    cases: list[Case], shuffled: Random
+) -> None:
+    mixed = [
+        replace(case, parameters=dict(shuffled.sample([*case.parameters.items()], 6)))
+        for case in cases
+    ]
+    labels = case_labels(mixed)
+    assert (labels, parameter_values(mixed)) == (case_labels(cases), parameter_values(cases))
+    for case, again in zip(cases, mixed, strict=True):
+        assert again.label == case.label
         whole = case.label.split()
-        for said in (labels.shared.split(), labels.label(case).split()):
+        for said in (
+            labels.shared.split(),
+            labels.label(again).split(),
+            [*parameter_values([again])],
+        ):
             assert said == [word for word in whole if word in said]
+        names = [part.partition("=")[0] for part in parameters_text(again.parameters).split(", ")]
+        assert [case.value_label(name) for name in names] == whole[1:]
 
 
 @given(st.sets(st.from_regex(r"[a-c](-[a-c]){0,3}", fullmatch=True), min_size=1))

@@ -32,6 +32,7 @@ from backends.results.run_result import RunResult
 from backends.results.student import quantile
 from backends.results.summary import summarise
 from backends.results.svg_figures import draw_figures
+from backends.results.translations import words
 from profiles.errors import DlperfError
 from profiles.logs.failures import REMEDIES
 
@@ -111,6 +112,22 @@ def test_report_names_environment_commands_window_table_failures_and_logs(runs):
     assert "SIMULATED" not in text
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("tags", [[], ["1n1g"], ["1n1g", "1n2g", "1n4g", "1n8g"]])
+def test_what_was_measured_stands_before_where_and_how(runs_of, tags, lang):
+    runs = [run for tag in tags for run in runs_of(tag, [100.0, None])]
+    context = replace(CONTEXT, precheck="## PRECHECK")
+    text = render_report(context, runs, summarise(runs), lang)
+    w = words(lang)
+    headings = re.findall("^## (.+)$", text, re.MULTILINE)
+    about = [w.environment, "PRECHECK", w.what_was_run]
+    found = [headings.index(heading) for heading in about]
+    assert headings[0] == w.results
+    assert found == [*range(found[0], found[0] + 3)]
+    assert {*headings[: found[0]]} >= {w.flags_heading, w.failed_runs}
+    assert headings[found[-1] + 1 :] == [w.logs] * bool(runs)
+
+
 def test_report_says_what_helps_most_often_once_for_each_reason(runs_of):
     reason, other = list(REMEDIES)[:2]
     failed = [
@@ -127,11 +144,11 @@ def test_report_says_what_helps_most_often_once_for_each_reason(runs_of):
 def test_report_in_chinese_has_the_same_figures_under_chinese_headings(runs):
     text = render_report(CONTEXT, runs, summarise(runs), "zh")
     assert re.findall("^## (.*)$", text, re.M) == [
-        "环境介绍",
-        "测试步骤",
         "测试结果",
         "标记与警告",
         "失败的运行",
+        "环境介绍",
+        "测试步骤",
         "日志数据",
     ]
     assert "| 1 | 1 | 1 | 64 | 100.00 | 1 | 100.0% | 1.00% | 3 |" in text
@@ -418,7 +435,8 @@ def test_figures_without_matplotlib_say_how_to_get_it(runs_of, monkeypatch):
 @pytest.mark.parametrize("used", [("node1",), ("node2",), ("node1", "node2")])
 def test_the_environment_names_the_hosts_that_had_a_run_and_no_other(runs_of, used):
     runs = runs_of("1n1g", [100, 101], hosts=used)
-    section = render_report(CONTEXT, runs, summarise(runs)).partition("## What was run")[0]
+    section = render_report(CONTEXT, runs, summarise(runs)).partition("## Environment")[2]
+    section = section.partition("## What was run")[0]
     assert {name for name in ("node1", "node2") if name in section} == set(used)
 
 

@@ -1,0 +1,74 @@
+"""What a campaign measured, in a few lines for who has left the console."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.status_view import CampaignSnapshot
+from backends.results.case_result import CaseResult
+from backends.results.summary import Group, summarise
+from profiles.counted import counted
+from tui.screens.result_text import case_names, labels_of, speedup_text
+from tui.text import BETWEEN, number, plain, told_apart
+
+MOST = 4
+"""Lines."""
+COLUMNS = 80
+
+
+def figures_so_far(shown: CampaignSnapshot) -> str:
+    """How many cases have a figure, of a campaign that is not over."""
+    cases = [case for group in groups_of(shown) for case in group.cases]
+    if not (measured := sum(case.throughput is not None for case in cases)):
+        return "No case has a figure yet."
+    has = "has" if measured == 1 else "have"
+    return f"{measured} of {counted(len(cases), 'case')} {has} a figure so far."
+
+
+def groups_of(shown: CampaignSnapshot) -> tuple[Group, ...]:
+    return summarise(run_results(shown.state))
+
+
+def result_lines(groups: Sequence[Group]) -> list[str]:
+    """``1n8g b128  2,942 images/s  speedup 7.64  grade B``: a line for each case, by the names and
+    in the order of Results; of more than :data:`MOST` the first, and how many others there are."""
+    cases = [(group, case) for group in groups for case in group.cases]
+    if all(case.throughput is None for _, case in cases):
+        return ["No case has a figure."]
+    shown = cases if len(cases) <= MOST else cases[: MOST - 1]
+    figures = _aligned([_figures(group, case) for group, case in shown])
+    named = case_names(groups, labels_of(groups))
+    names = [named[case.as_case.key].plain for _, case in shown]
+    short = told_apart(set(names), COLUMNS - cell_len(f"{BETWEEN}{figures[0]}"))
+    width = max(map(cell_len, short.values()))
+    lines = [
+        f"{short[name]}{' ' * (width - cell_len(short[name]))}{BETWEEN}{told}".rstrip()
+        for name, told in zip(names, figures, strict=True)
+    ]
+    others = len(cases) - len(shown)
+    return [*lines, *[f"… and {counted(others, 'other case')}: its report has them"] * bool(others)]
+
+
+def _figures(group: Group, case: CaseResult) -> tuple[str, str, str]:
+    if case.throughput is None:
+        return "no figure", "", ""
+    speedup = f"speedup {speedup_text(case, group)}" if case.speedup is not None else ""
+    if case.case == group.base:
+        speedup = "base" * (len(group.cases) > 1 and group.scales)
+    return f"{number(case.throughput)} {plain(case.unit)}", speedup, f"grade {case.grade}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """All equally wide; each part ends where the one above it does."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        BETWEEN.join(
+            f"{' ' * (width - cell_len(part))}{part}"
+            for part, width in zip(row, widths, strict=True)
+            if width
+        )
+        for row in rows
+    ]
