@@ -41,11 +41,20 @@ DIALOGS: Mapping[str, Panel] = {
         (
             Key(
                 "tab",
-                "words",
-                "Signs, terms",
-                "to what signs and figures on the page mean; from there to the keys",
+                "section(1)",
+                "Next section",
+                "to the next heading; behind the last one to the first",
                 footer=1,
                 said="Tab",
+                palette=False,
+            ),
+            Key(
+                "shift+tab",
+                "section(-1)",
+                "Section before",
+                "to the heading before",
+                footer=2,
+                said="⇧Tab",
                 palette=False,
             ),
             *_READ,

@@ -115,6 +115,7 @@ _LEAST_OF_A_VALUE = 12
 _OF_A_NOTE = 24
 """Columns of a note that are kept behind the path that it begins with; and of a path of which both
 ends are."""
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d-")
 _FIRST_WORDS = re.compile(r"[;,] ")
 """Where they end, of what is said of a path."""
 BETWEEN = "  "
@@ -272,11 +273,12 @@ def _beginning(text: str, width: int) -> str:
 
 def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
     """:func:`without_middle` of each, by its plain words, but no two different ones alike; what all
-    of them share goes first."""
+    of them share goes first, then the date that one begins with."""
     short = _without_shared({text.plain for text in texts}, width)
     cut = {}
     for text in texts:
         said = short[text.plain]
+        said = _DATE.sub("…", said) if cell_len(said) > width else said
         shown = text if said == text.plain else cell(said, str(text.style))
         cut[text.plain] = without_middle(shown, width)
     known = Counter(said.plain for said in cut.values())

@@ -106,9 +106,13 @@ WATCHED = "watched"
 """The line of :func:`usual_lines` that is there where some runs were not."""
 
 
+WHOLE_HOST = "{} busy, others' work on the host included"
+"""No sample tells a run's own share of its host's CPUs."""
+
+
 def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
-    MHz")``, energy, CPUs, ``100% busy (of 2 of 4 repeats)`` where not all that were watched have
+    MHz")``, energy, CPUs, ``98% busy (of 2 of 4 repeats)`` where not all that were watched have
     one; what nobody watched is left out."""
     counted = counted_word(run.unit for run in runs)
     whole, share = partial(trimmed, decimals=0), partial(percent, decimals=0)
@@ -118,7 +122,7 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
         ("GPUs", "{} W each", of_gpus(lambda gpu: gpu.power_w_mean), whole),
         ("GPUs", "SM clock {} MHz", of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), whole),
         ("energy", f"{{}} J per {counted}", joules_per_sample, energy),
-        ("CPUs", "{} busy", cpus_busy, share),
+        ("CPUs", WHOLE_HOST, cpus_busy, share),
     )
     said: dict[str, dict[int, list[str]]] = {}
     for name, words, figure, text in lines:

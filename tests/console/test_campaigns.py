@@ -45,7 +45,13 @@ from tui.cli.program import main
 from tui.dialog_keys import DIALOGS
 from tui.key_bindings import key_name
 from tui.screens.campaign_list import CampaignList, Unfinished
-from tui.screens.campaign_text import BY_AGE, Listed, campaign_rows, summary_words
+from tui.screens.campaign_text import (
+    BY_AGE,
+    Listed,
+    campaign_rows,
+    chosen_words,
+    summary_words,
+)
 from tui.screens.dialogs import Choice
 from tui.screens.help import help_of
 from tui.text import cell, without_middles
@@ -422,6 +428,29 @@ def test_of_names_what_all_share_is_left_out_before_anything_by_which_they_diffe
         assert len(days) == 1 or said.plain.startswith(f"…{name[8:10]}…")
 
 
+@given(st.lists(st.text("abc-", min_size=1, max_size=30), min_size=2, max_size=9, unique=True))
+def test_a_name_without_room_loses_the_date_that_it_begins_with_before_anything_else(
+    ends: list[str],
+) -> None:
+    ends = [f"x{end}y" for end in ends]
+    names = [f"2026-11-{day:02}-{end}" for day, end in enumerate(ends, 1)]
+    width = max(map(len, ends)) + 1
+    cut = without_middles([cell(name) for name in (*names, "two-cores")], width)
+    for name, end in zip(names, ends, strict=True):
+        assert cut[name].plain == (name if len(name) <= width else f"…{end}")
+
+
+@pytest.mark.parametrize("keeper", [False, True])
+@pytest.mark.parametrize("ours", [False, True])
+def test_of_a_live_campaign_it_is_said_who_goes_on_with_it(keeper: bool, ours: bool) -> None:
+    live = FakeSummary("a", Path("a"), "live", 1, 2, keeper=keeper)
+    said = chosen_words(live, START, ours=ours).plain
+    who = ("another console, or a command, goes on with it", "at work here")[ours]
+    assert ("a keeper goes on with it" if keeper else who) in said
+    over = replace(live, state="unfinished")
+    assert "goes on with it" not in chosen_words(over, START).plain
+
+
 @given(NAMED, st.integers(12, 60))
 @example(["…", "a…"], 12)
 def test_no_two_names_are_cut_to_the_same(names: list[str], width: int) -> None:
@@ -612,7 +641,17 @@ async def test_at_80_columns_names_are_whole_and_the_grade_is_told(
             best = fastest(workspace.past.by_campaign[one.path])
             assert best is not None
             await until(pilot, partial(in_one_line, app, [one.path.name, f" {best.grade} "]))
+        about = app.screen.query_one(".chosen", Static)
+        for one in summaries:
+            await until(pilot, partial(told_of, app, about, one.path.name))
+            await pilot.pause()
+            assert app.screen.find_widget(about).visible_region.height == about.region.height
+            await pilot.press("down")
     await workspace.close()
+
+
+def told_of(app: DlperfApp, about: Static, name: str) -> bool:
+    return str(about.content).startswith(f"{name} ·") and name in screen_text(app)
 
 
 def words_of(app: DlperfApp) -> str:

@@ -346,6 +346,15 @@ def test_help_has_what_only_moves_after_all_that_acts(panel: str) -> None:
     assert moving == sorted(moving)
 
 
+@pytest.mark.parametrize("page", ["hosts", "matrix", "runs", "results"])
+def test_help_has_the_keys_of_a_panel_as_the_footer_ranks_them(page: str) -> None:
+    text = drawn(help_text((page, "table", "app")), 400).partition("\n\n")[0]
+    ranked = {key_name(key): key.footer for key in PANELS[page].keys}
+    ranks = [ranked[line[2:].partition("  ")[0]] for line in text.splitlines()[1:]]
+    assert len(ranks) > 3
+    assert ranks == sorted(ranks)
+
+
 def test_every_key_has_a_label_and_help_without_a_full_stop() -> None:
     for panel in PANELS.values():
         for key in panel.keys:

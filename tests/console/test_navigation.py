@@ -352,11 +352,8 @@ async def test_help_of_results_explains_every_sign_of_the_table_and_of_a_case(
     async with console(workspace, size) as (app, pilot):
         await pilot.press("4", "question_mark")
         await until(pilot, lambda: isinstance(app.screen, Reading))
-        if size == SMALL:
-            await until(pilot, partial(shows, app, "Tab Signs, terms"))
-            await pilot.press("tab")
         seen = screen_text(app)
-        for _ in range(3):
+        for _ in range(9):
             await pilot.press("pagedown")
             seen += screen_text(app)
         for sign in ("n: ", "CV: ", "Flags: ", "w: ", "rule, ", "steady, ", "lost to, "):
@@ -373,23 +370,27 @@ async def test_help_has_the_words_of_a_page_beside_its_keys_or_one_key_away_from
         await pilot.press(page, "question_mark")
         await until(pilot, lambda: isinstance(app.screen, Help))
 
-        def first() -> list[str]:
-            return re.split(r" {3,}", screen_text(app).splitlines()[3].strip("╭╮╰╯─│ ▁▂▃▄▅▆▇█"))
-
         if size[0] >= BESIDE:
-            await until(pilot, lambda: any(WORDS in line for line in screen_text(app).splitlines()))
-            (line,) = [line for line in screen_text(app).splitlines() if WORDS in line]
+            lines = [line.partition("│  ")[2] for line in screen_text(app).splitlines()]
+            (line,) = [line for line in lines if WORDS in line]
             assert re.search(rf"\w+  +{WORDS}", line), line
-            assert "Tab Signs, terms" not in screen_text(app)
+        if "Tab → " not in screen_text(app):
+            assert "more line" not in screen_text(app)
             return
-        await until(pilot, partial(shows, app, "Tab Signs, terms"))
-        assert WORDS not in screen_text(app)
-        before = first()
-        await pilot.press("tab")
-        await until(pilot, partial(shows, app, "Tab Keys"))
-        assert first() == [WORDS]
-        await pilot.press("tab")
-        await until(pilot, lambda: first() == before)
+        await until(pilot, partial(shows, app, " · 1 of "))
+        (count,) = map(int, re.findall(r" · 1 of (\d+): ", screen_text(app)))
+        seen = []
+        for number in (*range(2, count + 1), 1):
+            (to,) = re.findall(r"[^⇧]Tab → (.+?)  ", screen_text(app))
+            await pilot.press("tab")
+            await until(pilot, partial(shows, app, f" · {number} of {count}: {to} "))
+            lines = screen_text(app).splitlines()[2:]
+            assert any(re.search(rf"[│ ]  {to}(:|  )", line) for line in lines), to
+            seen.append(to)
+        assert WORDS in seen
+        for to in reversed([seen[-1], *seen[:-1]]):
+            await pilot.press("shift+tab")
+            await until(pilot, partial(shows, app, f": {to} "))
 
 
 def test_help_of_compare_explains_the_signs_of_its_rows() -> None:

@@ -612,7 +612,7 @@ async def test_help_says_that_it_is_a_replay() -> None:
         titles = [line for line in lines if line.isalpha()]
         assert titles[0] == "Replay"
         keys = [line.split()[0] for line in lines if line.startswith("  ")]
-        assert keys[:3] == [".", ">", "<"]
+        assert keys[:3] == [".", "]", "["]
         assert keys.count("0") == 1, "each once"
 
 

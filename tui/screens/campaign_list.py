@@ -100,6 +100,7 @@ class CampaignList(Dialog[str]):
     ) -> None:
         """``summaries``: None while they are being read."""
         super().__init__(title)
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
         self._session = session
         self._now, self._progress = session.now, session.progress
         self._summaries = summaries
@@ -229,6 +230,7 @@ class CampaignList(Dialog[str]):
         every = (Listed(one, fastest_of(one, self._results)) for one in self._summaries or ())
         listed = [one.summary for one in self._order.of(every)]
         panel.table.refill(campaign_rows(listed, self._now, self._marked, self._results))
+        self._about.display = bool(self._summaries)
         self._retitle()
         panel.say_when_empty(self._why_empty())
         self.refresh_bindings()
@@ -261,7 +263,10 @@ class CampaignList(Dialog[str]):
     def _say_chosen(self) -> None:
         """With what the filter found, also where no column has it."""
         chosen = self._chosen()
-        words = Text() if chosen is None else chosen_words(chosen, self._now, self._results)
+        words = Text()
+        if chosen is not None:
+            ours = self._ours(chosen)
+            words = chosen_words(chosen, self._now, self._results, ours=ours)
         if found := self._panel.filter_text.split():
             words.highlight_words(found, FOUND, case_sensitive=False)
         self._about.update(words)

@@ -169,11 +169,18 @@ def _age(summary: CampaignSummary, now: float) -> str:
     return "–" if summary.created_at is None else ago(now - summary.created_at)
 
 
-def chosen_words(summary: CampaignSummary, now: float, results: Results = NO_RESULTS) -> Text:
-    """Of the campaign under the cursor: its whole name, which rows may cut, before all else."""
+def chosen_words(
+    summary: CampaignSummary, now: float, results: Results = NO_RESULTS, *, ours: bool = False
+) -> Text:
+    """Of the campaign under the cursor: its whole name, which rows may cut, before all else.
+    ``ours``: it is at work here."""
     words = Text(marked_simulated(plain(summary.called), summary), "bold")
     if summary.about.tags:
         words.append(" · ").append(tag_words(summary), ACCENT)
+    if summary.state == "live":
+        who = "another console, or a command, goes on with it"
+        who = "a keeper goes on with it" if summary.keeper else "at work here" if ours else who
+        words.append(" · ").append(who, f"not bold {ACCENT}")
     return Text.assemble(words, " · ", summary_words(summary, now, results))
 
 

@@ -28,7 +28,7 @@ from tui.key_types import Key
 from tui.messages import Problem, Said
 from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
-from tui.screens.help import WORDS, AllNotes, all_notes, help_of, wide_enough
+from tui.screens.help import AllNotes, all_notes, help_of, wide_enough
 from tui.text import plain, problem, shorten
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
@@ -36,7 +36,7 @@ from tui.widgets.cut_marks import marked
 from tui.widgets.details import out_of_sight
 from tui.widgets.filter_table import BETWEEN, LEAST_TITLE, set_frame
 from tui.widgets.keybar import offered
-from tui.widgets.shown_text import RenderedOnce
+from tui.widgets.shown_text import Heading, RenderedOnce
 from tui.widgets.told import fits_a_line
 
 BOX, WIDE_BOX = 76, 112
@@ -589,15 +589,16 @@ class Notes(Reading):
 
 class Help(Reading):
     """What ``?`` says of a page or dialog below; which keys do nothing *now* is so while it is
-    open. Where the words about it are behind its keys, a key leads to them, and back."""
+    open. Where not all of it is in sight, a key leads from heading to heading."""
 
     PANEL = "help"
     BINDINGS = bindings("help")
-    AHEAD = Reading.AHEAD | {"words"}
+    AHEAD = Reading.AHEAD | {"section"}
 
     def __init__(self, title: str, below: Screen[Any]) -> None:
         super().__init__(title, help_of(below), widest=wide_enough(below))
         self._below, self._idle = below, idle(below)
+        self._led_to: Heading | None = None
 
     def on_mount(self) -> None:
         self.set_interval(REFRESH_S, self._renew)
@@ -609,26 +610,46 @@ class Help(Reading):
         self.renew(help_of(self._below))
 
     @property
+    def heading(self) -> Text | str:
+        sections = self._sections()
+        if self._at or not sections:
+            return super().heading
+        number = self._section_now(sections)
+        return f"{self._title} · {number + 1} of {len(sections)}: {sections[number].name}"
+
+    @property
     def labels_now(self) -> Mapping[str, str]:
-        return {"words": "Keys"} if self._at_words else {}
+        """Where they lead to."""
+        if not (sections := self._sections()):
+            return {}
+        number = self._section_now(sections)
+        steps = {step: sections[(number + step) % len(sections)].name for step in (1, -1)}
+        return {f"section({step})": f"→ {name}" for step, name in steps.items()}
 
-    @property
-    def _at_words(self) -> bool:
-        line = self._first_of_words
-        pages = self.query(Pages)
-        return line > 0 and all(one.scroll_y >= min(line, one.max_scroll_y) for one in pages)
-
-    @property
-    def _first_of_words(self) -> int:
-        """The line; 0 where they stand beside the keys, or nothing is out of sight."""
+    def _sections(self) -> Sequence[Heading]:
+        """None where there is nothing to choose, or nothing is out of sight."""
         shown = self.here and self.query("#reading")
         if not (shown and any(one.max_scroll_y for one in self.query(Pages))):
-            return 0
-        return next((n for n, line in enumerate(self.lines()) if line.strip() == WORDS), 0)
+            return ()
+        found = self._shown.headings(self.query_one("#reading").content_size.width)
+        return found if len(found) > 1 else ()
+
+    def _section_now(self, sections: Sequence[Heading]) -> int:
+        """That which a key led to, as long as its heading is in sight; else the one at the top."""
+        pages = self.query_one(Pages)
+        top, height = round(pages.scroll_y), pages.content_size.height
+        led = self._led_to
+        if led is not None and led in sections and top <= led.line < top + height:
+            return sections.index(led)
+        above = [(one.line, -n) for n, one in enumerate(sections) if one.line <= top]
+        return -max(above, default=(0, 0))[1]
 
     def able(self, action: str) -> bool:
-        return super().able(action) if action != "words" else self._first_of_words > 0
+        return super().able(action) if action != "section" else bool(self._sections())
 
-    def action_words(self) -> None:
-        line = 0 if self._at_words else self._first_of_words
-        self.query_one(Pages).scroll_to(y=line, animate=False)
+    def action_section(self, step: int) -> None:
+        sections = self._sections()
+        to = self._led_to = sections[(self._section_now(sections) + step) % len(sections)]
+        self.show_found(to.line, to.start, to.end)
+        self.query_one(Pages).scroll_to(y=to.line, animate=False)
+        self.refresh_bindings()

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 from textual.screen import Screen
@@ -31,6 +32,7 @@ from tui.refused_keys import around, idle, never
 from tui.text import BY_THE_WAY, GRAVE, RUN_STATES, Hanging, clock_time, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
+from tui.widgets.shown_text import heading_style
 
 Parts = Sequence["Text | Hanging | Rows"]
 BESIDE = 120
@@ -45,6 +47,7 @@ DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 HEADING = re.compile(r"^.+:$", re.MULTILINE)
 TERM = re.compile(r"(?<=\n)[^:\n]+(?=: )")
+NOT_NOW = "Not now"
 _MOVES = "Cursor"
 """The heading of the keys that move it, after all that act."""
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
@@ -132,10 +135,11 @@ def _parts(
     answers: Sequence[Key] = (),
 ) -> tuple[Parts, Parts]:
     """The keys, and what is said of the panels. The ``answers`` to what is asked come first; what
-    only moves about comes after what acts, and keys that do nothing now last, by why."""
+    only moves about comes after what acts, and keys that do nothing now last, by why. Those of a
+    panel stand as the footer ranks them."""
     found = [(name, PANELS[name]) for name in panels]
     titled = [("", "Answers", list(answers))]
-    titled += [(name, one.own_title, list(one.own)) for name, one in found]
+    titled += [(name, one.own_title, sorted(one.own, key=_rank)) for name, one in found]
     titled += [
         (name, one.title, [key for key in one.keys if key not in one.own]) for name, one in found
     ]
@@ -147,25 +151,38 @@ def _parts(
         there = [key for key in keys if not never(key.action.partition("(")[0])]
         if _RANK.get(name, 0) < _RANK["app"]:  # which has those that a page has no use for now
             there = [left for key in there if (left := key.without(taken)) is not None]
+            there.sort(key=_rank)
         taken.update(one for key in there for one in key.keys.split(","))
         for key in there:
             if (why := idle.get((name, key.action))) is not None:
-                later.setdefault(f"Not now{': ' * bool(why)}{plain(why)}", []).append(key)
+                later.setdefault(f"{NOT_NOW}{': ' * bool(why)}{plain(why)}", []).append(key)
         able = [key for key in there if (name, key.action) not in idle]
         moves += [key for key in able if key.moves]
         shown.append((title, ACCENT, [key for key in able if not key.moves]))
     shown.append((_MOVES, ACCENT, moves))
+    first_later = len(shown)
     shown += [(why, MUTED, keys) for why, keys in later.items()]
     width = max((len(key_name(key)) for _, _, keys in shown for key in keys), default=0)
     above = sorted((one for _, one in found), key=lambda one: not one.own)
     told = ["\n".join([one.about, *_of_actions(one, never)]) for one in above if one.about]
     parts: list[Text | Hanging | Rows] = []
-    for title, style, keys in shown:
+    for number, (title, style, keys) in enumerate(shown):
         if keys:
-            heading = Text(f"{chr(10) * bool(parts)}{title}", f"bold {MUTED}")
-            parts += [heading, Rows([_key_line(key, width, style) for key in keys])]
-    about = [Text(WORDS, f"bold {MUTED}"), *map(_about, told)] if told else []
+            section = title if number < first_later else NOT_NOW * (number == first_later)
+            parts += [Text()] * bool(parts and section)
+            parts += [Text(title, _heading(section))]
+            parts += [Rows([_key_line(key, width, style) for key in keys])]
+    about = [Text(WORDS, _heading(WORDS)), *map(_about, told)] if told else []
     return parts, about
+
+
+def _rank(key: Key) -> tuple[bool, int]:
+    return not key.footer, key.footer
+
+
+def _heading(section: str) -> Style:
+    """``section``: as it is called that begins here; "": none does."""
+    return Style.parse(f"bold {MUTED}") + heading_style(section)
 
 
 def _of_actions(panel: Panel, never: Callable[[str], object]) -> list[str]:
@@ -177,7 +194,7 @@ def _about(words: str) -> Text | Hanging:
     line that ends with a colon is a heading, and what stands before one is explained."""
     text = Text(f"{words}\n")
     text.highlight_regex(TERM, ACCENT)
-    text.highlight_regex(HEADING, f"bold {MUTED}")
+    text.highlight_regex(HEADING, lambda words: _heading(words.removesuffix(":")))
     return Hanging(text, DEEPER) if "\n" in words else text
 
 

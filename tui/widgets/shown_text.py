@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.style import Style as RichStyle
@@ -16,6 +18,21 @@ from textual.widgets import Static
 from tui.text import Hanging
 
 WIDTHS_KEPT = 4
+_HEADING = "heading"
+
+
+def heading_style(name: str) -> RichStyle:
+    """Of a heading which :meth:`RenderedOnce.headings` finds; "": of none."""
+    return RichStyle(meta={_HEADING: name}) if name else RichStyle.null()
+
+
+class Heading(NamedTuple):
+    """``start``, ``end``: the characters of its line, from one to before another."""
+
+    name: str
+    line: int
+    start: int
+    end: int
 
 
 class RenderedOnce(RichVisual):
@@ -32,6 +49,21 @@ class RenderedOnce(RichVisual):
         style = self._widget.visual_style
         options = RenderOptions(self._widget._get_style, self._widget.styles.get_rules())
         return [strip.text for strip in self.render_strips(width, None, style, options)]
+
+    def headings(self, width: int) -> list[Heading]:
+        """In the order in which they are read: where there are columns, the first column first."""
+        style = self._widget.visual_style
+        options = RenderOptions(self._widget._get_style, self._widget.styles.get_rules())
+        found: dict[tuple[str, int], Heading] = {}
+        for line, strip in enumerate(self.render_strips(width, None, style, options)):
+            start = 0
+            for text, segment_style, _ in strip:
+                name = segment_style.meta.get(_HEADING) if segment_style is not None else None
+                if name and text.strip():
+                    end = start + len(text.rstrip())
+                    found.setdefault((name, start), Heading(name, line, start, end))
+                start += len(text)
+        return sorted(found.values(), key=lambda one: (one.start, one.line))
 
     def get_height(self, rules: RulesMap, width: int) -> int:
         style = self._widget.visual_style

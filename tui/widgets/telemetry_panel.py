@@ -285,6 +285,7 @@ class TelemetryPanel(Widget, can_focus=False):
             of = of if every > 1 else "of its GPU"
         else:
             of = "mean of its hosts" if len(sources) > 1 else "of its host"
+            of = f"{of}, others' work too"
         return Text(plain(" · ".join(filter(None, ("Telemetry", self._called, of)))))
 
     def _scale(self, sources: Sequence[Source], counted: Counted | None) -> str:

@@ -21,7 +21,7 @@ from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from backends.results.telemetry_table import telemetry_table
-from backends.results.telemetry_words import usual_lines, watched_brief, watched_words
+from backends.results.telemetry_words import WHOLE_HOST, usual_lines, watched_brief, watched_words
 from profiles.throughput.steady import Disturbance, Shape
 from tui.screens.repeats import repeat_rows
 from tui.screens.result_text import case_text
@@ -242,8 +242,9 @@ def test_a_figure_of_a_part_of_the_repeats_says_of_how_many(
     seen = sum(n not in late for n in range(of))
     lines = dict(usual_lines(runs))
     part = 0 < known < seen
+    half = WHOLE_HOST.format("50%")
     assert lines.get("CPUs") == (
-        f"50% busy (of {known} of {of} repeats)" if part else "50% busy" if known else None
+        f"{half} (of {known} of {of} repeats)" if part else half if known else None
     )
     assert lines.get("watched") == (f"{seen} of {of} repeats" if known and seen < of else None)
     table = telemetry_table(summarise(runs))
@@ -467,7 +468,7 @@ def test_the_console_says_it_of_a_case_and_of_a_run(watched, runs_of) -> None:
     lines = (
         ("GPUs", "98% busy, 250 W each, SM clock 1485 MHz"),
         ("energy", "5.01 J per sample"),
-        ("CPUs", "30% busy"),
+        ("CPUs", "30% busy, others' work on the host included"),
     )
     assert usual_lines(runs[2:3]) == lines
     assert usual_lines(runs) == tuple(
