@@ -24,20 +24,32 @@ CaseKey = tuple[object, ...]
 @dataclass(frozen=True, slots=True)
 class Expected:
     """Seconds that a run at work takes in all. ``usual``: as far as others tell. ``due``: after
-    that it is overdue; None where others alone tell, which is no reason for that."""
+    that it is late, and :data:`MARGIN` of it later overdue; None where others alone tell, which is
+    no reason for either."""
 
     usual: float
     due: float | None
 
     def total(self, passed: float) -> float:
         """After so many seconds. The usual ones, until they are nearly over; from there on steadily
-        towards those when it is due: the share that is done never falls, nor jumps the end."""
+        towards those when it is due: the share that is done never falls, nor jumps the end. Of one
+        that is late those that have passed: it may end at any moment."""
+        if self.due is not None and passed > self.due:
+            return passed
         sure = SURE * self.usual
         if self.due is None or self.due <= self.usual or passed <= sure:
             return self.usual
         return self.usual + (self.due - self.usual) * min(1.0, (passed - sure) / (self.due - sure))
 
+    @property
+    def overdue(self) -> float | None:
+        """From then on nobody knows when it ends."""
+        return None if self.due is None else self.due * (1 + MARGIN)
 
+
+MARGIN = 0.25
+"""How much later than was expected, as a share of that, is nothing out of the ordinary: an estimate
+is a median of few runs, or what a profile says, and neither knows how far it scatters."""
 SURE = 0.9
 """Up to that share of what other sizes of it took, nothing says that a run takes longer."""
 
@@ -164,7 +176,8 @@ class Estimates:
 
 
 STEPS = 20
-"""From what is usual to when a run is due: the schedule is not played for every second of it."""
+"""From what is usual to when a run is due, and from there to when it is overdue: the schedule is
+not played for every second of it."""
 
 
 class Remaining:
@@ -189,9 +202,9 @@ class Remaining:
     ) -> float | None:
         """Until the last of these runs has ended, as they are scheduled on so many ``hosts`` (0:
         not known); None where nothing is known of one, or of when a queue lets the first begin, or
-        one has outlived what was expected. ``pack``: so many devices of a host are shared.
-        ``runs``: all of the campaign, after some of which hosts still rest. ``unusable``: hosts
-        that none can begin on, for nobody knows how long."""
+        one is overdue. While one is late it stays what the others take. ``pack``: so many devices
+        of a host are shared. ``runs``: all of the campaign, after some of which hosts still rest.
+        ``unusable``: hosts that none can begin on, for nobody knows how long."""
         active = [run for run in left if run.state.active and run.started_at is not None]
         of = (
             len(left),
@@ -210,6 +223,8 @@ class Remaining:
             self._ends_at = _ends_at(left, expected, now, hosts, pack, rests, unusable)
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None
+        if any(_late_s(run, expected, now) for run in active):
+            return max(0.0, self._ends_at - self._played_at)
         if active:
             end = max(self._ends_at, *(_end(run, expected, now) for run in active))
             return max(0.0, end - now)
@@ -308,8 +323,20 @@ def _ahead(
 
 
 def _outlived(run: RunRecord, expected: Durations, now: float) -> bool:
-    at_work = not (run.collecting or run.state is RunState.CANCELLING)
-    return at_work and _end(run, expected, now) <= now
+    if run.collecting or run.state is RunState.CANCELLING:
+        return False
+    takes = expected.expected(run)
+    if takes is None or takes.overdue is None:
+        return _end(run, expected, now) <= now
+    return now - (run.started_at or now) >= takes.overdue
+
+
+def _late_s(run: RunRecord, expected: Durations, now: float) -> float:
+    """For how long one at work should have ended already; 0: it is not late."""
+    takes = expected.expected(run)
+    if takes is None or takes.due is None or run.collecting or run.state is RunState.CANCELLING:
+        return 0.0
+    return max(0.0, now - (run.started_at or now) - takes.due)
 
 
 def _end(run: RunRecord, expected: Durations, now: float) -> float:
@@ -323,7 +350,11 @@ def _end(run: RunRecord, expected: Durations, now: float) -> float:
 def _steps(run: RunRecord, expected: Durations, now: float) -> int:
     """How often what a run at work takes has changed so much that others are told anew."""
     takes, passed = expected.expected(run), now - (run.started_at or now)
-    if takes is None or takes.due is None or takes.due <= takes.usual:
+    if takes is None or takes.due is None:
+        return 0
+    if late_s := _late_s(run, expected, now):
+        return STEPS + 1 + int(STEPS * late_s / (MARGIN * takes.due))
+    if takes.due <= takes.usual:
         return 0
     return int(STEPS * (takes.total(passed) - takes.usual) / (takes.due - takes.usual))
 

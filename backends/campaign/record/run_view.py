@@ -53,7 +53,7 @@ class RunView:
     out_of_reach: tuple[str, ...]  # of its hosts, while it is active
     unit: str
     progress: float | None  # 0 … 1: of elapsed_s + eta_s, as long as there is an estimate; None
-    # where nothing is known, and of a run that is silent, late with a reading, or has outlived that
+    # where nothing is known, and of a run that is silent, late with a reading, or overdue
     eta_s: float | None
     elapsed_s: float | None
     readings: int
@@ -71,7 +71,7 @@ class RunView:
     given_up_in_s: float | None = None  # until it is ended as stalled unless a reading comes
     brief: str = ""  # for a row: of one that waits, without what others wait for as well; of one
     # at work that nobody looks after, without its state
-    outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
+    outlived: bool = False  # it is overdue: nobody knows what share is done
     skipped: bool = False  # it was cancelled before it had started
     over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that,
     # "left" of a simulated one, whose hosts went with a console
@@ -150,6 +150,7 @@ def view_of(
     quiet_s = silent_s(run, now) if watched and not untold else None
     late = late_s(run, now) if watched and not untold and quiet_s is None else None
     expected = None if may_be_over or late is not None else expected
+    overdue = None if takes is None or expected is None else takes.overdue
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
@@ -161,7 +162,7 @@ def view_of(
         progress = 0.0  # a start may wait for a lease, and be taken back
     elif quiet_s is not None:
         pass  # nobody knows whether it goes on
-    elif takes is not None and expected and elapsed is not None and elapsed < expected:
+    elif takes is not None and overdue and elapsed is not None and elapsed < overdue:
         progress = elapsed / takes.total(elapsed)
         eta = takes.total(elapsed) - elapsed
     given_up_in_s = given_up_at - now if given_up_at and given_up_at > now else None
@@ -207,7 +208,7 @@ def view_of(
         silent_s=quiet_s,
         given_up_in_s=given_up_in_s,
         brief=brief,
-        outlived=quiet_s is None and _outlived(run, now, expected),
+        outlived=quiet_s is None and _outlived(run, now, overdue),
         skipped=run.skipped,
         log_changed=bool(run.log_differs),
         log_missing=bool(run.log_differs) and all(_is_gone(why) for _, why in run.log_differs),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.run_estimates import STEPS
+from backends.campaign.record.run_estimates import MARGIN, STEPS
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import Kept
 from tests.unit.campaign.strategies import planned
@@ -72,10 +72,11 @@ def test_the_end_of_a_first_run_moves_away_steadily_until_it_is_due_by_its_profi
     comes whenever it is looked at; ``waits``: another run of its case is to come."""
     usual = median(alike)
     due = max(usual, expected_s)
+    overdue = due * (1 + MARGIN)
     state, kept = campaign(expected_s, alike, others, waits=waits), Kept()
     share, end, came = 0.0, 0.0, 0
     for passed in sorted(looks):
-        if passed == pytest.approx(due):
+        if passed in (pytest.approx(due), pytest.approx(overdue)):
             continue  # which of both it is then is nobody's business
         now = BEGAN + passed
         if reads:
@@ -84,13 +85,18 @@ def test_the_end_of_a_first_run_moves_away_steadily_until_it_is_due_by_its_profi
             came += 1
         whole = shown(state, now, kept=kept)
         run = view(whole, A)
-        assert run.outlived == (run.silent_s is None and passed >= due)
+        assert run.outlived == (run.silent_s is None and passed >= overdue)
         if run.silent_s is None:
             grown = run.progress if run.progress is not None else 1.0
             assert share - 1e-9 <= grown <= 1.0
             share = grown
-        if passed >= due or run.silent_s is not None:
+        if passed >= overdue or run.silent_s is not None:
             assert (run.eta_s, whole.eta_s) == (None, None)
+            continue
+        if passed > due:
+            assert (run.progress, run.eta_s) == (1.0, 0.0)
+            for told_now in (whole, shown(state, now)):
+                assert told_now.eta_s == pytest.approx(usual * waits, abs=1e-6), "of the others"
             continue
         assert run.eta_s is not None
         assert whole.eta_s is not None
@@ -106,6 +112,24 @@ def test_the_end_of_a_first_run_moves_away_steadily_until_it_is_due_by_its_profi
         assert whole.eta_s >= run.eta_s - 1e-6
         if not waits:
             assert whole.eta_s == pytest.approx(run.eta_s, abs=1e-6)
+
+
+@given(
+    due=st.floats(5.0, 5000.0),
+    late=st.lists(st.floats(0.001, MARGIN - 0.001), min_size=2, max_size=9),
+    waits=st.booleans(),
+)
+def test_the_eta_stands_still_while_a_run_is_late_and_is_given_up_when_it_is_overdue(
+    *, due: float, late: list[float], waits: bool
+) -> None:
+    state, kept = campaign(due, [], waits=waits), Kept()
+    for share in sorted(late):
+        now = shown(state, BEGAN + due * (1 + share), kept=kept)
+        assert now.eta_s == pytest.approx(due * waits), "what the others take"
+        assert (now.no_eta, view(now, A).outlived) == ("", False)
+    over = shown(state, BEGAN + due * (1 + MARGIN) + 0.01, kept=kept)
+    assert (over.no_eta, over.eta_s) == ("a run is overdue", None)
+    assert view(over, A).outlived
 
 
 @given(alike=times | st.just([]), others=times)
