@@ -452,6 +452,15 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("p", "pause", "Pause", "hold the run back until p is pressed again", footer=4),
             Key(
+                "space",
+                "mark",
+                "Mark",
+                "mark the run, or take the mark away: c, t and p are for all that are marked, and "
+                "ask",
+                footer=12,
+            ),
+            Key("u", "unmark", "Unmark", "take all marks away; so does Esc", footer=13),
+            Key(
                 "f",
                 "follow",
                 "Follow",

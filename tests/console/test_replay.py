@@ -98,6 +98,20 @@ async def test_its_list_has_the_keys_from_the_first_moment_on(size: tuple[int, i
         await until(pilot, lambda: table.cursor_row == before + 1)
 
 
+async def test_space_plays_and_marks_no_run() -> None:
+    async with replay() as (app, pilot, _):
+        clock = app._replay.replay_clock
+        table = app.screen.query_one(KeyedTable)
+        await until(pilot, lambda: table.has_focus)
+        for plays in (False, True):
+            await pilot.press("space")
+            await until(pilot, lambda plays=plays: clock.plays is plays)
+        assert "[x]" not in screen_text(app)
+        told = drawn(help_of(app.screen), 400)
+        assert "so does Space" in told
+        assert "mark the run" not in told
+
+
 async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
     async with replay() as (app, pilot, watch):
         await until(pilot, lambda: "REPLAY ▶ ×10 0s of" in screen_text(app))

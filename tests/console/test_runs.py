@@ -390,7 +390,7 @@ def test_what_the_frame_counts_is_each_run_once(ends: list[str]) -> None:
             told.append(ev.RunCancelled(t=3.0, run_id=run_id))
     viewed = take(fold(told), Path("c"), now=5.0)
     for end, row in zip(ends, RunRows()(viewed), strict=True):
-        assert (end in row.cells[0].plain) is (end != "at work")
+        assert (end in row.cells[1].plain) is (end != "at work")
     for end in ("failed", "cancelled", "skipped"):
         assert (f"{ends.count(end)} {end}" in viewed.summary) is (end in ends)
     said = summary(viewed).plain
@@ -762,7 +762,7 @@ async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
         begin(app, workspace)
         page = await open_runs(app, pilot)
         table = page.query_one(KeyedTable)
-        await pilot.press("space")  # which does nothing there
+        await pilot.press("0")  # which does nothing there
         await pass_time(workspace, app, pilot, 50)
         await until(pilot, lambda: table.current_key == "r03")
         await pilot.press("k")
@@ -1233,7 +1233,7 @@ async def test_what_keeps_a_queued_run_is_told_beside_its_state_and_once(
         run = replace(viewed.runs[0], state=RunState.QUEUED, state_text="queued: Resources")
         row = RunRows()(replace(viewed, runs=(run,)))[0]
         assert row.key == run_id
-        assert [cell.plain for cell in row.cells[:2]] == ["· queued", run.label]
+        assert [cell.plain for cell in row.cells[1:3]] == ["· queued", run.label]
         assert row.cells[PROGRESS].plain == "Resources"
 
 
@@ -1519,8 +1519,8 @@ def test_what_was_tried_again_says_so_and_is_not_red(again: bool, reason: str) -
     if again:
         told.append(replace(first, run_id="r-0001-a2", attempt=2, retry_of="r-0001-a1"))
     row = RunRows()(take(fold(told), Path("c"), now=5.0))[0]
-    words, colours = row.cells[PROGRESS].plain, {str(row.cells[n].style) for n in (0, PROGRESS)}
-    assert row.cells[0].plain == "✗ failed"
+    words, colours = row.cells[PROGRESS].plain, {str(row.cells[n].style) for n in (1, PROGRESS)}
+    assert row.cells[1].plain == "✗ failed"
     assert words.startswith("tried again") is again
     assert reason in words
     assert (colours == {MUTED}) is again
@@ -1537,7 +1537,7 @@ def test_a_run_whose_demo_was_left_has_not_failed_where_it_is_listed() -> None:
     for more, said in (([], "its demo was left"), ([again], "its demo was left; tried again")):
         viewed = take(fold(more, state), Path("c"), now=9.0)
         cells = RunRows()(viewed)[0].cells
-        assert [cells[0].plain, cells[PROGRESS].plain] == ["◌ left", said]
+        assert [cells[1].plain, cells[PROGRESS].plain] == ["◌ left", said]
         assert (viewed.runs[0].state_text, said_of(viewed.runs[0])) == ("left", "was left")
 
 
@@ -1619,7 +1619,7 @@ def test_a_run_is_in_trouble_where_its_words_are_red_or_amber() -> None:
     assert {case for case, run in told.items() if not in_trouble(run)} == good
     for case, run in told.items():
         row = RunRows()(replace(shown, runs=(run,)))[0]
-        told_by = row.cells if case == "silent" else row.cells[1:]  # its state is amber itself
+        told_by = row.cells if case == "silent" else row.cells[2:]  # its state is amber itself
         colours = {str(span.style) for text in told_by for span in text.spans}
         colours |= {str(text.style) for text in told_by}
         assert bool(colours & {WARN, BAD}) is (case not in good), case
@@ -1705,12 +1705,12 @@ def test_a_silent_run_says_for_how_long_in_its_state_and_why_elsewhere(
     )
     lost = replace(quiet, state_text="node1: connection lost 12s ago, retrying")
     row, of_lost = (RunRows()(replace(shown, runs=(run,)))[0] for run in (quiet, lost))
-    assert row.cells[0].plain == f"▲ silent {said}"
-    assert row.cells[1].plain.endswith("#1"), "and nothing after it"
+    assert row.cells[1].plain == f"▲ silent {said}"
+    assert row.cells[2].plain.endswith("#1"), "and nothing after it"
     assert "connection lost" in " ".join(cell.plain for cell in of_lost.cells)
     late = replace(quiet, silent_s=None, doing="no reading for 9s")
     of_late = RunRows()(replace(shown, runs=(late,)))[0]
-    assert of_late.cells[0].plain == "▶ running"
+    assert of_late.cells[1].plain == "▶ running"
     assert "no reading for 9s" in " ".join(cell.plain for cell in of_late.cells)
 
 

@@ -23,6 +23,7 @@ from tui.campaign_words import state_words
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.past_reading import PastReading
+from tui.row_marks import NONE_IS_MARKED, marks_words
 from tui.row_order import RowOrder
 from tui.screens.campaign_text import (
     AGE_S,
@@ -54,7 +55,7 @@ AGAIN = "campaigns-again"
 READING = "reading the campaigns …"
 FOUND = f"bold {ACCENT}"
 CHANGES = ("resume", "keep", "tag", "note", "rename", "remove")
-NONE_MARKED = {"compare": "space marks what is to be compared", "unmark": "none is marked"}
+NONE_MARKED = {"compare": "space marks what is to be compared", "unmark": NONE_IS_MARKED}
 
 
 def name_of(text: str) -> str:
@@ -233,11 +234,7 @@ class CampaignList(Dialog[str]):
         self.refresh_bindings()
 
     def _retitle(self) -> None:
-        marks = f" · {len(self._marked)} marked" if self._marked else ""
-        hidden = {str(path) for path in self._marked} - {*self._panel.table.shown_keys}
-        if hidden and self._panel.filter_text:
-            of_them = "" if len(hidden) == len(self._marked) else f"{len(hidden)} of them "
-            marks = f"{marks}, {of_them}hidden"
+        marks = marks_words([str(path) for path in self._marked], self._panel)
         order = "" if self._order == BY_AGE else f" · {self._order.words}"
         reading = " · reading figures …" * (self.READS_RESULTS and not self._past.known)
         self._panel.retitle(f"{self._title}{marks}{order}{reading}")

@@ -27,6 +27,7 @@ from tui.campaign_words import (
     state_words,
 )
 from tui.kept_words import again_words
+from tui.row_marks import MARK, mark_cell
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 AGE_S = 1.0
 """How often ages are told anew."""
 COLUMNS = (
-    Column("mark", "", 3, still=True),
+    MARK,
     Column("state", "State", 16, most=48, gravest=True),
     Column("name", "Campaign", None, ends=True, apart=True),
     Column("runs", "Runs", 7, right=True),
@@ -128,7 +129,7 @@ def campaign_rows(
             Row(
                 str(summary.path),
                 (
-                    cell("[x]" if summary.path in marked else "", ACCENT),
+                    mark_cell(marked=summary.path in marked),
                     cell(f"{symbol} {said_state}", colour),
                     cell(name, "bold"),
                     cell(f"{succeeded(summary)}/{summary.total}", right=True),

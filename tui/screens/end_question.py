@@ -1,4 +1,4 @@
-"""Whether to end runs: a question that goes by itself when its answer would change nothing more."""
+"""Whether to change runs: a question that goes by itself when its answer would change nothing."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 from textual.app import App
 
-from backends.campaign.record.run_view import RunView
 from backends.campaign.record.status_view import CampaignSnapshot
 from tui.key_bindings import sign_of
 from tui.messages import Said
 from tui.screens.dialogs import Choice
-from tui.screens.possible_changes import kept_words, past_asking
 from tui.session import Session
 
 PAST_ASKING = "past"
@@ -25,7 +23,7 @@ class EndQuestion:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._asked: tuple[Choice, object, RunView | None] | None = None
+        self._asked: tuple[Choice, object, Callable[[CampaignSnapshot], str]] | None = None
         self._unasked = frozenset[str]()  # keys that now would answer what is not asked any more
         self._past = ""  # why it is not
 
@@ -34,23 +32,26 @@ class EndQuestion:
         app: App[str],
         words: Callable[[CampaignSnapshot], Choice],
         viewed: CampaignSnapshot,
-        run: RunView | None,
         then: Callable[[], None],
+        *,
+        past: Callable[[CampaignSnapshot], str],
+        kept: Callable[[CampaignSnapshot], str],
     ) -> None:
-        """``words``: the question, of the campaign as it is. ``run``: None: all of them. ``then``:
-        what is done after a yes that came in time."""
+        """``words``: the question, of the campaign as it is. ``then``: what is done after a yes
+        that came in time. ``past``: why it would change nothing, of the campaign as it is; "" while
+        it would. ``kept``: what is said after a no."""
         question = words(viewed)
         question.renewed = lambda: words(self._as_asked(viewed))
-        self._asked = question, viewed.identity, run
+        self._asked = question, viewed.identity, past
 
         def answered(said: str | None) -> None:
-            past, self._asked = self._past_asking(), None
-            if said == "no" and not past:
-                app.post_message(Said(kept_words(run, self._as_asked(viewed))))
+            why, self._asked = self._past_asking(), None
+            if said == "no" and not why:
+                app.post_message(Said(kept(self._as_asked(viewed))))
             if said not in ("yes", PAST_ASKING):
                 return
-            if past:
-                app.post_message(Said(f"{past}; nothing was changed"))
+            if why:
+                app.post_message(Said(f"{why}; nothing was changed"))
             else:
                 then()
 
@@ -65,7 +66,7 @@ class EndQuestion:
         viewed = self._session.viewed
         if self._asked is None or viewed is None or viewed.identity != self._asked[1]:
             return ""
-        return past_asking(self._asked[2], viewed)
+        return self._asked[2](viewed)
 
     def look(self) -> None:
         """Take it away where its answer would change nothing."""

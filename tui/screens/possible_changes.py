@@ -72,6 +72,12 @@ def failed_runs(viewed: CampaignSnapshot, listed: Sequence[RunView]) -> list[Run
     return [run for run in failed if run.run_id in last]
 
 
+def may_mark(viewed: CampaignSnapshot | None) -> bool:
+    """Something of it can be changed, by whoever is at work on it or as it goes on."""
+    nobody = viewed is None or (viewed.read_only and viewed.kept_by is None)
+    return viewed is not None and (not nobody or may_go_on(viewed))
+
+
 def may_go_on(viewed: CampaignSnapshot) -> bool:
     """It is over and nobody is at work on it, and another attempt or repeat would be run on real
     hosts, as it was."""
@@ -99,7 +105,7 @@ def why_not(
     again = _tried_again(viewed, run)
     if action == "retry" and again and (not nobody or may_go_on(viewed)):
         return again
-    if (action in CHANGES and nobody) or (action in GOES_WITH_IT and viewed.deserted):
+    if (action in (*CHANGES, "mark") and nobody) or (action in GOES_WITH_IT and viewed.deserted):
         return _nobody_to_ask(action, viewed, run)
     is_so = f"the run {said_of(run)}"
     details = "its details have" if told else "v: its details have"
@@ -177,7 +183,7 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
             first = "all runs are being ended, and none" if at_work else "none of the runs"
             return f"{first} is started"
         case Verb.CANCEL:
-            return "; ".join(map(_cancel, _each(controller, run_ids or (), controller.cancel_run)))
+            return _cancel(_each(controller, run_ids or (), controller.cancel_run))
         case Verb.RETRY:
             return _retry(_each(controller, run_ids or (), controller.retry))
         case Verb.REPEAT:
@@ -199,8 +205,16 @@ def _retry_of(run: RunView) -> str:
     return f"{run.label}: {which} starts when its turn comes"
 
 
-def _cancel(run: RunView) -> str:
-    return f"{run.label} is {'left out' if run.state is RunState.PLANNED else 'being ended'}"
+def _cancel(runs: Sequence[RunView]) -> str:
+    left_out = sum(run.state is RunState.PLANNED for run in runs)
+    told = ((len(runs) - left_out, "being ended"), (left_out, "left out"))
+    if len(runs) == 1:
+        return "".join(f"{runs[0].label} is {words}" for many, words in told if many)
+    return ", ".join(
+        f"{counted(many, 'run')} {'is' if many == 1 else 'are'} {words}"
+        for many, words in told
+        if many
+    )
 
 
 def _each(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +14,10 @@ from backends.keeper.request import Verb
 from profiles.errors import DlperfError
 from tui.messages import CampaignStarted, Problem, Said
 from tui.plan_words import device_word
+from tui.row_marks import hidden_marks
 from tui.screens.dialogs import Choice
 from tui.screens.end_question import EndQuestion
+from tui.screens.marked_runs import able, marked_question, past_marked, verb_of, why_none
 from tui.screens.page import Page
 from tui.screens.possible_changes import (
     RETRIABLE,
@@ -23,7 +25,9 @@ from tui.screens.possible_changes import (
     cancel_question,
     change,
     failed_runs,
+    kept_words,
     may_go_on,
+    past_asking,
     repeat_question,
     retry_all_question,
     retry_question,
@@ -40,6 +44,7 @@ class RunChanges(Page):
         super().__init__(session)
         self._end_question = EndQuestion(session)
         self._tried_again = ""  # the run under the cursor, of which another attempt is to come
+        self._marked: dict[str, None] = {}  # ids of runs of the campaign that is shown
 
     def main_panel(self) -> TablePanel:
         """Of the runs."""
@@ -49,6 +54,17 @@ class RunChanges(Page):
     def selected(self) -> RunView | None:
         """The run under the cursor."""
         raise NotImplementedError
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """By run id, as the list calls them."""
+        raise NotImplementedError
+
+    @property
+    def marked_runs(self) -> list[RunView]:
+        """Those too that a filter hides."""
+        runs = self.viewed.runs if self.viewed is not None else ()
+        return [run for run in runs if run.run_id in self._marked]
 
     def _listed(self, viewed: CampaignSnapshot | None) -> Sequence[RunView]:
         """The runs in the list: where it is filtered, those that are shown."""
@@ -61,7 +77,7 @@ class RunChanges(Page):
 
     def action_cancel_run(self) -> None:
         viewed, run = self.viewed, self.selected
-        if viewed is None or run is None:
+        if viewed is None or run is None or self._ask_of_marked("cancel_run"):
             return
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
@@ -77,7 +93,52 @@ class RunChanges(Page):
         """To end a run as it is now, or all."""
         runs = None if run is None else [run.run_id]
         cancel = partial(self._change, Verb.CANCEL, runs, of=viewed.identity)
-        self._end_question.ask(self.app, asked, viewed, run, cancel)
+        past, kept = partial(past_asking, run), partial(kept_words, run)
+        self._end_question.ask(self.app, asked, viewed, cancel, past=past, kept=kept)
+
+    def _ask_of_marked(self, action: str) -> bool:
+        """Whether there are marks, so that the key of ``action`` is for those runs."""
+        viewed, marked, names = self.viewed, self.marked_runs, self.names
+        if viewed is None or not marked:
+            return False
+        verb = verb_of(action, marked)
+        if none := why_none(verb, viewed, marked, names):
+            self.post_message(Said(none))
+            return True
+        hidden = hidden_marks(self._marked, self.main_panel())
+
+        def words(now: CampaignSnapshot) -> Choice:
+            return marked_question(verb, now, marked, names, hidden)
+
+        self._end_question.ask(
+            self.app,
+            words,
+            viewed,
+            partial(self._change_marked, verb, viewed, marked),
+            past=lambda now: past_marked(verb, now, marked),
+            kept=lambda _: "nothing was changed",
+        )
+        return True
+
+    def _change_marked(
+        self, verb: Verb, asked_of: CampaignSnapshot, marked: Sequence[RunView]
+    ) -> None:
+        """Those that it can be done to now; then none is marked any more."""
+        now = self.session.viewed
+        if now is None or not self._still_shown(asked_of.identity):
+            return
+        run_ids = able(verb, now, marked).run_ids
+        goes_on = verb is Verb.RETRY and may_go_on(now)
+        if goes_on and self._going_on():
+            return
+        self._marked.clear()
+        if verb is Verb.RETRY:
+            self._go_with(run_ids)
+        if goes_on:
+            self._go_on(now.path, run_ids)
+        else:
+            self._change(verb, run_ids)
+        self.tick()
 
     def _tick(self) -> None:
         super()._tick()
@@ -92,7 +153,7 @@ class RunChanges(Page):
         self._ask_whether(cancel_all_question, viewed)
 
     def action_retry(self) -> None:
-        if (run := self.selected) is None:
+        if (run := self.selected) is None or self._ask_of_marked("retry"):
             return
         if run.state not in RETRIABLE:
             self.post_message(
@@ -158,7 +219,7 @@ class RunChanges(Page):
 
     def action_pause(self) -> None:
         """Hold the run back; the same key lets it start again."""
-        if (run := self.selected) is not None:
+        if (run := self.selected) is not None and not self._ask_of_marked("pause"):
             self._change(Verb.UNPAUSE if run.paused else Verb.PAUSE, [run.run_id])
 
     def action_pause_all(self) -> None:

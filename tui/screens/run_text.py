@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -26,6 +26,7 @@ from profiles.durations import format_duration, in_largest_unit
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.happened import called
 from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, lies_elsewhere
+from tui.row_marks import MARK, mark_cell
 from tui.text import (
     bar,
     cell,
@@ -42,6 +43,7 @@ from tui.widgets.chart import LAST
 from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 
 COLUMNS = (
+    MARK,
     Column("state", "State", 12, still=True),
     Column("label", "Run", 12, most=72, first=True, ends=True, still=True),
     Column("hosts", "Hosts", 12, gives_way=1, most=60, still=True),
@@ -61,10 +63,14 @@ NEVER = 1_000_000
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
 
 
-def run_columns(viewed: CampaignSnapshot | None, enough: int = 0) -> tuple[Column, ...]:
+def run_columns(
+    viewed: CampaignSnapshot | None, enough: int = 0, *, marks: bool = False
+) -> tuple[Column, ...]:
     """What stands over the rows: the unit of the figures; nothing is estimated of what is over, or
-    of a replay. ``enough``: :attr:`RunRows.enough`."""
+    of a replay. ``enough``: :attr:`RunRows.enough`. ``marks``: some are marked."""
     columns = {one.key: one for one in COLUMNS}
+    if not marks:
+        columns["mark"] = replace(MARK, from_width=NEVER)
     columns["label"] = replace(columns["label"], enough=enough)
     units = _units(viewed)
     label = throughput_heading(units)
@@ -175,10 +181,12 @@ class RunRows:
         self._labels_for(viewed)
         return self._names
 
-    def __call__(self, viewed: CampaignSnapshot, columns: int = 0) -> list[Row]:
-        """``columns``: of the list, in its frame."""
+    def __call__(
+        self, viewed: CampaignSnapshot, columns: int = 0, marked: Collection[str] = ()
+    ) -> list[Row]:
+        """``columns``: of the list, in its frame. ``marked``: run ids."""
         self._labels_for(viewed)
-        bar_width = self._bar_width(viewed, columns)
+        bar_width = self._bar_width(viewed, columns, marks=bool(marked))
         profiles = self._profiles if len(self._profiles) > 1 else {}
         units = len(_units(viewed)) > 1
         by = tuple(profiles), units, self._labels, bar_width
@@ -187,18 +195,21 @@ class RunRows:
         for run in viewed.runs:
             before = known.get(run.run_id)
             same = before is not None and (before[0] is run or before[0] == run)
-            replaced = run.run_id not in last
-            if before is None or not same or before[1] != (*by, replaced):
+            replaced, mark = run.run_id not in last, run.run_id in marked
+            if before is None or not same or before[1] != (*by, replaced, mark):
                 label = _label(called(run, self._labels), profiles.get(run.profile, ""))
-                row = _row(run, label, units=units, bar_width=bar_width, replaced=replaced)
-                before = (run, (*by, replaced), row)
+                row = _row(
+                    run, label, units=units, bar_width=bar_width, replaced=replaced, marked=mark
+                )
+                before = (run, (*by, replaced, mark), row)
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
 
-    def _bar_width(self, viewed: CampaignSnapshot, columns: int) -> int:
+    def _bar_width(self, viewed: CampaignSnapshot, columns: int, *, marks: bool) -> int:
         """What the other columns leave beside a scroll bar: all of them, where they have room
         beside the least of it, else without those that give way."""
-        widths = {one.key: one.width for one in run_columns(viewed) if one.from_width < NEVER}
+        shown = run_columns(viewed, marks=marks)
+        widths = {one.key: one.width for one in shown if one.from_width < NEVER}
         most = next(one.most for one in COLUMNS if one.key == "label")
         of = viewed.identity, columns
         held = self._held[1] if self._held[0] == of else 0
@@ -214,7 +225,9 @@ class RunRows:
         return max(LEAST_BAR, min(room, most))
 
 
-def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bool) -> Row:
+def _row(
+    run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bool, marked: bool
+) -> Row:
     """Words stand in the place of its progress, and go on behind it: to the end of the row where
     they are of trouble. ``replaced``: it was tried again."""
     now = None if run.silent_s is not None else run.throughput_now
@@ -231,6 +244,7 @@ def _row(run: RunView, label: Text, *, units: bool, bar_width: int, replaced: bo
     return Row(
         run.run_id,
         (
+            mark_cell(marked=marked),
             _kept_cell(state_text(run).plain, MUTED) if again else state_text(run),
             label,
             _kept_cell(_hosts(run.hosts) or "–", "" if run.hosts else MUTED),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from textual import events, on
@@ -14,13 +15,17 @@ from backends.keeper.request import Verb
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Said
+from tui.row_marks import NONE_IS_MARKED, marks_words
 from tui.screens.campaign_text import none_shown
 from tui.screens.dialogs import Reading
+from tui.screens.marked_runs import ON_MARKED, able, marked_labels, verb_of, why_none
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS
 from tui.screens.possible_changes import (
     CHANGES,
+    GO_ON,
     change_labels,
     last_attempt,
+    may_mark,
     possible_changes,
     why_not,
 )
@@ -30,6 +35,7 @@ from tui.screens.run_panels import RunPanels, has_window
 from tui.screens.run_text import RunRows, rows_signature, run_columns, summary, troubled_runs
 from tui.session import Session
 from tui.text import plain
+from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keybar import HIGH
@@ -42,6 +48,8 @@ BROAD = 160
 """Columns, from which on the details stand at the right, and the list still has all of its own."""
 CURVES = ("chart", "telemetry")
 """Panels that have no keys of their own."""
+TO_LIST = "z or Esc leads back to the list"
+NOT_MARKED = "not marked: the cursor went to another run since the key was typed"
 GOES_ALONG = "the cursor goes with what is at work"
 _MOVES_AROUND = ("app.focus_next", "app.focus_previous", "command_palette")
 _OF_A_RUN = frozenset(
@@ -77,6 +85,7 @@ class _Able(NamedTuple):
     window: bool = False
     all_in_sight: bool = False
     goes_on: bool = False
+    marked: int = 0
 
 
 class RunsPage(RunChanges):
@@ -95,6 +104,9 @@ class RunsPage(RunChanges):
         self._begun_at: float | None = None  # the campaign that is shown
         self._order = PLANNED
         self._zoomed_here = False  # from the list
+        self._marked_of: object = None  # the campaign whose runs are marked
+        self._led = Sight(self, self.paint)  # since when the cursor is where it went by itself
+        self._led.since = -inf
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
@@ -126,21 +138,30 @@ class RunsPage(RunChanges):
         return next((run for run in viewed.runs if run.run_id == key), None)
 
     @property
+    def names(self) -> Mapping[str, str]:
+        return self._rows.names(self.viewed) if self.viewed is not None else {}
+
+    @property
     def _broad(self) -> bool:
         return self.has_class("-tall") and self.size.width >= BROAD
 
     def _fill(self, viewed: CampaignSnapshot | None) -> None:
         columns = self.size.width * 64 // 100 if self._broad else self.size.width
-        rows = self._rows(viewed, columns) if viewed else []
+        rows = self._rows(viewed, columns, self._marked) if viewed else []
         if viewed is not None and not self._order.given:
             listed = self._order.of(zip(viewed.runs, rows, strict=True))
             rows = [row for _, row in listed]
-        self.main_panel().table.refill(rows, run_columns(viewed, self._rows.enough))
+        shown = run_columns(viewed, self._rows.enough, marks=bool(self._marked))
+        self.main_panel().table.refill(rows, shown)
 
     def pull(self) -> None:
         viewed = self.viewed
         panel = self.main_panel()
-        shown = rows_signature(viewed), self.size.width, self._broad, self._order
+        if viewed is None or viewed.identity != self._marked_of:
+            self._marked.clear()
+            self._marked_of = viewed.identity if viewed is not None else None
+        looks = self.size.width, self._broad, self._order, tuple(self._marked)
+        shown = rows_signature(viewed), looks
         if shown != self._shown:
             self._shown = shown
             self._fill(viewed)
@@ -153,7 +174,7 @@ class RunsPage(RunChanges):
         shared = self._rows.shared(viewed) if viewed else ""
         all_of = f" · {shared}" * bool(shared)
         said = f" · {viewed.called}{all_of}{self._order.behind_title}" if viewed else ""
-        panel.retitle(f"Runs{said}", counts)
+        panel.retitle(f"Runs{marks_words(self._marked, panel)}{said}", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
@@ -200,6 +221,7 @@ class RunsPage(RunChanges):
         table.select(run_id)
         if table.current_key != before:
             self.sight.changed()
+            self._led.changed()
 
     def on_key(self, event: events.Key) -> None:
         if event.key in _OF_A_RUN:
@@ -230,8 +252,7 @@ class RunsPage(RunChanges):
         viewed, run, panels = self.viewed, self.selected, self.panels
         panels.tall, panels.low = self.has_class("-tall"), self.size.height < LOW
         panels.broad = self._broad
-        names = self._rows.names(viewed) if viewed else {}
-        panels.show(viewed, run, names, cut=self.main_panel().table.current_cut)
+        panels.show(viewed, run, self.names, cut=self.main_panel().table.current_cut)
         self.set_class(not panels.display, "-alone")
         self.set_class(panels.brief, "-brief")
         self.set_class(self.size.height >= HIGH, "-high")
@@ -251,7 +272,11 @@ class RunsPage(RunChanges):
         listed = self._listed(viewed)
         changes = frozenset[str]() if readonly else possible_changes(viewed, run, listed)
         filtered = bool(self.main_panel().filter_text)
-        labels = change_labels(run, listed, filtered=filtered) | {
+        labels = change_labels(run, listed, filtered=filtered)
+        if viewed is not None and (marked := self.marked_runs):
+            labels |= marked_labels(viewed, marked)
+            changes = self._of_marked(changes, viewed, marked)
+        labels |= {
             "view": self.panels.next_view.capitalize(),
             "schedule": "Close schedule" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
@@ -272,7 +297,18 @@ class RunsPage(RunChanges):
             and has_window(viewed, run),
             all_in_sight=self.panels.all_in_sight,
             goes_on=viewed is not None and viewed.done < viewed.total and not deserted,
+            marked=len(self._marked),
         )
+
+    def _of_marked(
+        self, changes: frozenset[str], viewed: CampaignSnapshot, marked: Sequence[RunView]
+    ) -> frozenset[str]:
+        """``changes``, which are those of the run under the cursor, where they are for all that are
+        marked."""
+        nobody = viewed.read_only and viewed.kept_by is None
+        actions = [a for a in ON_MARKED if not nobody or a in GO_ON]
+        can = {a for a in actions if able(verb_of(a, marked), viewed, marked).runs}
+        return changes.difference(ON_MARKED) | can
 
     @property
     def _others(self) -> tuple[str, ...]:
@@ -290,7 +326,9 @@ class RunsPage(RunChanges):
             labels["filter"] = "Find"
         if self.panels.log_panel.has_focus and self.panels.log_panel.searched:
             return {**labels, "back": "Clear"}
-        return {**labels, **super().labels_now} if self._in_list else labels
+        if not self._in_list:
+            return labels
+        return {**labels, **({"back": "Unmark"} if self._marked else {}), **super().labels_now}
 
     @property
     def _in_list(self) -> bool:
@@ -317,29 +355,46 @@ class RunsPage(RunChanges):
         return (*(action for action, urgent in told.items() if urgent), *away)
 
     def never(self, action: str) -> str:
-        if action not in CHANGES or not self.session.readonly:
+        if action not in (*CHANGES, "mark", "unmark") or not self.session.readonly:
             return ""
         return ONLY_LOOKS if self.session.playing is None else NO_HOST_ASKED
 
     def not_now(self, action: str) -> str:
-        if action == "view" and self._able.all_in_sight:
-            return "all of it is in sight"
-        if action == "to_work" and self._able.goes_on:
-            return GOES_ALONG
-        if action == "follow" and self._able.hosts and not self.panels.log_panel.display:
-            return "Enter brings the log into sight"
-        if action == "window" and self._able.zoomed not in ("", "chart"):
-            return "z or Esc leads back to where the chart is"
-        if action == "sort" and self._able.zoomed:
-            return "z or Esc leads back to the list"
+        able = self._able
+        zoomed = bool(able.zoomed)
+        reasons = {
+            "view": (able.all_in_sight, "all of it is in sight"),
+            "to_work": (able.goes_on, GOES_ALONG),
+            "follow": (
+                bool(able.hosts) and not self.panels.log_panel.display,
+                "Enter brings the log into sight",
+            ),
+            "window": (
+                able.zoomed not in ("", "chart"),
+                "z or Esc leads back to where the chart is",
+            ),
+            "sort": (zoomed, TO_LIST),
+            "mark": (zoomed, TO_LIST),
+            "unmark": (True, NONE_IS_MARKED),
+        }
+        so, words = reasons.get(action, (False, ""))
+        if so or (words := self._why_none_marked(action)):
+            return words
         opening = self.session.playing is not None
         told = self.panels.told_in_sight
         return why_not(action, self.viewed, self.selected, opening=opening, told=told)
 
+    def _why_none_marked(self, action: str) -> str:
+        viewed, marked = self.viewed, self.marked_runs
+        if action not in ON_MARKED or viewed is None or not marked:
+            return ""
+        return why_none(verb_of(action, marked), viewed, marked, self.names)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts
-        if action in ("retry", "retry_all", "pause", "pause_all") and not self.sight.seen:
-            return False  # others ask first, by the name of what was under the cursor
+        at_once = ("retry_all", "pause_all", *(("retry", "pause") if not self._marked else ()))
+        if action in at_once and not self.sight.seen:
+            return False  # others ask first, by the names of what they are for
         if action in CHANGES:
             return action in changes
         there = {  # of a run that waits there is nothing to follow
@@ -348,6 +403,8 @@ class RunsPage(RunChanges):
             "to_work": self._held and self._able.goes_on,
             "trouble": bool(self._able.troubled),
             "window": self._able.window,
+            "mark": hosts is not None and not self._able.zoomed and self._may_mark,
+            "unmark": self._able.marked > 0,
         }
         if action in there:
             return there[action]
@@ -360,7 +417,7 @@ class RunsPage(RunChanges):
             if action == "sort":
                 apt = not self._able.zoomed
             return hosts is not None and apt
-        if action == "back" and self.panels.alone:
+        if action == "back" and (self.panels.alone or self._able.marked):
             return True
         return super().check_action(action, parameters)
 
@@ -448,6 +505,8 @@ class RunsPage(RunChanges):
             log.forget_search()
         elif not self._in_list:
             self.to_list()
+        elif self._marked and not self.main_panel().filter_text:
+            self.action_unmark()
         else:
             super().action_back()
         self._show_selected()
@@ -462,6 +521,34 @@ class RunsPage(RunChanges):
         self.panels.log_panel.toggle_follow()
         self._show_selected()
         self.refresh_bindings()
+
+    @property
+    def _may_mark(self) -> bool:
+        return not self.session.readonly and may_mark(self.viewed)
+
+    def action_mark(self) -> None:
+        """The run under the cursor, or take its mark away; not one that nobody has seen there."""
+        if (run := self.selected) is None:
+            return
+        if not self._led.seen:
+            self.app.bell()
+            self.post_message(Said(NOT_MARKED))
+            typed_ahead(self).drop_unseen(self._led)
+            return
+        self._hold()
+        if run.run_id in self._marked:
+            del self._marked[run.run_id]
+        else:
+            self._marked[run.run_id] = None
+        self.pull()
+
+    def action_unmark(self) -> None:
+        self._marked.clear()
+        self.pull()
+
+    @on(TablePanel.Filtered)
+    def _filtered(self) -> None:
+        self.pull()
 
     def action_sort(self) -> None:
         """By the next of the orders; the cursor stays on its run."""

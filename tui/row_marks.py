@@ -1,0 +1,35 @@
+"""Rows of a list that are marked with Space: their sign, and how many they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+
+from rich.text import Text
+
+from tui.text import cell
+from tui.theme import ACCENT
+from tui.widgets.filter_table import TablePanel
+from tui.widgets.keyed_table import Column
+
+MARK = Column("mark", "", 3, still=True)
+NONE_IS_MARKED = "none is marked"
+
+
+@lru_cache
+def mark_cell(*, marked: bool) -> Text:
+    return cell("[x]", ACCENT) if marked else cell("")
+
+
+def hidden_marks(marked: Collection[str], panel: TablePanel) -> int:
+    """How many the filter leaves out. ``marked``: keys of the panel's rows."""
+    return len({*marked} - {*panel.table.shown_keys}) if panel.filter_text else 0
+
+
+def marks_words(marked: Collection[str], panel: TablePanel) -> str:
+    """For a title: `` · 3 marked, 2 of them hidden``; "" where none is."""
+    if not marked:
+        return ""
+    hidden = hidden_marks(marked, panel)
+    of_them = "" if hidden == len(marked) else f"{hidden} of them "
+    return f" · {len(marked)} marked" + f", {of_them}hidden" * bool(hidden)
