@@ -126,7 +126,10 @@ PANELS: Mapping[str, Panel] = {
     "replay": Panel(
         "Everywhere",
         "This is a replay: what was recorded, as it came. Nothing is asked of a host. Why a run "
-        "waited is not recorded.",
+        "waited is not recorded.\n"
+        "Above:\n"
+        "━┃┄: of the time that was recorded what is past, where it is, and what is to come.\n"
+        "✗, ▲: there a run failed; one was found to hang, or to have a slow rank.",
         (*OF_REPLAYS, *(key for key in _EVERYWHERE if key.action not in NOT_IN_A_REPLAY)),
         "Replay",
         OF_REPLAYS,

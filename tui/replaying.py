@@ -19,6 +19,7 @@ from tui.key_bindings import NOT_IN_A_REPLAY, PANELS, bindings
 from tui.lent_terminal import LEADS_BACK
 from tui.screens.page import Page
 from tui.widgets.header import Tabs
+from tui.widgets.seek_bar import SeekBar
 from tui.widgets.telemetry_panel import TelemetryPanel
 
 LOOK_S = 0.25
@@ -37,12 +38,28 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
         self._sought = asyncio.Event()
         self._under_way = False  # to the moment that was sought
         self.session.playing = self._words
+        self.session.seek_bar = self._seek_bar
         self.session.recorded_slots = workspace.recorded_slots
 
+    @property
+    def _moment(self) -> float:
+        """That is shown, or sought."""
+        return self._replay.replay_clock() if self._under_way else self._replay.moment
+
+    def _seek_bar(self) -> SeekBar:
+        clock, recorded = self._replay.replay_clock, self._replay.recording
+        whole = (clock.end - clock.begin) or 1.0
+
+        def share(moment: float) -> float:
+            return (moment - clock.begin) / whole
+
+        failed, found = map(share, recorded.failed), map(share, recorded.found_at)
+        return SeekBar(share(self._moment), tuple(failed), tuple(found))
+
     def _words(self) -> str:
-        clock, moment = self._replay.replay_clock, self._replay.moment
+        clock, moment = self._replay.replay_clock, self._moment
         if self._under_way:
-            moment, said = clock(), "seeking"
+            said = "seeking"
         else:
             mark = "■ end" if moment >= clock.end else "▶" if clock.plays else "‖"
             said = f"{mark} ×{clock.speed:g}"
@@ -136,7 +153,7 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
         self._replay.replay_clock.seek(moment)
         self._under_way = True
         for tabs in self.screen.query(Tabs):  # before what may take seconds
-            tabs.replay = self._words()
+            tabs.replay, tabs.seek = self._words(), self._seek_bar()
         self._sought.set()
 
     async def _leave(self, message: str) -> None:

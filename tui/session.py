@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tui.backend_protocols import CampaignSummary, Controller, Workspace
     from tui.precheck_at_work import PrecheckAtWork
     from tui.side_by_side import Side
+    from tui.widgets.seek_bar import SeekBar
 
 
 Note = tuple[float, str, str]
@@ -60,6 +61,8 @@ class Session:
         """By name, of the Matrix; empty: all."""
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
+        self.seek_bar: Callable[[], SeekBar] | None = None
+        """Of a replay: where it is in the time that was recorded."""
         self.recorded_slots: Mapping[str, Slot] | None = None
         """Of a replay: where and when its runs were, by their ids."""
         self.run_to_see = ""

@@ -9,6 +9,7 @@ evenly; and to the logs of its other hosts as to rank 0's.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 from bisect import bisect_right
@@ -89,6 +90,8 @@ class Recording:
     simulated: nothing in it was measured.
     slots: where and when each run was, by its id.
     found: what preflight stopped or warned of, and it was started all the same.
+    failed: when runs failed; seconds since the epoch.
+    found_at: when a run was found to hang, or to have a slow rank; seconds since the epoch.
     """
 
     source: Path
@@ -100,6 +103,8 @@ class Recording:
     simulated: bool
     slots: Mapping[str, Slot]
     found: tuple[str, ...] = ()
+    failed: tuple[float, ...] = ()
+    found_at: tuple[float, ...] = ()
 
     @property
     def begin(self) -> float:
@@ -168,8 +173,26 @@ def read_recording(source: Path) -> Recording:
     found = (*state.overridden, *(text for text, _ in state.warned))
     slots = {s.run.run_id: Slot(s.run.hosts, s.begin, s.end) for s in spans}
     return Recording(
-        source, host, b"".join(lines), tracks, others, turned, state.simulated, slots, found
+        source,
+        host,
+        b"".join(lines),
+        tracks,
+        others,
+        turned,
+        state.simulated,
+        slots,
+        found,
+        failed=tuple(event.t for event in events if isinstance(event, ev.RunFailed)),
+        found_at=tuple(_found_at(of_run.values())),
     )
+
+
+def _found_at(runs: Iterable[Sequence[ev.Event]]) -> Iterator[float]:
+    """Of each run every diagnosis, and when a slow rank was told of first."""
+    for run in runs:
+        yield from (event.t for event in run if isinstance(event, ev.RunDiagnosed))
+        told = (e.t for e in run if isinstance(e, ev.SlowRanksTold) and e.slow_ranks)
+        yield from itertools.islice(told, 1)
 
 
 def _plays(event: ev.Event) -> bool:

@@ -20,7 +20,7 @@ from backends.engines.hosts_schedule import Slot
 from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import Host, Inventory
 from backends.replay.playback import Playback, told
-from backends.replay.recording import read_recording
+from backends.replay.recording import Recording, read_recording
 from backends.replay.replay_clock import ReplayClock, speed_for
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
@@ -137,6 +137,10 @@ class ReplayWorkspace(Workspace):
         )
         self._holder = Holder("a replay", host, 0, 0, "", Role.REPLAY)
         self._playback = self._begin(begin, None)
+
+    @property
+    def recording(self) -> Recording:
+        return self._recording
 
     @property
     def recorded_slots(self) -> Mapping[str, Slot]:

@@ -13,13 +13,23 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record import events as ev
+from backends.campaign.record import journal
+from backends.campaign.record.codec import encode
 from backends.campaign.record.status_view import CampaignSnapshot
+from backends.hangs.diagnosis import Diagnosis
+from backends.hangs.slow_rank import SlowRank
+from backends.replay.recording import read_recording
 from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.durations import format_duration
@@ -38,6 +48,7 @@ from tui.screens.schedule_text import Schedule
 from tui.session import Session
 from tui.widgets.keybar import KeyBar, offered
 from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.seek_bar import FAILED, FOUND, LEAST, SeekBar, seek_bar
 
 RECORDED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
 OF_HOSTS = {"probe_one", "probe_all", "login", "precheck", "start", "export", "campaigns"}
@@ -96,6 +107,71 @@ async def test_its_list_has_the_keys_from_the_first_moment_on(size: tuple[int, i
         before = table.cursor_row
         await pilot.press("j")
         await until(pilot, lambda: table.cursor_row == before + 1)
+
+
+@given(
+    room=st.integers(0, 200),
+    at=st.floats(0, 1),
+    failed=st.lists(st.floats(0, 1), max_size=4),
+    found=st.lists(st.floats(0, 1), max_size=4),
+)
+def test_a_bar_of_the_time_fills_its_room_and_has_a_sign_for_whatever_went_wrong(
+    room: int, at: float, failed: list[float], found: list[float]
+) -> None:
+    told = seek_bar(SeekBar(at, tuple(failed), tuple(found)), room).plain
+    assert cell_len(told) == (room if room >= LEAST + 2 else 0)
+    if told:
+        assert (FAILED in told) is bool(failed)
+        assert (FOUND in told) <= bool(found)
+        assert "┃" in told or failed or found
+        assert "━" not in told[told.find("┄") :] or "┄" not in told, "what is past is before"
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
+async def test_a_bar_shows_where_a_replay_is_in_a_line_that_is_there_anyway(
+    size: tuple[int, int],
+) -> None:
+    async with replay(size) as (app, pilot, watch):
+        clock = clock_of(app)
+        for moment in (0.0, 12.0, 1000.0):
+            watch.now = moment
+            share = (clock() - clock.begin) / (clock.end - clock.begin)
+
+            def line() -> str:
+                tick(app)
+                return screen_text(app).splitlines()[1]
+
+            def told(share: float = share) -> bool:
+                past, to_come = line().count("━"), line().count("┄")
+                return abs(past - share * (past + to_come + 1)) <= 1 and "┃" in line()
+
+            await until(pilot, told)
+            assert ("[ ] run" in line()) is (size != SMALL)
+
+
+def test_what_failed_and_what_was_found_is_known_of_a_recording(tmp_path: Path) -> None:
+    source = tmp_path / "c"
+    shutil.copytree(RECORDED, source)
+    at = read_recording(source)
+    assert (at.failed, at.found_at) == ((), ())
+    path = source / journal.FILE_NAME
+    told = [*journal.read_events(path)]
+    run = next(e.run_id for e in told if isinstance(e, ev.RunSucceeded))
+    ended = next(n for n, e in enumerate(told) if isinstance(e, ev.RunSucceeded))
+    t = told[ended].t
+    rank = SlowRank(1, "node1", 1, 0.2, 1.2, 1.0, since=t - 3)
+    slow = ev.SlowRanksTold(t=t - 3, run_id=run, slow_ranks=(rank,))
+    more = [
+        replace(slow, t=t - 4, slow_ranks=()),
+        slow,
+        replace(slow, t=t - 2),
+        ev.RunDiagnosed(t=t - 1, run_id=run, diagnosis=Diagnosis()),
+        ev.RunFailed(t=t, run_id=run, reason="NCCL error"),
+    ]
+    path.write_bytes(b"".join(map(encode, [*told[:ended], *more, *told[ended + 1 :]])))
+    at = read_recording(source)
+    assert at.failed == (t,)
+    assert sorted(at.found_at) == [t - 3, t - 1]
 
 
 async def test_space_plays_and_marks_no_run() -> None:

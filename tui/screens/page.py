@@ -202,6 +202,7 @@ class Page(FrontScreen[None]):
         tabs.level = notes[-1][1] if notes else "warn"
         tabs.more = len(viewed.notes) - 1 if viewed and notes else 0
         tabs.replay = self.session.playing() if self.session.playing is not None else ""
+        tabs.seek = self.session.seek_bar() if self.session.seek_bar is not None else None
         self.pull()
         self.query_one(KeyBar).renew()
 

@@ -19,6 +19,7 @@ from tui.kept_words import HANDING_OVER, PAST
 from tui.key_bindings import PAGES
 from tui.text import BY_THE_WAY, GRAVE, both_ends, plain, shorten, with_ends
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
+from tui.widgets.seek_bar import SeekBar, seek_bar
 
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
@@ -202,6 +203,7 @@ class Tabs(Widget):
     more: reactive[int] = reactive(0)
     level: reactive[str] = reactive("warn")
     replay: reactive[str] = reactive("")
+    seek: reactive[SeekBar | None] = reactive(None)
     covered: reactive[int] = reactive(0)
     """Columns at the right where something else is said now: the note stands beside them."""
 
@@ -236,7 +238,11 @@ class Tabs(Widget):
                 text.append(f" {number}", ACCENT).append(f" {page.label} ", MUTED)
         room = self.size.width - self.covered - text.cell_len
         tail = self._tail(room) if room >= LEAST_NOTE or not self.covered else Text()
-        text.append(" " * max(0, room - tail.cell_len))
+        room -= tail.cell_len
+        if self.seek is not None:
+            text.append_text(bar := seek_bar(self.seek, room))
+            room -= bar.cell_len
+        text.append(" " * max(0, room))
         return text.append_text(tail)
 
     def _tail(self, room: int) -> Text:
