@@ -209,7 +209,7 @@ async def test_elapsed_has_its_room_before_bars_are_long(
         await pass_time(workspace, app, pilot, 5)
         await pass_time(workspace, app, pilot, 5)
         table = page.query_one(KeyedTable)
-        names = [row.cells[1].plain for row in table._rows]
+        names = [row.cells[2].plain for row in table._rows]
         assert any("attempt 2" in name for name in names) is tried
         widths = {str(column.label): column.width for column in table.ordered_columns}
         assert "Elapsed" in widths
