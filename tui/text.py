@@ -371,32 +371,19 @@ def whole_words(text: Text, width: int) -> Text:
 
 def whole_parts(text: Text, width: int) -> Text:
     """At most ``width`` columns of ``▲ one, two, three``: whole parts, and how many more there are:
-    ``▲ one +2``, with the first words of the next, ``▲ one, wide… +1``, where they have room; of
-    the first a beginning where it has none, ``▲ begin… +2``. A single part is left as it is."""
+    ``▲ one +2``; of the first a beginning where it has no room, ``▲ begin… +2``. A single part is
+    left as it is."""
     parts = text.plain.split(", ")
     if text.cell_len <= width or len(parts) == 1:
         return text
     sign = parts[0].partition(" ")[0]
-    kept = [(", ".join(parts[:n]), len(parts) - n) for n in range(len(parts) - 1, 0, -1)]
-    forms = [
-        form
-        for words, more in kept
-        for form in (
-            *(f"{words}, {begun}… +{more - 1}" for begun in _begun(parts[-more]) if more > 1),
-            f"{words} +{more}",
-        )
-    ]
+    counts = range(len(parts) - 1, 0, -1)
+    forms = [f"{', '.join(parts[:n])} +{len(parts) - n}" for n in counts]
     behind = f" +{len(parts) - 1}"
     if (room := width - cell_len(behind)) > cell_len(sign) + LEAST_PART:
         forms.append(shorten(parts[0], room) + behind)
     said = next((one for one in forms if cell_len(one) <= width), f"{sign} +{len(parts)}")
     return cell(said, str(text.style))
-
-
-def _begun(part: str) -> list[str]:
-    """Its first words, without the last, without the last two, and so on."""
-    words = part.split(" ")
-    return [" ".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
 
 
 def first_part(text: Text) -> Text:
