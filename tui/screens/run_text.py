@@ -255,7 +255,7 @@ def _row(
             if run.log_changed
             else _progress(run.state, done, run.outlived, bar_width),
             _rate(run, rate, units=units),
-            _duration(None if run.state.ended else run.eta_s),
+            _duration(None if run.state.ended else run.eta_s or None),
         ),
         find=f"{run.profile} {run.case.label} {' '.join(run.hosts)} {run.reason}",
         spread=PROGRESS if said else None,

@@ -135,7 +135,7 @@ class CampaignSnapshot:
 
         "ETA 41m once node3 can be used": nobody knows when that is. "ETA 41m of the others": than
         those that are paused. "ETA 41m of simulated time": for who looks from outside, whose own
-        time passes slower.
+        time passes slower. "ETA any moment": the last one is late, and not overdue.
         """
         least = f"{'at least ' * self.state.open_ended}{'≈' * self.guessed}"
         flies = " of simulated time" * (self.simulated and self.read_only)
@@ -149,6 +149,8 @@ class CampaignSnapshot:
             return f"no ETA: {self.no_eta}" if self.no_eta else ""
         if self.paused and not self.eta_s:  # what is at work is being ended
             return ""
+        if round(self.eta_s) == 0 and not self.state.open_ended:
+            return "ETA any moment"
         others = " of the others" * bool(self.paused)
         return f"ETA {least}{format_duration(self.eta_s)}{flies}{others}"
 

@@ -189,6 +189,18 @@ def test_why_there_is_no_eta_is_said() -> None:
     assert shown(away, 60.0, read_only=True).eta_text == ""
 
 
+@pytest.mark.parametrize("late_s", [0.0, 0.4, 2.0, 4.9])
+def test_no_figure_is_told_of_an_end_that_may_be_at_any_moment(late_s: float) -> None:
+    """While others wait, of theirs; of the last run, or what is as good as over, that it may."""
+    alone = fold([planned(A, expected_s=20.0), assigned(A), ev.RunLaunched(t=2.0, run_id=A)])
+    begins = alone.runs[A].started_at
+    assert begins is not None
+    now = begins + 20.0 + late_s
+    assert shown(alone, now).eta_text == "ETA any moment"
+    both = fold([planned(B, expected_s=20.0)], alone)
+    assert shown(both, now).eta_text == "ETA ≈20s"
+
+
 NO_ETA: dict[str, Any] = {"eta_s": None, "after_that_s": None}
 waitings = st.none() | st.builds(
     Waiting,
