@@ -429,7 +429,7 @@ PANELS: Mapping[str, Panel] = {
         "↑ in a line: beyond what a full one stands for, the figure after the /.\n"
         "Schedule:\n"
         "━: a run was or is there; ╌: it failed or was cancelled; ┄: expected.\n"
-        "▼ above, ┊ where a line is free: now.\n"
+        "▼ above, ┊ where a line is free: now. Bold, on the cursor's colour: the run under it.\n"
         "a block with a number, its place in the plan: its name, for want of room, stands below.\n"
         "a number alone: no room for its mark either.",
         (
@@ -535,7 +535,8 @@ PANELS: Mapping[str, Panel] = {
                 "W",
                 "window",
                 "Window",
-                "the chart of the readings that count alone; again: all",
+                "the chart of the readings that count alone; a schedule of the time around the run "
+                "under the cursor; again: all",
                 footer=11,
             ),
             Key(

@@ -45,7 +45,7 @@ from tests.console.test_runs import open_runs, pass_time
 from tests.unit.campaign.test_campaign_state import succeeded
 from tui.app import DlperfApp
 from tui.screens.run_text import COLUMNS, RunRows, state_text
-from tui.screens.schedule_text import MOST_PLAYED, Schedule
+from tui.screens.schedule_text import MOST_PLAYED, NEAR, TINY, Schedule, _around, _within
 from tui.theme import ACCENT, MUTED
 from tui.timeline_text import MOST_NAME, Bar, _lanes, host_lines
 from tui.widgets.keyed_table import KeyedTable
@@ -192,15 +192,18 @@ async def test_only_what_is_said_leaves_a_zoomed_panel_of_runs(workspace: FakeWo
         begin(app, workspace)
         page = await open_runs(app, pilot)
         await pass_time(workspace, app, pilot, 20)
-        for key in ("s", "v"):
+        seen = set()
+        for key in ("s", *"vvvv"):
             await pilot.press(key, "z")
-            zoomed = page.panels.alone
+            seen.add(zoomed := page.panels.alone)
             await pilot.press("W")
             await pilot.pause()
             assert zoomed
             assert page.panels.alone == zoomed
-            assert ("z or Esc" in screen_text(app)) is (zoomed != "chart")
+            leads_back = "z or Esc" in screen_text(app)
+            assert leads_back is (zoomed not in ("chart", "schedule")), zoomed
             await pilot.press("z", "escape")
+        assert seen == {"schedule", "chart", "log", "details"}
 
 
 def test_what_has_no_place_is_counted_and_the_cursor_is_told_when() -> None:
@@ -678,3 +681,62 @@ async def test_details_of_a_run_that_waits_say_what_it_takes_and_the_schedules_t
             if expected is not None:
                 assert lines["expected"].startswith(expected[1])
         assert told
+
+
+TIMES = st.tuples(st.floats(0, 1000), st.floats(0, 300), st.floats(-5, 300))
+
+
+@given(st.lists(TIMES, min_size=1, max_size=8), st.data())
+def test_near_a_run_what_is_seen_is_eight_times_as_long_and_each_bar_what_of_it_is_there(
+    times: list[tuple[float, float, float]], data: st.DataObject
+) -> None:
+    bars = [
+        Bar(("h1",), ("x",), at, at + took, "-", "", at + took + more) for at, took, more in times
+    ]
+    total = max(max(bar.end_s, bar.until_s) for bar in bars) + data.draw(st.floats(0.1, 500))
+    own = data.draw(st.sampled_from(bars))
+    from_s, until_s = _around([own], total)
+    lasts = max(own.end_s, own.until_s) - own.start_s
+    assert 0 <= from_s < until_s <= total
+    assert from_s <= own.start_s
+    assert max(own.end_s, own.until_s) <= until_s + TINY
+    if (from_s, until_s) == (0.0, total):
+        assert lasts <= 0 or lasts * NEAR >= total
+    else:
+        assert until_s - from_s == pytest.approx(NEAR * lasts)
+    seen = list(_within(bars, from_s, until_s))
+    for bar in bars:
+        latest = max(bar.end_s, bar.until_s)
+        there = [min(max(at, from_s), until_s) - from_s for at in (bar.start_s, bar.end_s, latest)]
+        found = [[one.start_s, one.end_s, max(one.end_s, one.until_s)] for one in seen]
+        if there[0] < there[2]:
+            assert any(one == pytest.approx(there, abs=1e-6) for one in found)
+
+
+@pytest.mark.parametrize("at", [0, 3, 9])
+async def test_w_brings_a_schedule_nearer_to_the_run_under_the_cursor_and_back(
+    workspace: FakeWorkspace, at: int
+) -> None:
+    """And goes with the cursor."""
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=5)
+        await open_runs(app, pilot)
+        for _ in range(4):
+            await pass_time(workspace, app, pilot, 50)
+        await pilot.press("s", *["down"] * at)
+        await until(pilot, partial(shows, app, "Schedule · hosts over time"))
+        await until(pilot, partial(shows, app, "W Nearer"))
+        before = screen_text(app)
+        await pilot.press("W")
+        await until(pilot, partial(shows, app, "Schedule · around the run"))
+        assert shows(app, "W All times")
+        assert host_lines_of(screen_text(app)) != host_lines_of(before)
+        await pilot.press("g")
+        await until(pilot, lambda: re.search("│ {15,}0s ", screen_text(app)))
+        await pilot.press("W")
+        await until(pilot, partial(shows, app, "Schedule · hosts over time"))
+        assert host_lines_of(screen_text(app)) == host_lines_of(before)
+
+
+def host_lines_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("│ node")]

@@ -98,6 +98,8 @@ class RunPanels(Vertical):
         """The panel that has all the room; "": none."""
         self.in_window = False
         """The chart is of the run's window alone, where that is known."""
+        self.near = False
+        """The schedule is of the time around the run under the cursor."""
         self.tall = False
         self.low = False
         """There is room for the list, or for one panel that was asked for below it."""
@@ -254,8 +256,24 @@ class RunPanels(Vertical):
         """What is in sight of chart and telemetry is of the window alone."""
         return self.in_window and (self.chart.display or self.meters.display)
 
+    @property
+    def window_label(self) -> str:
+        """What W does."""
+        if self.schedule.display:
+            return "All times" if self.near else "Nearer"
+        return "Whole run" if self.only_window else "Window"
+
+    @property
+    def may_be_near(self) -> bool:
+        return self._timetable.may_be_near
+
     def toggle_window(self) -> None:
-        """A chart of the window alone, in sight; or one of all of the run."""
+        """A chart of the window alone, in sight; or one of all of the run. Of a schedule the time
+        around the run under the cursor, or all."""
+        if self.schedule.display:
+            self.near = not self.near
+            self._scheduled = None
+            return
         self.in_window = not self.only_window
         self.view, self.alone = "chart", self.alone and "chart"
 
@@ -421,8 +439,10 @@ class RunPanels(Vertical):
                 called=names,
                 rows=rows,
                 whole=None if self.alone else ": z",
+                near=self.near,
             )
-            self.schedule.show("Schedule · hosts over time", text)
+            of = "around the run" if self.near and self.may_be_near else "hosts over time"
+            self.schedule.show(f"Schedule · {of}", text)
 
     def _telemetry_came(self) -> None:
         """Telemetry and details have one sample."""

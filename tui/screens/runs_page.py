@@ -280,7 +280,7 @@ class RunsPage(RunChanges):
             "view": self.panels.next_view.capitalize(),
             "schedule": "Close schedule" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
-            "window": "Whole run" if self.panels.only_window else "Window",
+            "window": self.panels.window_label,
         }
         return _Able(
             changes=changes,
@@ -292,13 +292,20 @@ class RunsPage(RunChanges):
             labels=tuple(labels.items()),
             silent=run is not None and run.silent_s is not None,
             troubled=self._others,
-            window=zoomed in ("", "chart")
-            and not (viewed is None or run is None)
-            and has_window(viewed, run),
+            window=self._may_window(viewed, run, zoomed),
             all_in_sight=self.panels.all_in_sight,
             goes_on=viewed is not None and viewed.done < viewed.total and not deserted,
             marked=len(self._marked),
         )
+
+    def _may_window(
+        self, viewed: CampaignSnapshot | None, run: RunView | None, zoomed: str
+    ) -> bool:
+        if viewed is None or run is None:
+            return False
+        if self.panels.schedule.display:
+            return self.panels.near or self.panels.may_be_near
+        return zoomed in ("", "chart") and has_window(viewed, run)
 
     def _of_marked(
         self, changes: frozenset[str], viewed: CampaignSnapshot, marked: Sequence[RunView]
@@ -352,6 +359,7 @@ class RunsPage(RunChanges):
         away = ("back",) * (not self._in_list)  # at the front: no other key leads to the list
         over = "repeat" in self._able.changes and "cancel_all" not in self._able.changes
         told = {"diagnose": self._able.silent, "repeat": over, "zoom": bool(self._able.zoomed)}
+        told["window"] = self._able.window and self.panels.schedule.display
         return (*(action for action, urgent in told.items() if urgent), *away)
 
     def never(self, action: str) -> str:
@@ -370,8 +378,10 @@ class RunsPage(RunChanges):
                 "Enter brings the log into sight",
             ),
             "window": (
-                able.zoomed not in ("", "chart"),
-                "z or Esc leads back to where the chart is",
+                self.panels.schedule.display or able.zoomed not in ("", "chart"),
+                "all times are in sight"
+                if self.panels.schedule.display
+                else "z or Esc leads back to where the chart is",
             ),
             "sort": (zoomed, TO_LIST),
             "mark": (zoomed, TO_LIST),

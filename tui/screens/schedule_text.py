@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -19,7 +19,7 @@ from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.text import RUN_STATES, join, plain, run_state, shorten
-from tui.theme import MUTED
+from tui.theme import CURSOR, MUTED
 from tui.timeline_text import MOST_NAME, NOW, Bar, column_of, drawn, host_lines, told_apart
 from tui.widgets.throughput_plot import time_ticks
 
@@ -47,6 +47,8 @@ class Schedule:
         self._later = 0
         self.own_lines = 0
         """How many it had last, without the names of runs below."""
+        self.may_be_near = False
+        """The time around the run under the cursor was less than all of it."""
 
     def lines(
         self,
@@ -59,6 +61,7 @@ class Schedule:
         called: Mapping[str, str] | None = None,
         rows: int = 0,
         whole: str | None = "",
+        near: bool = False,
     ) -> Text:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts,
         in the order in which runs take them.
@@ -66,7 +69,8 @@ class Schedule:
         that there is room for: what they leave has the names of runs whose bars are too short, and
         what the signs mean; where they are too few, the hosts of the run under the cursor come
         first. ``whole``: how names for which there is no room come into sight; None: they are
-        all there, and more lines than ``rows``."""
+        all there, and more lines than ``rows``. ``near``: only the time around the run under the
+        cursor."""
         records = list(viewed.state.runs.values())
         over = is_over(viewed)
         slots = {} if over else self._ahead(viewed, now, names)
@@ -85,12 +89,22 @@ class Schedule:
             sign, colour = states[one.run_id].plain[0], str(states[one.run_id].style)
             words = f"{sign} {labels[one.run_id]} ", f"{sign} {name} ", sign
             bars[one.run_id] = list(_bars(one, words, colour, slots, began, now, over=over))
-        at = None if over else now - began
+        closed = [] if over else list(_closed(viewed, now - began, total))
+        at: float | None = None if over else now - began
+        around = _around(bars[selected.run_id] if selected is not None else (), total)
+        self.may_be_near = around != (0.0, total)
+        if selected is not None:
+            bars[selected.run_id] = [_under_cursor(bar) for bar in bars[selected.run_id]]
+        from_s = 0.0
+        if near and self.may_be_near:
+            from_s, until_s = around
+            total = until_s - from_s
+            bars = {run_id: list(_within(of_run, *around)) for run_id, of_run in bars.items()}
+            closed = list(_within(closed, *around))
+            at = None if at is None or not from_s <= at <= until_s else at - from_s
         told = [
             Text(w, MUTED) for w in _words(viewed, selected, slots, began, later, self._is_told)
         ]
-
-        closed = [] if over else list(_closed(viewed, now - began, total))
 
         def drawn_bars() -> list[Text]:
             every = [*closed, *(bar for of_run in bars.values() for bar in of_run)]
@@ -110,7 +124,7 @@ class Schedule:
         lines = drawn_bars() if legend else lines
         mark = "▼ then" if viewed.replayed else "▼ now"
         return Text("\n", end="").join(
-            [_axis(columns, total, at, mark), *lines, *told, *legend, *signs]
+            [_axis(columns, total, at, mark, from_s), *lines, *told, *legend, *signs]
         )
 
     def expects(
@@ -268,11 +282,53 @@ def _closed(viewed: CampaignSnapshot, now: float, total: float) -> Iterator[Bar]
             yield Bar((host,), (*names, _UNUSABLE), now, total, _UNUSABLE, MUTED)
 
 
-def _axis(columns: int, total: float, now: float | None, mark: str) -> Text:
-    """Times since the campaign began; ``mark`` stands where ``now`` is."""
+NEAR = 8
+"""How many times as long as the run under the cursor is what is seen of the time around it."""
+
+
+def _around(bars: Sequence[Bar], total: float) -> tuple[float, float]:
+    """From when to when that is, seconds from the beginning; all of it where that is no more."""
+    if not bars:
+        return 0.0, total
+    begin = min(bar.start_s for bar in bars)
+    end = max(max(bar.end_s, bar.until_s) for bar in bars)
+    length = NEAR * (end - begin)
+    if not 0 < length < total:
+        return 0.0, total
+    from_s = min(max(0.0, (begin + end - length) / 2), total - length)
+    return from_s, from_s + length
+
+
+def _within(bars: Iterable[Bar], from_s: float, until_s: float) -> Iterator[Bar]:
+    """What of them is between the two, from there on."""
+    for bar in bars:
+        if bar.start_s < until_s and max(bar.end_s, bar.until_s, bar.start_s + TINY) > from_s:
+            start, end, until = (
+                min(max(at, from_s), until_s) - from_s
+                for at in (bar.start_s, bar.end_s, bar.until_s)
+            )
+            yield replace(bar, start_s=start, end_s=end, until_s=until)
+
+
+def _under_cursor(bar: Bar) -> Bar:
+    """So that it is found among the others."""
+    fill, style = bar.ahead
+    return replace(
+        bar, style=f"bold {bar.style} on {CURSOR}", ahead=(fill, f"bold {style} on {CURSOR}")
+    )
+
+
+TINY = 1e-9
+"""What took no time is where it was."""
+
+
+def _axis(columns: int, total: float, now: float | None, mark: str, from_s: float) -> Text:
+    """Times since the campaign began, of ``total`` seconds ``from_s`` on; ``mark`` stands where
+    ``now`` is."""
     line = " " * columns
     ticks = [] if now is None else [(now, mark)]
-    for at, words in (*ticks, *time_ticks(total, columns)):
+    times = time_ticks(from_s + total, columns, from_s)
+    for at, words in (*ticks, *((at - from_s, words) for at, words in times)):
         place = max(0, min(column_of(at, columns, total), columns - len(words)))
         if line[max(0, place - 1) : place + len(words) + 1].isspace():
             line = line[:place] + words + line[place + len(words) :]
