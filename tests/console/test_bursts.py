@@ -112,6 +112,7 @@ class WatchedWorkspace(FakeWorkspace):
     app: DlperfApp
     seen: Seen
     kept = False
+    created: Path | None = None  # for a keeper, the last
 
     async def preflight(self, plan: Plan, say: object = None) -> tuple[FakeFinding, ...]:
         await asyncio.sleep(0.002)
@@ -120,6 +121,18 @@ class WatchedWorkspace(FakeWorkspace):
     async def start(
         self, plan: Plan, findings: Sequence[FakeFinding] = (), *, force: bool = False
     ) -> FakeController:
+        self._was_seen(plan)
+        return await super().start(plan, findings, force=force)
+
+    async def create(
+        self, plan: Plan, findings: Sequence[FakeFinding] = (), *, force: bool = False
+    ) -> Path:
+        assert isinstance(self.seen.screen, StartDialog), self.seen.text
+        self._was_seen(plan)
+        self.created = await super().create(plan, findings, force=force)
+        return self.created
+
+    def _was_seen(self, plan: Plan) -> None:
         seen = self.seen
         if isinstance(seen.screen, StartDialog):
             assert plan is seen.screen._plan or plan is seen.screen._without
@@ -130,11 +143,11 @@ class WatchedWorkspace(FakeWorkspace):
         else:
             assert isinstance(seen.screen, MatrixPage), seen.text
             assert seen.plan is plan
-        return await super().start(plan, findings, force=force)
 
     async def leave_to_keeper(self, path: Path, options: object) -> Begun:
         """As :func:`tui.keeping.leave_to_keeper`; every other one does not begin."""
-        assert self.seen.campaign == str(path) or self.seen.quits, self.seen.text
+        known = path in (Path(self.seen.campaign), self.created)
+        assert known or self.seen.quits, self.seen.text
         await asyncio.sleep(0.002)
         self.kept = not self.kept
         if self.kept:
@@ -146,11 +159,14 @@ class WatchedWorkspace(FakeWorkspace):
         assert self.seen.campaign == str(path) or self.seen.quits, self.seen.text
         return await super().resume(path, take_over=take_over)
 
-    def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
-        """Only what was asked about."""
-        assert isinstance(self.seen.screen, Choice), self.seen.text
-        assert f"Remove {path.name}, " in self.seen.text
-        super().remove_campaign(path, asked=asked)
+    def remove_campaign(
+        self, path: Path, *, force: bool = False, asked: Removable | None = None
+    ) -> None:
+        """Only what was asked about, and what no keeper began with."""
+        if path != self.created:
+            assert isinstance(self.seen.screen, Choice), self.seen.text
+            assert f"Remove {path.name}, " in self.seen.text
+        super().remove_campaign(path, force=force, asked=asked)
 
     def describe_campaign(self, path: Path, change: Callable[[About], About]) -> About:
         written = isinstance(self.seen.screen, Prompt) and path.name in self.seen.text
