@@ -31,7 +31,17 @@ from tui.garbage import Sweep, let_go_of_closed_screens
 from tui.kept_theme import keep_theme, kept_theme
 from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
-from tui.messages import CampaignStarted, NoMore, Problem, Said, let_pass, make_room, take_back
+from tui.messages import (
+    PASSING,
+    CampaignStarted,
+    Mended,
+    NoMore,
+    Problem,
+    Said,
+    let_pass,
+    make_room,
+    take_back,
+)
 from tui.repaint import Painted
 from tui.screens import opening
 from tui.screens.front_screen import FrontScreen
@@ -533,8 +543,11 @@ class DlperfApp(App[str]):
         self._close_messages_no_wait()
 
     async def _leave(self, message: str) -> None:
+        from tui.leaving import others_kept  # noqa: PLC0415 - at the end
+
+        others = await asyncio.to_thread(others_kept, self.session)
         await self.session.close()
-        self.exit(message)
+        self.exit("\n".join(filter(None, (message, others))))
 
     @on(Tabs.Clicked)
     def _tab_clicked(self, event: Tabs.Clicked) -> None:
@@ -561,8 +574,12 @@ class DlperfApp(App[str]):
         # What was said may be on its way here.
         self.call_later(self._take_back, plain(event.text), event.ended)
 
-    def _take_back(self, words: str, title: str) -> None:
-        take_back(self._notifications, words, title)
+    @on(Mended)
+    def _mended(self, event: Mended) -> None:
+        self.call_later(self._take_back, *self._words_of(event.error), "error")
+
+    def _take_back(self, words: str, title: str, severity: str = PASSING) -> None:
+        take_back(self._notifications, words, title, severity)
         self._refresh_notifications()
 
     def _refresh_notifications(self) -> None:
@@ -588,13 +605,13 @@ class DlperfApp(App[str]):
 
     def show_problem(self, error: DlperfError) -> None:
         """Tell what is wrong, where, and how to mend it."""
+        words, title = self._words_of(error)
+        self.notify(words, title=title, severity="error", timeout=PROBLEM_SHOWN_S, markup=False)
+
+    def _words_of(self, error: DlperfError) -> tuple[str, str]:
+        """And their title."""
         lines = [plain(error.what)]
         if error.remedy:
             lines.append(f"→ {plain(error.remedy)}")
-        self.notify(
-            "\n".join(lines),
-            title=both_ends(plain(self.session.told_place(error.where)), MOST_OF_A_PLACE),
-            severity="error",
-            timeout=PROBLEM_SHOWN_S,
-            markup=False,
-        )
+        place = both_ends(plain(self.session.told_place(error.where)), MOST_OF_A_PLACE)
+        return "\n".join(lines), place

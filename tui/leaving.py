@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from backends import debug
@@ -55,6 +56,21 @@ def said_at_end(session: Session) -> str:
         over = session.followed and opened.finished and not opened.replayed
         followed = finished_words(opened) if over else followed_words(opened)
     return "\n".join(filter(None, ("" if live is None else finished_words(live), followed)))
+
+
+def others_kept(session: Session) -> str:
+    """Which of the campaigns that keepers started for this console go on, but for the one that is
+    looked at; "" where none does. Blocking."""
+    told = []
+    for path in session.begun_kept:
+        with suppress(DlperfError):  # it was moved, or removed
+            shown = session.workspace.load(path, quick=True)
+            if not shown.finished and path != session.viewed_path:
+                watch = f"{called_as()} status --watch {named(path)}"
+                told.append(
+                    f"A keeper goes on with {plain(titled(shown))}.\n{COMMAND}{plain(watch)}"
+                )
+    return "\n".join(told)
 
 
 def finished_words(live: CampaignSnapshot) -> str:

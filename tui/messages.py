@@ -41,6 +41,14 @@ class NoMore(Message):
         self.ended = ended
 
 
+class Mended(Message):
+    """What was told of this is not so any more: its words go away."""
+
+    def __init__(self, error: DlperfError) -> None:
+        super().__init__()
+        self.error = error
+
+
 class CampaignStarted(Message):
     """A campaign is attached; its runs can be watched."""
 
@@ -52,10 +60,10 @@ def let_pass(shown: Notifications) -> None:
             del shown[one]
 
 
-def take_back(shown: Notifications, words: str, title: str = "") -> None:
-    """What passes, or ended by itself with this title, and has these words."""
+def take_back(shown: Notifications, words: str, title: str = "", severity: str = PASSING) -> None:
+    """What passes, or ended by itself with this title, and has these words; or what is graver."""
     for one in list(shown):
-        if (one.severity, one.title, one.message) == (PASSING, title, words):
+        if (one.severity, one.title, one.message) == (severity, title, words):
             del shown[one]
 
 

@@ -74,6 +74,8 @@ class Session:
         """By its id: Runs has it under the cursor when that comes to the front; "": as it was."""
         self.moved_to: Path | None = None
         """Where the campaign that was shown lies now, of which that was said last."""
+        self.begun_kept: list[Path] = []
+        """Campaigns that a keeper started for this console."""
         self.marked: dict[Path, None] = {}
         """Campaigns that are to be compared."""
         self._read: set[tuple[object, Note]] = set()
@@ -364,6 +366,7 @@ class Session:
             raise refused
         path = await self.workspace.create(plan, findings, force=force)
         begun = await leave_new_to_keeper(self.workspace, path)
+        self.begun_kept.append(path)
         if not self.at_work:
             await self.open(path)
         return path, begun
@@ -598,7 +601,7 @@ class Session:
         if self.at_work:
             return DlperfError(
                 "a campaign is at work here, and a console has one at a time",
-                remedy="have a keeper start this, wait for its end, or cancel it on Runs with C",
+                remedy="wait for its end, or cancel it on Runs with C",
             )
         return None
 

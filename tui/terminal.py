@@ -35,6 +35,8 @@ def _drain(writer: WriterThread) -> None:
 
 
 ESC = "\x1b"
+NEWLINE = "\n"
+"""What Enter is where it was typed before the console had the terminal, which is not raw then."""
 _WORD_BEFORE = f"{ESC}\x7f"  # alt+backspace
 _ESCAPE = "ctrl+left_square_bracket"
 """The same key; Textual makes a "^" of an escape inside of what it cannot read."""
@@ -57,7 +59,9 @@ class Typed(XTermParser):
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
         known = sequence in ANSI_SEQUENCES_KEYS and len(sequence) == 2 and sequence != _WORD_BEFORE
-        if sequence == ESC:
+        if sequence == NEWLINE:
+            yield Key("enter", "\r")
+        elif sequence == ESC:
             yield Key(_ESCAPE, ESC)
         elif alt or (known and sequence.startswith(ESC)):
             yield Key("escape", ESC)

@@ -13,7 +13,7 @@ from backends.hosts.needs import Planned
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.hosts.same_machine import KEEP_ONE, are_one, by_machine
-from backends.hosts.software import short_digest
+from backends.hosts.software import short_digest, software_of_runs, sought_for
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.lease import WAIT
 from profiles.counted import counted, first_of
@@ -23,10 +23,13 @@ GPU_MODEL = "GPU model"
 
 
 def facts_for(cases: Sequence[Planned], snapshots: Iterable[HostSnapshot]) -> dict[str, HostFacts]:
-    """What the hosts that answer told, by name; without their GPUs where no case uses any."""
+    """What the hosts that answer told, by name; without their GPUs where no case uses any, and of
+    their software what the cases use."""
+    sought = sought_for(cases)
+    own = (software_of_runs(snapshot, sought) for snapshot in snapshots)
     told = {
         snapshot.name: snapshot.facts
-        for snapshot in snapshots
+        for snapshot in own
         if snapshot.facts is not None and snapshot.state not in AWAY
     }
     if all(planned.profile.on_cpus for planned in cases):

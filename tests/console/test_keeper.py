@@ -319,7 +319,7 @@ async def test_what_a_keeper_brought_to_its_end_lately_is_said_at_the_start(
         await until(pilot, lambda: not app.session.looking)
         await pilot.pause()
         lately = (state, ended_s, simulated, gone_on_with) == ("finished", 90.0, False, False)
-        said = f"{controller.path.name}: a keeper ended it 90s ago, finished, 1 failed; O opens it"
+        said = f"O opens {controller.path.name}: a keeper ended it 90s ago, finished, 1 failed"
         assert shows(app, said) is lately
         await pilot.press("2")
         assert not shows(app, said)
@@ -521,12 +521,18 @@ async def test_a_keeper_starts_a_campaign_whatever_is_at_work_here(
         if ours is None:
             await until(pilot, lambda: app.current_mode == "runs")
         else:
-            await until(pilot, partial(shows, app, f"a keeper (pid 4711) goes on with {path.name}"))
+            await until(pilot, partial(shows, app, f"O shows {path.name}: a keeper (pid 4711)"))
             assert app.current_mode == "matrix"
             assert not ours.detached
             assert not ours.cancelled
         assert app.session.controller is ours
         assert app.session.viewed_path == (path if ours is None else ours.path)
+        await pilot.press("q")
+        if ours is not None:
+            await until(pilot, lambda: isinstance(app.screen, Choice))
+            await pilot.press("d")
+        await until(pilot, lambda: workspace.closed)
+    assert (app.return_value or "").count(f"goes on with {path.name}") == at_work
 
 
 async def test_what_no_keeper_goes_on_with_is_not_begun(
@@ -552,8 +558,11 @@ async def test_no_keeper_is_offered_where_none_could_go_on(
     if why == "answer":
         workspace.credentials = {"node1": Credential.HAND}
     async with console(workspace, LARGE, readonly=why == "read-only") as (app, pilot):
+        if why != "read-only":
+            begin(app, workspace)
         await start_dialog(app, pilot)
         assert "K Keeper" not in screen_text(app)
+        assert "keeper" not in screen_text(app)
         await pilot.press("K")
         await until(pilot, partial(shows, app, why))
         assert keepers.left == workspace.started == []

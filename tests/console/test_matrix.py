@@ -283,6 +283,24 @@ async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspa
         await until(pilot, partial(shows, app, "6 cases × 7 repeats = 42 runs"))
 
 
+async def test_what_was_missing_is_not_said_of_what_lacks_nothing(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("n", "tab")
+        page.main_panel().table.select("oneflow-resnet50")
+        await pilot.press("space", "d")
+        await until(pilot, partial(shows, app, "→ s sets"))
+        await pilot.press("space")
+        page.main_panel().table.select("cpu-smoke")
+        await pilot.press("space", "d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        await until(pilot, lambda: not shows(app, "→ s sets"))
+        await settled(app)
+        assert not shows(app, "needs benchmark_root")
+
+
 async def open_parameters(app: DlperfApp, pilot: Pilot[Any]) -> ParameterEditor:
     await open_matrix(app, pilot)
     await pilot.press("p")

@@ -132,3 +132,12 @@ def test_a_terminal_that_is_gone_ends_the_thread() -> None:
     os.close(keyboard.keyboard)
     keyboard.thread.join(DEADLINE_S)
     assert not keyboard.thread.is_alive()
+
+
+@given(st.lists(st.sampled_from(["\n", "\r", "a", "1", "/"]), min_size=1, max_size=12))
+def test_enter_is_enter_whether_the_terminal_was_raw_when_it_was_typed(typed: list[str]) -> None:
+    """Else it comes as a newline: what is typed while the program loads."""
+    names = {"\n": "enter", "\r": "enter", "/": "slash"}
+    with typing() as keyboard:
+        keyboard.type("".join(typed).encode())
+        assert keyboard.await_keys(len(typed)) == [names.get(one, one) for one in typed]

@@ -608,7 +608,7 @@ def ended_by_keeper(summaries: Sequence[CampaignSummary], now: float) -> str:
     at, last = max(ends, key=lambda one: one[0], default=(0.0, None))
     if last is None or not 0 <= now - at < KEPT_LATELY_S:
         return ""
-    return f"{last.called}: a keeper ended it {ago(now - at)}, {state_words(last)}; O opens it"
+    return f"O opens {last.called}: a keeper ended it {ago(now - at)}, {state_words(last)}"
 
 
 async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:

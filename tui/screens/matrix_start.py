@@ -13,7 +13,7 @@ from backends.hosts.preflight_finding import Level
 from profiles.counted import first_of
 from profiles.errors import DlperfError
 from tui.matrix_request import Asked
-from tui.messages import CampaignStarted, Problem, Said
+from tui.messages import CampaignStarted, Mended, Problem, Said
 from tui.plan_words import (
     host_lines,
     keys_line,
@@ -54,6 +54,7 @@ class Starting:
         self._focused = focused
         self._show = do
         self._busy = False
+        self._lacks: DlperfError | None = None  # what was told when a plan was asked for last
         self._stopped: Selection | None = None  # by preflight, when it was looked at last
 
     def stopped(self, plan: Plan) -> str:
@@ -101,9 +102,13 @@ class Starting:
 
     def _ready_plan(self) -> Plan | None:
         """The plan of what is marked; says what is missing otherwise."""
+        if self._lacks is not None:
+            self._page.post_message(Mended(self._lacks))
+            self._lacks = None
         try:
             return self._asked.ready()
         except DlperfError as error:
+            self._lacks = error
             self._page.post_message(Problem(error))
             return None
 

@@ -45,7 +45,10 @@ CHECKING = "preflight: checking the hosts …"
 FEW_LINES = 3
 """Of cases, which stand before what preflight found: what is to be started is seen first."""
 STARTS = ("start", "leave_out", "force", "start_kept")
-BESIDE = "K has a keeper start this one: runs of both wait for each other on a host they share"
+BESIDE = (
+    "K has a keeper start this one, as a campaign of its own: runs of both wait for each other on "
+    "a host they share, and 'report' with both names prints one table"
+)
 
 
 class StartDialog(Dialog[str]):
@@ -329,5 +332,5 @@ class StartDialog(Dialog[str]):
     async def _start_kept(self, plan: Plan, findings: Sequence[Finding]) -> None:
         path, begun = await self._session.start_kept(plan, findings)
         if self._session.viewed_path != path:  # what is at work here stays in sight
-            told = f"a keeper (pid {begun.pid}) goes on with {path.name}: O, then Enter, shows it"
+            told = f"O shows {path.name}: a keeper (pid {begun.pid}) goes on with it"
             self.beside = "; ".join([told, *begun.notes])

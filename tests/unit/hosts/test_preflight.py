@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.selection import Selection
 from backends.cluster import Cluster
-from backends.hosts.foreseen import differences, facts_for, foreseen, other_devices, same_machines
+from backends.hosts.foreseen import (
+    differences,
+    facts_for,
+    foreseen,
+    other_devices,
+    same_machines,
+    untroubled,
+)
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import (
     Gpu,
@@ -32,6 +39,7 @@ from backends.hosts.preflight import check_needs, preflight
 from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.hosts.same_machine import by_machine
+from backends.hosts.software import sought_by, sought_for
 from backends.inventory.host_entry import Host, Inventory
 from backends.inventory.nodesets import expand_nodeset
 from backends.plan_preflight import plan_foreseen, plan_renewed
@@ -465,12 +473,18 @@ async def test_what_a_runtime_would_fetch_while_a_run_is_measured_is_said_unless
 @pytest.mark.parametrize("runtime", ["docker", "podman", "pyxis"])
 @pytest.mark.parametrize("pull", ["never", "missing"])
 async def test_what_nobody_could_read_is_not_ticked_off(
-    shell: Any, tmp_path: Path, version: str, runtime: str, pull: str
+    shell: Any, tools: Any, tmp_path: Path, version: str, runtime: str, pull: str
 ) -> None:
     host = Host(name="n1", transport="local", work_dir=str(tmp_path), pull=pull)
+    case = planned({"container": {"image": "org/x:1", "runtime": runtime}})
     found = Software("image", f"{runtime} org/x:1", "id", version)
-    well = dataclasses.replace(facts(), software=(found,), disk_free_mib=99_000)
-    findings = await preflight(Pool(shell), [host], [], [snapshot_of(host, well)])
+    well = dataclasses.replace(
+        facts(), software=(found,), sought=sought_for([case]), disk_free_mib=99_000
+    )
+    program = "srun" if runtime == "pyxis" else runtime
+    path = {"PATH": f"{tools(program, 'exit 0')}:/usr/bin:/bin"}
+    pool = Pool(lambda host: shell(host, path))
+    findings = await preflight(pool, [host], [case], [snapshot_of(host, well)])
     told = [one for one in findings if "org/x:1" in one.what]
     unread = version.startswith("unknown")
     ours = runtime != "pyxis" and pull == "never"  # else its runtime fetches it
@@ -771,3 +785,17 @@ def test_what_a_profile_needs_is_said_of_its_runs() -> None:
     assert not own.bearing("node1").concerns("other", ["node1"], {})
     assert not own.bearing("node1").concerns("p", ["node2"], {})
     assert all(shared.bearing("node1").concerns(name, ["node1"], {}) for name in ("p", "other"))
+
+
+@given(st.sets(st.sampled_from("abc")), st.sets(st.sampled_from("abc"), min_size=1))
+def test_of_software_only_that_of_the_cases_is_told(known: set[str], used: set[str]) -> None:
+    """A host may have been looked at for another plan, too."""
+    cases = {
+        name: planned({"container": {"runtime": "docker", "image": name}}) for name in known | used
+    }
+    sought = tuple(one for case in cases.values() for one in sought_by(case.profile, {}))
+    software = tuple(Software(one.kind, one.value, "id", f"sha256:{64 * '0'}") for one in sought)
+    host = snapshot_of(Host("n1"), dataclasses.replace(FACTS, sought=sought, software=software))
+    for name in used:
+        (finding,) = untroubled(facts_for([cases[name]], [host]), [])
+        assert {one for one in cases if f"image {one}" in finding.what} == {name}
