@@ -29,6 +29,7 @@ from backends.campaign.folder.recorded_hosts import (
     with_what_was_recorded,
 )
 from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
+from backends.campaign.more_cases import BegunWith
 from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
@@ -373,6 +374,11 @@ class Starter:
             # Else there is nobody to plan anything for: others ask whoever goes on afterwards.
             requests=RequestServer(path, self._clock, askers) if order is None else None,
             debug_log=DebugLog(path),
+            begun_with=BegunWith(
+                basis.setups,
+                [host.name for host in basis.hosts],
+                one_job=basis.queue is not None and basis.queue.one_job,
+            ),
         )
         missing = [run for run in state.runs.values() if run.run_id not in reader.planned]
         for event in await asyncio.to_thread(self._what_was_lost, path, state, missing, basis):

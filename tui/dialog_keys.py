@@ -148,6 +148,14 @@ DIALOGS: Mapping[str, Panel] = {
             Key("x", "leave_out", "Leave out, start", "start without what is stopped", footer=2),
             Key("F", "force", "Start anyway", "start although preflight says stop", footer=3),
             Key(
+                "A",
+                "add",
+                "Add to it",
+                "these runs are further ones of the campaign that is at work here, in its tables",
+                footer=1,
+                named="Add these runs to the campaign at work",
+            ),
+            Key(
                 "K",
                 "start_kept",
                 "Keeper",

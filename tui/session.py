@@ -371,6 +371,26 @@ class Session:
             await self.open(path)
         return path, begun
 
+    def why_not_added(self, plan: Plan, findings: Sequence[Finding]) -> str:
+        """Why these cannot be runs of the campaign that is at work here; "" where they can."""
+        if self.readonly or self.controller is None or not self.at_work:
+            return "no campaign is at work here"
+        return self.controller.why_not_added(plan, findings)
+
+    def add(self, plan: Plan, findings: Sequence[Finding]) -> int:
+        """To the campaign that is at work here, which is looked at from then on; how many runs.
+
+        Raises
+        ------
+        DlperfError: :meth:`why_not_added` has a reason.
+        """
+        self._refuse_readonly()
+        why = self.why_not_added(plan, findings)
+        if why or self.controller is None:
+            raise DlperfError(f"not added: {why}", remedy="K has a keeper start it by itself")
+        self.opened = None
+        return self.controller.add(plan)
+
     def why_not_kept(self, plan: Plan) -> DlperfError | None:
         """Why :meth:`start_kept` cannot be done; None: it can."""
         if self.readonly:

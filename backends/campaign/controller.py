@@ -23,11 +23,13 @@ from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.moment import Moment, forget_moment, write_moment
 from backends.campaign.folder.raw_logs import LogDoubt, levelled_lines, with_doubts
 from backends.campaign.folder.results_writer import ResultsWriter
+from backends.campaign.more_cases import BegunWith, more_cases, why_not_added
 from backends.campaign.notify.notifier import Notifier
 from backends.campaign.pausing import operator
 from backends.campaign.plan.further_runs import further_runs
 from backends.campaign.plan.more_repeats import first_of_more, more_repeats
 from backends.campaign.plan.next_attempt import next_attempt
+from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup
@@ -39,6 +41,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.campaign.run.factory import RunFactory
 from backends.clocks import sleep
 from backends.engines.engine import Engine
+from backends.hosts.preflight_finding import Finding
 from backends.inventory.notify_settings import NotifySettings
 from profiles.errors import DlperfError
 
@@ -83,6 +86,7 @@ class CampaignController:
     notify: whom to tell, of what; None: nobody.
     requests: does what others ask for; None: nobody can.
     debug_log: where the engine tells what it does; None: wherever the caller has it told.
+    begun_with: what cases that are added have to be like; None: none can be added.
     """
 
     def __init__(
@@ -101,8 +105,10 @@ class CampaignController:
         notify: NotifySettings | None = None,
         requests: Requests | None = None,
         debug_log: DebugLog | None = None,
+        begun_with: BegunWith | None = None,
     ) -> None:
         self.path = path
+        self._begun_with = begun_with
         self._debug_log = debug_log
         self._lock = lock
         self._engine = engine
@@ -173,11 +179,12 @@ class CampaignController:
         self._main = asyncio.create_task(self._work(), name=f"campaign {self.path.name}")
 
     async def wait(self) -> None:
-        """Until every run has ended and the results are on disk; raises what stopped it."""
+        """Until every run has ended and the results are on disk; raises what stopped it. Who waits
+        may be cancelled: the work goes on."""
         if self._main is None:
             return
         try:
-            await self._main
+            await asyncio.shield(self._main)
         except* DlperfError as stopped:
             reason = _first(stopped)
         else:
@@ -259,6 +266,25 @@ class CampaignController:
         with self._open():
             for event in more_repeats(self.state, repeats, number, self._clock()):
                 self.note(event)
+
+    def why_not_added(self, plan: Plan, findings: Sequence[Finding] = ()) -> str:
+        """Why not to :meth:`add` it; see :func:`backends.campaign.more_cases.why_not_added`."""
+        if self._begun_with is None:
+            return "nothing can be added to it"
+        return why_not_added(self._begun_with, self.state, plan, findings)
+
+    def add(self, plan: Plan) -> int:
+        """Plan these runs, too; how many they are. :meth:`why_not_added` has no reason against it.
+
+        Raises
+        ------
+        CampaignLockedError: the campaign had finished and another console writes it now.
+        """
+        more = more_cases(self.state, plan, self._clock())
+        with self._open():
+            for event in more:
+                self.note(event)
+        return len(more)
 
     def judge_logs(self, doubts: Sequence[LogDoubt]) -> None:
         """Have the state and the notes say what there is to say of the logs of what has ended."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -247,6 +248,7 @@ class FakeController:
     speed: float = 1.0
     environment: str = ""
     repeated: int = 0
+    added: list[Plan] = field(default_factory=list)
     detached: bool = False
     kept: Kept = field(default_factory=Kept)
     events: int = 0
@@ -293,6 +295,19 @@ class FakeController:
         if host is not None and run.hosts and host != run.hosts[0]:
             name = name.removesuffix(".log") + f".{host}.log"
         return self.path / name
+
+    def why_not_added(self, plan: Plan, findings: Sequence[FakeFinding] = ()) -> str:
+        own = {planned.profile.name for planned in self.cases}
+        other = [name for name in plan.profile_names if name not in own]
+        return f"it has no {other[0]}" if other else ""
+
+    def add(self, plan: Plan) -> int:
+        self.added.append(plan)
+        had = Counter(run.case.key for run in self.state.runs.values())
+        for number, (turn, planned) in enumerate(plan.rounds(), len(self.state.runs)):
+            repeat = had[planned.case.key] + turn
+            self._plan(f"r{number:02d}", planned.case, repeat, 1, planned.expected_s or 0.0)
+        return plan.run_count
 
     def snapshot(self) -> CampaignSnapshot:
         self.advance()

@@ -105,6 +105,11 @@ class WatchedController(FakeController):
         assert self.watched.seen.run_id == run_id or of_all, self.watched.seen.text
         super().retry(run_id)
 
+    def add(self, plan: Plan) -> int:
+        assert isinstance(self.watched.seen.screen, StartDialog), self.watched.seen.text
+        self.watched._was_seen(plan)
+        return super().add(plan)
+
 
 class WatchedWorkspace(FakeWorkspace):
     """Starts, resumes and closes only what was shown when the burst began."""

@@ -17,6 +17,7 @@ import pytest
 from textual.pilot import Pilot
 
 from backends.campaign.folder.paths import KEEPER_LOG
+from backends.campaign.plan.selection import Selection
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.lock import CampaignLock, CampaignLockedError, Holder, Role
 from backends.campaign.record.state import RunState
@@ -566,6 +567,37 @@ async def test_no_keeper_is_offered_where_none_could_go_on(
         await pilot.press("K")
         await until(pilot, partial(shows, app, why))
         assert keepers.left == workspace.started == []
+
+
+async def test_cases_are_added_to_the_campaign_at_work_and_seen_there(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        plan = workspace.plan(Selection(("cpu-smoke",), ("1n1g",), {}, 1))
+        ours = app.session.controller = workspace.controller(plan)
+        await start_dialog(app, pilot)
+        assert "A Add to it" in screen_text(app)
+        await pilot.press("A")
+        await until(pilot, lambda: app.current_mode == "runs")
+        (added,) = ours.added
+        await until(pilot, lambda: len(ours.state.runs) == 1 + added.run_count)
+        assert app.session.controller is ours
+        assert workspace.started == keepers.left == []
+
+
+async def test_why_nothing_is_added_to_the_campaign_at_work_is_said(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        ours = begin(app, workspace)
+        await start_dialog(app, pilot)
+        assert "A Add to it" not in screen_text(app)
+        assert shows(app, "Nothing is added to it: it has no cpu-smoke")
+        assert shows(app, "K has a keeper start")
+        await pilot.press("A")
+        await until(pilot, partial(shows, app, "it has no cpu-smoke"))
+        assert isinstance(app.screen, StartDialog)
+        assert ours.added == keepers.left == []
 
 
 async def start_dialog(app: DlperfApp, pilot: Pilot[str]) -> None:

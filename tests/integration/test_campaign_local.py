@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ import pytest
 from backends import campaign_start
 from backends.campaign import controller as controller_module
 from backends.campaign.plan.does_not_fit import NOT_RUN
+from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Why
@@ -59,6 +61,19 @@ async def test_a_campaign_measures_and_leaves_nothing(bench: Bench) -> None:
         assert (controller.path / name).stat().st_size > 0
     assert not (controller.path / "writer.lock").exists()
     bench.nothing_is_left()
+
+
+async def test_who_waits_for_a_campaign_may_go_and_it_goes_on(bench: Bench) -> None:
+    controller = await bench.start(lines=40)
+    await until_running(controller)
+    waiting = asyncio.create_task(controller.wait())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    state = await finish(controller)
+    assert [run.state for run in state.runs.values()] == [RunState.SUCCEEDED]
+    kinds = [json.loads(line)["kind"] for line in (controller.path / FILE_NAME).open()]
+    assert kinds.count("WriterChanged") == 1, "nobody let go of it"
 
 
 async def test_software_that_another_plan_was_looked_at_for_is_none_of_a_campaigns(
@@ -109,6 +124,36 @@ async def test_repeats_of_what_does_not_fit_are_not_run_one_after_another(bench:
     assert state.finished
     document = json.loads((bench.campaign / "results.json").read_text())
     assert [one["stopped"] for one in document["results"]] == ["failing"]
+    bench.nothing_is_left()
+
+
+@pytest.mark.parametrize("left", [False, True])
+async def test_cases_that_are_added_are_measured_in_the_same_campaign(
+    bench: Bench, left: bool
+) -> None:
+    """Also by the console that goes on with it after this one."""
+    workspace = bench.workspace()
+    controller = await bench.start("1n1g", workspace=workspace, lines=40)
+    await until_running(controller)
+    values = {"copies": (str(bench.copies),), "lines": ("40",)}
+    more = Selection(("steady",), ("1n1g", "1n2g"), values, 2)
+    plan = workspace.plan(more)
+    assert controller.why_not_added(plan) == ""
+    other = workspace.plan(replace(more, values={**values, "lines": ("41",)}))
+    assert controller.why_not_added(other) == "it has steady with other settings"
+    assert controller.add(plan) == 4
+    if left:
+        await controller.detach()
+        controller = await bench.workspace().resume(controller.path)
+    state = await finish(controller)
+    told = sorted((run.case.tag, run.repeat) for run in state.runs.values())
+    assert told == [("1n1g", 1), ("1n1g", 2), ("1n1g", 3), ("1n2g", 1), ("1n2g", 2)]
+    assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
+    assert bench.logs_are_exact(state, controller.path) == 5
+    document = json.loads((bench.campaign / "results.json").read_text())
+    told = sorted((one["case"], one["repeats"]) for one in document["results"])
+    assert told == [("1n1g", 3), ("1n2g", 2)]
+    assert fold(read_events(controller.path / FILE_NAME)).runs.keys() == state.runs.keys()
     bench.nothing_is_left()
 
 

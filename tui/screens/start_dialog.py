@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 CHECKING = "preflight: checking the hosts …"
 FEW_LINES = 3
 """Of cases, which stand before what preflight found: what is to be started is seen first."""
-STARTS = ("start", "leave_out", "force", "start_kept")
+STARTS = ("start", "leave_out", "force", "start_kept", "add")
+ADDS = "A adds these runs to it"
 BESIDE = (
-    "K has a keeper start this one, as a campaign of its own: runs of both wait for each other on "
-    "a host they share, and 'report' with both names prints one table"
+    "K has a keeper start them as a campaign of their own: runs of both wait for each other on a "
+    "host they share, and 'report' with both names prints one table"
 )
 
 
@@ -179,7 +180,7 @@ class StartDialog(Dialog[str]):
             return False
         if action in STARTS and (self._waits or self._refusal(action) is not None):
             return False
-        if action in ("start", "start_kept"):
+        if action in ("start", "start_kept", "add"):
             return self._findings is not None and not self.stopped
         if action == "leave_out":
             return self._without is not None
@@ -189,12 +190,15 @@ class StartDialog(Dialog[str]):
         """Why the action starts nothing from here, whatever preflight finds."""
         if action == "start_kept":
             return self._session.why_not_kept(self._plan)
+        if action == "add":
+            why = self._session.why_not_added(self._plan, self._findings or ())
+            return DlperfError(why) if why else None
         return self._refused
 
     def not_now(self, action: str) -> str:
         if action in STARTS and (why := self._refusal(action)) is not None:
             return why.what
-        if action in ("start", "start_kept") and self.stopped:
+        if action in ("start", "start_kept", "add") and self.stopped:
             return "preflight says stop"
         if action in STARTS and (self._findings is None or self._waits):
             return "preflight is still at work" if self._findings is None else READING_PAST
@@ -223,10 +227,8 @@ class StartDialog(Dialog[str]):
         self._findings = findings
         text = Text(end="")
         self._without = None
-        if self._refused is not None and self.able("start_kept"):
-            text.append(f"{self._refused.what}. {BESIDE}\n\n", WARN)
-        elif self._refused is not None:
-            text.append(f"nothing starts from here: {self._refused}\n\n", WARN)
+        if self._refused is not None:
+            text.append(f"{self._beside(self._refused)}\n\n", WARN)
         elif self.stopped:  # what the keys do before what is found: a key works where it is read
             without = self._session.workspace.without_stopped(self._plan, findings)
             self._without = without and (self._asked.timed(without) or without)
@@ -236,6 +238,16 @@ class StartDialog(Dialog[str]):
         self._say(text)
         self.sight.renew()
         self.refresh_bindings()
+
+    def _beside(self, refused: DlperfError) -> str:
+        """What can be done with the plan though no campaign can be started here."""
+        not_added = self._refusal("add")
+        ways = {ADDS: not_added is None, BESIDE: self._refusal("start_kept") is None}
+        told = [] if self.stopped else [words for words, so in ways.items() if so]
+        if not told:
+            return f"nothing starts from here: {refused}"
+        why = f". Nothing is added to it: {not_added.what}" if not_added else ""
+        return f"{refused.what}{why}. {'; '.join(told)}"
 
     def _keys(self) -> Text:
         held = host_states(self._plan, self._hosts, ())
@@ -261,6 +273,14 @@ class StartDialog(Dialog[str]):
 
     def action_start(self) -> None:
         self._go(self._plan, self._findings or (), force=False)
+
+    def action_add(self) -> None:
+        try:
+            self._session.add(self._plan, self._findings or ())
+        except DlperfError as error:
+            self._say(problem(error))
+        else:
+            self.finish("started")
 
     def action_start_kept(self) -> None:
         self._go(self._plan, self._findings or (), force=False, kept=True)
