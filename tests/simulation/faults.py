@@ -10,6 +10,8 @@ from pathlib import Path
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.paths import host_log_path
+from backends.campaign.plan.plan import Plan, PlannedCase
+from backends.campaign.plan.selection import Selection
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState, fold
 from backends.inventory.host_entry import Host
@@ -240,6 +242,21 @@ class Faults:
         self._world.note(f"{console}: the operator asks: {word} {run_id}")
         self._world.inside(console, lambda: what(console.controller, run_id))
 
+    def add_runs(self) -> None:
+        """Another of a case that the campaign has, unless it says why not."""
+
+        def add(controller: CampaignController, run_id: str) -> None:
+            run, begun_with = controller.state.runs[run_id], controller._begun_with
+            assert begun_with is not None
+            setup = begun_with.setups[run.profile]
+            case = PlannedCase(setup.profile, run.case, self._chance.randint(1, 2), setup.settings)
+            hosts = tuple(Host(name) for name in begun_with.hosts)
+            plan = Plan(Selection((run.profile,)), hosts, (case,), ())
+            if not controller.why_not_added(plan):
+                self._world.added += controller.add(plan)
+
+        self._ask(add, "add runs like")
+
     def pause_run(self) -> None:
         self._ask(lambda controller, run_id: controller.pause(run_id), "pause")
 
@@ -330,5 +347,6 @@ KINDS = (
     *("suspend", "kill", "kill_soon", "power", "hang_up", "cancel_run", "retry_run", "tamper"),
 )
 """Names of methods of :class:`Faults`."""
+ADDS = ("add_runs",)
 PAUSES = ("pause_run", "unpause_run", "pause_from_elsewhere")
 """What is done to a campaign besides, where anybody pauses runs of it."""

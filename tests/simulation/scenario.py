@@ -12,7 +12,7 @@ from pathlib import Path
 from backends.simulated.spec import HostSpec, v100_host
 from profiles.format.catalog import load_file
 from tests.simulation.acts import Acts
-from tests.simulation.faults import KINDS, PAUSES, Faults
+from tests.simulation.faults import ADDS, KINDS, PAUSES, Faults
 from tests.simulation.invariants import Invariants, is_held, own_campaigns, state_of
 from tests.simulation.login import Process
 from tests.simulation.workloads import Workloads, profile_text
@@ -91,6 +91,8 @@ class Story:
         self._faults.schedule(chance.randint(0, 8), self._trouble_until, tuple(kinds))
         if self._pauses:
             self._faults.schedule(self._pauses, self._trouble_until, PAUSES)
+        if adds := random.Random(f"add/{world.seed}").choice((0, 0, 0, 1, 3)):
+            self._faults.schedule(adds, self._trouble_until, ADDS)
         if chance.random() < 0.6:
             self._meddling = tuple(chance.sample(sorted(self._acts.kinds), chance.randint(1, 2)))
         self._troubled_times()
