@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,13 +113,15 @@ class Prechecks:
     async def measure(
         self, plan: PrecheckPlan, say: Say = lambda progress: None, share: Share | None = None
     ) -> Precheck:
-        """Do it, rank the hosts, keep it beside the campaigns. Who is cancelled keeps what there
-        is, marked as not finished, and nothing on the hosts.
+        """Do it, rank the hosts, keep it beside the campaigns. Names that were found to be of one
+        machine since it was planned are not measured at the same time. Who is cancelled keeps what
+        there is, marked as not finished, and nothing on the hosts.
 
         Raises
         ------
         PrecheckError: no directory can be made for it. OSError: nothing can be written there.
         """
+        plan = self._as_known_now(plan)
         started_at = self._clock()
         share = share or self._cluster.inventory.share
         directory = await asyncio.to_thread(new_directory, self._campaigns_dir, started_at, share)
@@ -131,6 +134,11 @@ class Prechecks:
                 await asyncio.to_thread(self._kept, plan, measuring, directory, started_at, False)
             raise
         return await asyncio.to_thread(self._kept, plan, measuring, directory, started_at, True)
+
+    def _as_known_now(self, plan: PrecheckPlan) -> PrecheckPlan:
+        now = [(target, self._cluster.snapshot(target.host)) for target in plan.targets]
+        targets = [replace(t, snapshot=seen) if seen.facts is not None else t for t, seen in now]
+        return make_plan(targets, plan.left_out, plan.wishes)
 
     def _kept(
         self,

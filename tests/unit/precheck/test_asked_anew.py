@@ -13,9 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.file_modes import Share
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.inventory.host_entry import Host
-from backends.precheck.plan_precheck import Wishes
+from backends.precheck.plan_precheck import (
+    PrecheckPlan,
+    Wishes,
+    machines_of,
+    make_plan,
+    usable,
+)
 from backends.precheck.programs import Installed
 from backends.prechecking import Prechecks
 from backends.remote.lease import Lease
@@ -51,6 +58,38 @@ class _Cluster:
     async def refresh(self, older_than_s: float, among: Sequence[Host]) -> None:
         self.asked += [host.name for host in among]
         self._known |= {host.name: self._now[host.name] for host in among}
+
+
+class _Planned(Exception):
+    """Of what is about to be measured."""
+
+    def __init__(self, plan: PrecheckPlan, *_: object) -> None:
+        super().__init__(plan)
+        self.plan = plan
+        raise self
+
+
+def test_names_found_to_be_of_one_machine_since_it_was_planned_take_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster: Any = _Cluster(["free"] * 3, ["free"] * 3)
+    cluster.person = "alice"
+    cluster.inventory = SimpleNamespace(login=None, share=Share.PRIVATE)
+    boots = dict.fromkeys(NAMES, "")
+    cluster.snapshot = lambda host: replace(
+        _seen(host.name, "free"), facts=replace(facts(), boot_id=boots[host.name])
+    )
+    targets, _ = usable([(Host(name), cluster.snapshot(Host(name))) for name in NAMES])
+    plan = make_plan(targets, {"node9": "busy"}, Wishes(at_once=3))
+    assert machines_of(plan.targets) == [[name] for name in NAMES]
+    boots |= {"node1": "one", "node3": "one"}
+    monkeypatch.setattr("backends.prechecking.Measuring", _Planned)
+    with pytest.raises(_Planned) as begun:
+        asyncio.run(Prechecks(cluster, tmp_path, lambda: 0.0).measure(plan))
+    planned = begun.value.plan
+    assert machines_of(planned.targets) == [["node1", "node3"], ["node2"]]
+    assert (planned.hosts, planned.left_out, planned.wishes) == (NAMES, plan.left_out, plan.wishes)
+    assert planned.rounds == ((("node1", "node2"),),)
 
 
 _EACH = st.tuples(*[st.sampled_from(STATES)] * len(NAMES))
