@@ -132,6 +132,7 @@ def _out_of_reach(host: HostSnapshot, reason: str) -> HostSnapshot:
         slots=host.slots,
         probed_at=host.probed_at,
         seen=host if host.tells else host.seen,
+        told_now=True,
     )
 
 
@@ -187,4 +188,5 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
             *(concern for concern in host.concerns if concern not in alone),
         ),
         outdated=outdated,
+        told_now=lease is not host.lease,
     )

@@ -202,6 +202,8 @@ class HostSnapshot:
     ``partitions``: of the queue that it is in; then all is what that queue tells of it.
     ``seen``: of one that does not tell what it has, when it last did. ``outdated``: what has made
     its load another one since it was asked, "before our run ended"; the facts are without it then.
+    ``told_now``: that a run has it, or that it is out of reach, is no older than now: the campaign
+    of that run tells.
     """
 
     name: str
@@ -217,6 +219,7 @@ class HostSnapshot:
     reservation: str = ""  # that holds it now
     seen: HostSnapshot | None = None
     outdated: str = ""
+    told_now: bool = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
