@@ -387,6 +387,33 @@ async def test_every_key_that_does_nothing_now_says_why_whatever_is_shown(
         assert all(reasons(app)), "stopped"
 
 
+async def test_every_key_that_works_is_in_the_frame_whatever_is_shown(
+    workspace: FakeWorkspace,
+) -> None:
+    async def check(text: str) -> None:
+        dialog = app.screen
+        assert isinstance(dialog, PrecheckDialog)
+        await until(pilot, lambda: text in screen_text(app))
+        foot = next(line for line in reversed(screen_text(app).splitlines()) if "? Help" in line)
+        for key in DIALOGS["precheck"].keys:
+            if key.footer:
+                assert (f" {key.label}  " in foot or f" {key.label} ─" in foot) == dialog.able(
+                    key.action
+                ), (text, key.label, foot)
+
+    async with console(workspace, (80, 24)) as (app, pilot):
+        await pilot.press("p")
+        await check("left out")
+        await pilot.press("enter")
+        await check("gpus 1/3")
+        workspace.prechecks.go.set()
+        await check("1m35s")
+        await pilot.press("p")
+        await check("left out")
+        await pilot.press("l")
+        await check("1m35s")
+
+
 async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(
     workspace: FakeWorkspace,
 ) -> None:
