@@ -21,7 +21,14 @@ from backends.precheck.judged import REMEDY, Judged, judgements
 from backends.precheck.measure import Measuring, Say
 from backends.precheck.naming import UNNAMED, RankedHost, Verdict
 from backends.precheck.past import Past
-from backends.precheck.plan_precheck import PrecheckPlan, Wishes, look, make_plan, usable
+from backends.precheck.plan_precheck import (
+    PrecheckPlan,
+    Wishes,
+    load_against,
+    look,
+    make_plan,
+    usable,
+)
 from backends.precheck.programs import Target
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import (
@@ -66,8 +73,8 @@ class Prechecks:
     ) -> PrecheckPlan:
         """What will run, where, for how long; hosts that are busy are left out.
 
-        ``probe``: ask the hosts anew; else only those that could not be measured when they were
-        last looked at, and quietly.
+        ``probe``: ask the hosts anew; else only those that could not be measured, or judged, when
+        they were last looked at, and quietly.
 
         Raises
         ------
@@ -100,8 +107,9 @@ class Prechecks:
         if probe:
             await self._cluster.probe([host.name for host in hosts])
         targets, left_out = self._usable(hosts)
-        if left_out and not probe:  # who was in the way may have gone
-            refused = [host for host in hosts if host.name in left_out]
+        refused = [host for host in hosts if host.name in left_out]
+        refused += [target.host for target in targets if load_against(target)]
+        if refused and not probe:  # who was in the way may have gone
             await self._cluster.refresh(0.0, refused)
             targets, left_out = self._usable(hosts)
         looked = await look(self._cluster.pool, targets, wishes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from backends.hosts.host_condition import high_load, slowed_by
+from backends.hosts.host_condition import slowed_by
 from backends.hosts.probe import Transports
 from backends.precheck.bisection import find_culprits
 from backends.precheck.figures import (
@@ -30,6 +30,7 @@ from backends.precheck.plan_precheck import (
     TCP_LIMIT_S,
     TORCH_LIMIT_S,
     PrecheckPlan,
+    load_against,
     machines_of,
     shared_of,
 )
@@ -126,11 +127,7 @@ class Measuring:
 
     def _high_load(self, target: Target) -> str:
         """As our program found it when it began there, else as the probe did, which is older."""
-        if (facts := target.snapshot.facts) is None:
-            return ""
-        return high_load(
-            replace(facts, load1=self._loads.get(self._names[target.name][0], facts.load1))
-        )
+        return load_against(target, self._loads.get(self._names[target.name][0]))
 
     def _seen(self) -> Iterator[Figure]:
         """What the probe saw of GPUs, where no program has told of it."""

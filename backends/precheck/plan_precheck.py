@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backends.hosts.foreseen import one_machine, same_machines
+from backends.hosts.host_condition import high_load
 from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot, HostState
 from backends.hosts.probe import Transports
 from backends.hosts.same_machine import by_machine
@@ -89,6 +90,13 @@ class PrecheckPlan:
         return tuple(target.name for target in self.targets)
 
     @property
+    def busy(self) -> dict[str, str]:
+        """Of hosts that would not be judged with the load that they had when they were probed,
+        that load."""
+        loads = {target.name: load_against(target) for target in self.targets}
+        return {name: load for name, load in loads.items() if load}
+
+    @property
     def expected_s(self) -> float:
         """If nothing is slow or broken, which is measured once more."""
         return sum(step.expected_s for step in self.steps)
@@ -114,6 +122,14 @@ def shared_of(targets: Iterable[Target]) -> dict[str, str]:
         for names in one_machine(facts_of(targets))
         for name in names
     }
+
+
+def load_against(target: Target, load1: float | None = None) -> str:
+    """ "load 2.6 on 2 CPUs", for which a host is not judged where nothing names it; else empty.
+    ``load1``: when its measurement began; None: when it was probed."""
+    if (facts := target.facts) is None:
+        return ""
+    return high_load(facts if load1 is None else replace(facts, load1=load1))
 
 
 def usable(hosts: Sequence[tuple[Host, HostSnapshot]]) -> tuple[list[Target], dict[str, str]]:

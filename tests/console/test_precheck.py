@@ -25,7 +25,7 @@ from backends.results.numbers import significant
 from profiles.errors import DlperfError, SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, type_ahead, until
 from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
-from tests.console.fakes import FakeWorkspace, facts, known_host
+from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tui.app import DlperfApp
 from tui.dialog_keys import DIALOGS
 from tui.precheck_at_work import PrecheckAtWork
@@ -54,6 +54,17 @@ async def test_what_will_run_where_and_how_long_is_said_and_busy_hosts_are_left_
         assert "hosts two by two by torch, 3 pairs in 3 rounds" in shown
         assert "busy: " in shown
         assert workspace.prechecks.kept == []
+
+
+async def test_which_hosts_would_not_be_judged_is_said_before_it_is_started(
+    workspace: FakeWorkspace,
+) -> None:
+    first, *others = v100_hosts()
+    workspace.answer(known_host(first.name, first.address, replace(facts(), load1=90.0)), *others)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out: node3" in screen_text(app))
+        assert "would not be judged now: node1: load 90.0 on 48 CPUs" in screen_text(app)
 
 
 async def test_who_is_left_out_and_what_becomes_of_the_slow_are_no_contradiction(

@@ -30,13 +30,13 @@ from profiles.errors import SelectionError
 from tests.console.fakes import facts, known_host
 
 NAMES = ("node1", "node2", "node3")
-STATES = ("free", "held", "away")
+STATES = ("free", "held", "away", "loaded")
 
 
 def _seen(name: str, state: str) -> HostSnapshot:
     if state == "away":
         return HostSnapshot(name, "", HostState.UNREACHABLE, "connection refused")
-    found: HostFacts = facts()
+    found: HostFacts = replace(facts(), load1=90.0 if state == "loaded" else 0.1)
     return known_host(name, "", replace(found, lease=Lease("bob")) if state == "held" else found)
 
 
@@ -104,7 +104,8 @@ def test_a_host_is_left_out_only_for_what_it_says_when_it_is_asked_again(
 
     cluster = _Cluster(known, now)
     hosts = [Host(name) for name in NAMES]
-    stay = [n for n, old, new in zip(NAMES, known, now, strict=True) if "free" in (old, new)]
+    by_now = [old if old == "free" else new for old, new in zip(known, now, strict=True)]
+    stay = [n for n, state in zip(NAMES, by_now, strict=True) if state in ("free", "loaded")]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("backends.prechecking.look", nothing_installed)
         prechecks = Prechecks(cast(Any, cluster), Path("campaigns"), lambda: 0.0)
@@ -115,7 +116,11 @@ def test_a_host_is_left_out_only_for_what_it_says_when_it_is_asked_again(
         else:
             plan = asyncio.run(planned)
             assert list(plan.hosts) == stay
+            loaded = {n for n, state in zip(NAMES, by_now, strict=True) if state == "loaded"}
+            assert set(plan.busy) == loaded
             assert set(plan.left_out) == set(NAMES) - set(stay)
             [note] = [note for note in plan.notes if "no PyTorch" in note]
             assert "dlperf-tui precheck --python PYTHON" in note, "what a console can tell, too"
-    assert cluster.asked == [n for n, old in zip(NAMES, known, strict=True) if old != "free"]
+    assert sorted(cluster.asked) == [
+        n for n, old in zip(NAMES, known, strict=True) if old != "free"
+    ]

@@ -146,6 +146,23 @@ async def test_the_load_of_when_it_began_counts_not_an_older_one_nor_what_it_lea
         assert ranked.busy.partition(" on ")[0] == told
 
 
+@pytest.mark.parametrize("load", [0.0, 1.3, 1.5, 90.0])
+async def test_a_plan_says_which_hosts_would_not_be_judged_as_they_are_now(
+    measured: Callable[..., Any], load: float
+) -> None:
+    cluster = Cluster(lambda hosts: 100.0, load)
+    idle = replace(parse_probe(b"", 0.0, 0.0), cpus=1000, load1=load)
+    two = replace(idle, cpus=2)
+    facts = {"node1": two, "node2": idle, "node3": two, "node4": two}
+    ranking, measuring = await measured(cluster, 4, facts)
+    unjudged = {host for host, it in verdicts(ranking).items() if it is Verdict.NOT_JUDGED}
+    assert {*measuring._plan.busy} == unjudged
+    assert ("node1" in unjudged) == (load > 1.4)
+    lines = [line for line in plan_lines(measuring._plan) if "not be judged" in line]
+    said = f"would not be judged now: node[1,3-4]: load {load} on 2 CPUs"
+    assert lines == [said] * bool(unjudged)
+
+
 async def test_a_host_that_fails_twice_is_named_and_asked_for_nothing_more(
     measured: Callable[..., Any],
 ) -> None:
