@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,14 @@ from backends.precheck.judged import REMEDY, Judged, judgements
 from backends.precheck.measure import Measuring, Say
 from backends.precheck.naming import UNNAMED, RankedHost, Verdict
 from backends.precheck.past import Past
-from backends.precheck.plan_precheck import PrecheckPlan, Wishes, look, make_plan, usable
+from backends.precheck.plan_precheck import (
+    PrecheckPlan,
+    Wishes,
+    load_against,
+    look,
+    make_plan,
+    usable,
+)
 from backends.precheck.programs import Target
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import (
@@ -65,8 +73,8 @@ class Prechecks:
     ) -> PrecheckPlan:
         """What will run, where, for how long; hosts that are busy are left out.
 
-        ``probe``: ask the hosts anew; else only those that could not be measured when they were
-        last looked at, and quietly.
+        ``probe``: ask the hosts anew; else only those that could not be measured, or judged, when
+        they were last looked at, and quietly.
 
         Raises
         ------
@@ -99,8 +107,9 @@ class Prechecks:
         if probe:
             await self._cluster.probe([host.name for host in hosts])
         targets, left_out = self._usable(hosts)
-        if left_out and not probe:  # who was in the way may have gone
-            refused = [host for host in hosts if host.name in left_out]
+        refused = [host for host in hosts if host.name in left_out]
+        refused += [target.host for target in targets if load_against(target)]
+        if refused and not probe:  # who was in the way may have gone
             await self._cluster.refresh(0.0, refused)
             targets, left_out = self._usable(hosts)
         looked = await look(self._cluster.pool, targets, wishes)
@@ -112,13 +121,15 @@ class Prechecks:
     async def measure(
         self, plan: PrecheckPlan, say: Say = lambda progress: None, share: Share | None = None
     ) -> Precheck:
-        """Do it, rank the hosts, keep it beside the campaigns. Who is cancelled keeps what there
-        is, marked as not finished, and nothing on the hosts.
+        """Do it, rank the hosts, keep it beside the campaigns. Names that were found to be of one
+        machine since it was planned are not measured at the same time. Who is cancelled keeps what
+        there is, marked as not finished, and nothing on the hosts.
 
         Raises
         ------
         PrecheckError: no directory can be made for it. OSError: nothing can be written there.
         """
+        plan = self._as_known_now(plan)
         started_at = self._clock()
         share = share or self._cluster.inventory.share
         directory = await asyncio.to_thread(new_directory, self._campaigns_dir, started_at, share)
@@ -131,6 +142,11 @@ class Prechecks:
                 await asyncio.to_thread(self._kept, plan, measuring, directory, started_at, False)
             raise
         return await asyncio.to_thread(self._kept, plan, measuring, directory, started_at, True)
+
+    def _as_known_now(self, plan: PrecheckPlan) -> PrecheckPlan:
+        now = [(target, self._cluster.snapshot(target.host)) for target in plan.targets]
+        targets = [replace(t, snapshot=seen) if seen.facts is not None else t for t, seen in now]
+        return make_plan(targets, plan.left_out, plan.wishes)
 
     def _kept(
         self,

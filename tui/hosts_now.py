@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from backends.hosts.host_facts import HostSnapshot
 from tui.own_leases import OwnLeases, back_again, left_since
+from tui.plan_words import is_of_campaigns, not_counted
 from tui.text import age_text
 
 if TYPE_CHECKING:
@@ -52,15 +53,22 @@ class HostsNow:
         self.seen = self._leases.of(self._session.hosts, self.told_by(viewed), now)
         return self.seen
 
-    def as_of(self, names: Iterable[str]) -> str:
-        """ ", as of 3m00s ago", which is when the first of these was asked; empty where none should
-        have been asked again by now."""
-        these = set(names)
-        ages = (self.age_s(one) for one in self.seen if one.name in these)
-        oldest = max((age for age in ages if age is not None), default=0.0)
-        if oldest < MISSED * self.period_s / self._speed:
-            return ""
-        return f", as of {age_text(oldest)} ago"
+    def not_counted(self, states: Mapping[str, str]) -> str:
+        """As :func:`tui.plan_words.not_counted`, behind that of which it was not so long ago that
+        it should have been asked again: "node2 held; node3 busy, as of 3m00s ago", which is when
+        the first of these was asked."""
+        ages = {
+            one.name: self.age_s(one) or 0.0
+            for one in self.seen
+            if not (one.told_now and is_of_campaigns(states.get(one.name, "")))
+        }
+        due_s = MISSED * self.period_s / self._speed
+        old = {name: why for name, why in states.items() if why and ages.get(name, 0.0) >= due_s}
+        said = [not_counted({name: why for name, why in states.items() if name not in old})]
+        if old:
+            oldest = max(ages[name] for name in old)
+            said.append(f"{not_counted(old)}, as of {age_text(oldest)} ago")
+        return "; ".join(filter(None, said))
 
     def age_s(self, host: HostSnapshot) -> float | None:
         """How old what is known of it is, by the clock of who sits here."""

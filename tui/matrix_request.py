@@ -269,9 +269,9 @@ class Asked:
         """:func:`tui.plan_words.host_states` of the hosts that may be used."""
         return self._known_states(plan).states
 
-    def as_of(self, plan: Plan) -> str:
-        """:meth:`HostsNow.as_of` of those that can take no run."""
-        return self._hosts_now.as_of(name for name, why in self.states_for(plan).items() if why)
+    def not_counted(self, plan: Plan) -> str:
+        """:meth:`HostsNow.not_counted` of those that can take no run."""
+        return self._hosts_now.not_counted(self.states_for(plan))
 
     def takes(self, plan: Plan) -> str:
         """:func:`tui.plan_words.time_text` on them."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backends.campaign.record.run_state import RunState
-from backends.hosts.host_condition import concerns, state_of
-from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
+from backends.hosts.host_condition import at_load, concerns, state_of
+from backends.hosts.host_facts import AWAY, HostSnapshot, HostState, LoadOf
+from backends.hosts.same_machine import by_machine
 from backends.remote.lease import Lease
 from backends.transports.transport import Problem
 from profiles.durations import format_duration
@@ -50,30 +51,45 @@ class OwnLeases:
             if run.state.active or (run.ended_at is not None and run.ended_at >= oldest - LATELY_S):
                 for name in run.hosts:
                     there.setdefault(name, []).append(run.run_id)
-        return tuple(self._of(host, there.get(host.name, ()), runs, now) for host in hosts)
+        boots = ((host.name, host.facts.boot_id if host.facts else "") for host in hosts)
+        beside = {
+            name: [run_id for other in names if other != name for run_id in there.get(other, ())]
+            for names in by_machine(boots)
+            for name in names
+        }
+        return tuple(
+            self._of(host, there.get(host.name, ()), beside[host.name], runs, now) for host in hosts
+        )
 
     def _of(
         self,
         host: HostSnapshot,
         there: Iterable[str],
+        beside: Iterable[str],
         runs: Mapping[str, RunRecord],
         now: float | None,
     ) -> HostSnapshot:
-        """``there``: the runs that are there, or were when it was asked or since."""
+        """``there``: the runs that are there, or were when it was asked or since; ``beside``: on
+        its machine under other names."""
         known = tuple(runs[name] for name in dict.fromkeys((*there, *_met(host))) if name in runs)
         lost = _lost(host, known, now)
         if host.state in AWAY or lost:
             known = tuple(run for run in known if run.state.active)
-        if not known or host.partitions:
+        others = tuple(runs[run_id] for run_id in dict.fromkeys(beside))
+        if not (known or others) or host.partitions:
             return host
         seen, of_these, made = self._made.get(host.name, (None, (), host))
-        if seen is not host or of_these != (lost, *known):
-            called = self._called.get(known[0].run_id, known[0].run_id)
-            away = _out_of_reach(host, lost) if lost else host
-            named = f"our run {called} is on it; {away.reason or 'no answer'}"
-            there_now = away.state not in AWAY
-            made = _as_of_now(host, known) if there_now else replace(away, reason=named)
-            self._made[host.name] = (host, (lost, *known), made)
+        if seen is not host or of_these != (lost, known, others):
+            made = _with_load(host, (*known, *others))
+            if known and not lost and host.state not in AWAY:
+                made = _as_of_now(made, known)
+            elif known:
+                called = self._called.get(known[0].run_id, known[0].run_id)
+                away = _out_of_reach(host, lost) if lost else host
+                made = replace(
+                    away, reason=f"our run {called} is on it; {away.reason or 'no answer'}"
+                )
+            self._made[host.name] = (host, (lost, known, others), made)
         return made
 
 
@@ -132,7 +148,23 @@ def _out_of_reach(host: HostSnapshot, reason: str) -> HostSnapshot:
         slots=host.slots,
         probed_at=host.probed_at,
         seen=host if host.tells else host.seen,
+        told_now=True,
     )
+
+
+def _with_load(host: HostSnapshot, on_machine: Iterable[RunRecord]) -> HostSnapshot:
+    """With what of ours may have made its load, by the runs of its machine."""
+    asked, load_of = host.probed_at or 0.0, LoadOf.ANYBODY
+    for run in on_machine:
+        if run.launched_at is None or run.launched_at >= asked:
+            continue
+        if run.state.active:
+            load_of = LoadOf.RUN
+        elif asked - (run.ended_at or 0.0) < LATELY_S and load_of is not LoadOf.RUN:
+            load_of = LoadOf.ENDED
+    if host.facts is None or load_of is host.facts.load_of:
+        return host
+    return at_load(host, replace(host.facts, load_of=load_of))
 
 
 def _met(host: HostSnapshot) -> Iterable[str]:
@@ -182,9 +214,10 @@ def _as_of_now(host: HostSnapshot, known: Iterable[RunRecord]) -> HostSnapshot:
         reason=reason,
         facts=facts,
         concerns=(
-            *concerns(judged, ours=ours, our_gpus=our_gpus, lately=bool(lately)),
+            *concerns(judged, ours=ours, our_gpus=our_gpus),
             # More may be known of it than its facts tell.
             *(concern for concern in host.concerns if concern not in alone),
         ),
         outdated=outdated,
+        told_now=lease is not host.lease,
     )

@@ -171,7 +171,7 @@ NOT_COUNTED: Mapping[HostState, str] = {
 }
 
 
-BUSY, BROKEN = "busy", "broken"
+HELD, BUSY, BROKEN = "held", "busy", "broken"
 TO_BE_STOPPED, STOPPED = "to be stopped by preflight", "stopped by preflight"
 _STOPPED = frozenset({BUSY, BROKEN, TO_BE_STOPPED, STOPPED})
 """States of hosts that preflight stops; the others are waited for."""
@@ -255,6 +255,11 @@ def host_states(
     return {name: state for name, (state, _) in _standing(plan, snapshots, findings).items()}
 
 
+def is_of_campaigns(state: str) -> bool:
+    """A campaign at work may know better of that state, of :func:`host_states`, than a probe."""
+    return state in (HELD, NOT_COUNTED[HostState.UNREACHABLE])
+
+
 def able_alone(
     plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None = None
 ) -> dict[str, list[str]]:
@@ -309,7 +314,8 @@ def unfit_lines(
 ) -> list[str]:
     """Which hosts of the plan no run can go to now, and why, though it has runs there; and which
     cases need more than the others. As :func:`host_states`; a queue knows better of its own.
-    ``age_s``: how old that is, by whose clock it is told; None: it was asked for this."""
+    ``age_s``: how old what a host said is, by whose clock it is told; None: it was asked for
+    this."""
     probed = [host for host in snapshots if not host.partitions and host.state not in _UNASKED]
     standing = _standing(plan, probed, findings)
     unfit: dict[str, list[str]] = {}
@@ -318,7 +324,12 @@ def unfit_lines(
             unfit.setdefault(why, []).append(name)
     if not unfit:
         return []
-    ages = {host.name: age_s(host) or 0.0 for host in probed} if age_s is not None else {}
+    ages = {
+        host.name: age_s(host) or 0.0
+        for host in probed
+        if age_s is not None and host.name in standing
+        if not (host.told_now and is_of_campaigns(standing[host.name][0]))
+    }
     lines = []
     for why, names in unfit.items():
         age = max(ages.get(name, 0.0) for name in names)
@@ -427,7 +438,7 @@ def _standing(
             if stops:
                 states[name] = (_unfit(facts, foreseen=findings is None), "; ".join(stops))
             elif facts.lease is not None:
-                states[name] = ("held", f"{HELD_BY}{facts.lease}")
+                states[name] = (HELD, f"{HELD_BY}{facts.lease}")
     return states
 
 

@@ -15,7 +15,7 @@ _NO_FACTS = {"state", "reason"}  # the keys of a host of which there is nothing 
 # Facts of a moment: they belong to the console, not to a campaign's record.
 _MOMENTARY = (
     *("load1", "users", "memory_available_mib", "gpu_processes", "round_trip_s"),
-    *("lease", "lease_problem", "sought"),
+    *("lease", "lease_problem", "sought", "load_of"),
 )
 _MOMENTARY_OF_GPU = (
     "memory_used_mib",

@@ -13,6 +13,7 @@ from backends.hosts.host_facts import (
     HostFacts,
     HostSnapshot,
     HostState,
+    LoadOf,
 )
 from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.hosts.topology import LinkClass, link_class
@@ -50,17 +51,15 @@ def concerns(
     *,
     ours: Collection[str] = (),
     our_gpus: Collection[int] = (),
-    lately: bool = False,
 ) -> tuple[Concern, ...]:
     """What an operator should know before measuring there, the gravest first.
 
     ``ours``: the runs there that whoever looks knows of, by run id; ``our_gpus``: what they have.
-    ``lately``: one has ended there a moment before.
     """
     light = [
         (what, remedy) for _, what, remedy in (*_lease_findings(facts), *_set_otherwise(facts))
     ]
-    light += _load(facts, a_run=bool(ours), lately=lately)
+    light += _load(facts)
     grave = _degrading("", facts, Bearing(), gpus_needed=False)
     return (
         *(Concern(it.what, it.remedy, degrades=True) for it in grave),
@@ -254,23 +253,19 @@ def at_load(host: HostSnapshot, facts: HostFacts) -> HostSnapshot:
     """The host with ``facts``, which have another load: what is said of its load is of that one."""
     before = high_load(host.facts) if host.facts is not None else ""
     rest = tuple(one for one in host.concerns if one.what != before)
-    why = (one.remedy for one in host.concerns if one.what == before)
-    now = (Concern(what, next(why, remedy)) for what, remedy in _load(facts))
+    now = (Concern(*found) for found in _load(facts))
     return replace(host, facts=facts, concerns=(*rest, *now))
 
 
-def _load(
-    facts: HostFacts, *, a_run: bool = False, lately: bool = False
-) -> Iterable[tuple[str, str]]:
-    """``a_run``: one of ours is known to be there; ``lately``: to have ended there."""
+def _load(facts: HostFacts) -> Iterable[tuple[str, str]]:
     if not (words := high_load(facts)):
         return
     leased = facts.lease is not None and facts.lease.by_a_run
     marked = any(process.run_id for process in facts.gpu_processes)
     remedy = "something computes there, or did a minute ago: look with top"
-    if lately:
+    if facts.load_of is LoadOf.ENDED:
         remedy = "what of ours has just ended there may have made it; top shows what still computes"
-    if a_run or leased or marked:
+    if facts.load_of is LoadOf.RUN or leased or marked:
         remedy = "a run has the host; top shows whether anything else computes there"
     yield words, remedy
 

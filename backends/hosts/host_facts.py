@@ -101,6 +101,14 @@ class Topology:
     """NIC0 -> mlx5_0, from the legend; empty when rows carry real names."""
 
 
+class LoadOf(StrEnum):
+    """What of ours may have made the load of a machine, under whichever of its names."""
+
+    ANYBODY = ""  # nothing that is known of
+    RUN = "run"  # a run that is there
+    ENDED = "ended"  # one that had ended a moment before, or has since
+
+
 @dataclass(frozen=True, slots=True)
 class HostFacts:
     """One probe's findings, all from one exec. What is missing is 0, empty or None."""
@@ -139,6 +147,7 @@ class HostFacts:
     software: tuple[Software, ...] = ()  # … and what was found
     lease: Lease | None = None  # who has the host; None: it is free
     lease_problem: str = ""  # why it can have no lease
+    load_of: LoadOf = LoadOf.ANYBODY  # no probe tells, but whoever knows of the runs
 
     def without_gpus(self) -> HostFacts:
         """What counts for a run that computes on CPUs."""
@@ -202,6 +211,8 @@ class HostSnapshot:
     ``partitions``: of the queue that it is in; then all is what that queue tells of it.
     ``seen``: of one that does not tell what it has, when it last did. ``outdated``: what has made
     its load another one since it was asked, "before our run ended"; the facts are without it then.
+    ``told_now``: that a run has it, or that it is out of reach, is no older than now: the campaign
+    of that run tells.
     """
 
     name: str
@@ -217,6 +228,7 @@ class HostSnapshot:
     reservation: str = ""  # that holds it now
     seen: HostSnapshot | None = None
     outdated: str = ""
+    told_now: bool = False
 
     @property
     def warnings(self) -> tuple[str, ...]:

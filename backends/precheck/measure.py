@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from backends.hosts.host_condition import high_load, slowed_by
+from backends.hosts.host_condition import slowed_by
 from backends.hosts.probe import Transports
 from backends.precheck.bisection import find_culprits
 from backends.precheck.figures import (
@@ -30,6 +30,8 @@ from backends.precheck.plan_precheck import (
     TCP_LIMIT_S,
     TORCH_LIMIT_S,
     PrecheckPlan,
+    load_against,
+    machines_of,
     shared_of,
 )
 from backends.precheck.programs import (
@@ -93,6 +95,7 @@ class Measuring:
     ) -> None:
         self._plan = plan
         self._targets = {target.name: target for target in plan.targets}
+        self._names = {name: names for names in machines_of(plan.targets) for name in names}
         self._transports = {t.name: transports.get(t.host) for t in plan.targets}
         self._directory = directory
         self._lease = lease
@@ -100,7 +103,7 @@ class Measuring:
         self._token = secrets.token_hex(4)  # in every run's id; ranks know each other by it
         self._number = 0
         self._figures: dict[tuple[object, object], Figure] = {}
-        self._loads: dict[str, float] = {}  # before anything of ours was at work there
+        self._loads: dict[str, float] = {}  # of machines, before anything of ours was at work there
         self._troubles: list[Trouble] = []
         self._left_out: dict[str, str] = dict(plan.left_out)
         self._out: set[str] = set()  # broken, or left out: nothing more is asked of them
@@ -124,9 +127,7 @@ class Measuring:
 
     def _high_load(self, target: Target) -> str:
         """As our program found it when it began there, else as the probe did, which is older."""
-        if (facts := target.snapshot.facts) is None:
-            return ""
-        return high_load(replace(facts, load1=self._loads.get(target.name, facts.load1)))
+        return load_against(target, self._loads.get(self._names[target.name][0]))
 
     def _seen(self) -> Iterator[Figure]:
         """What the probe saw of GPUs, where no program has told of it."""
@@ -186,14 +187,15 @@ class Measuring:
     async def _at_once(
         self, stage: Stage, hosts: Sequence[str], one: Callable[[str], Awaitable[bool]]
     ) -> list[str]:
-        """Those that are worth another try."""
+        """Of one machine one after the other; those that are worth another try."""
         done = 0
         limit = asyncio.Semaphore(self._plan.wishes.at_once or max(1, len(hosts)))
+        machines = {self._names[host][0]: asyncio.Lock() for host in hosts}
         again = []
 
         async def work(host: str) -> None:
             nonlocal done
-            async with limit:
+            async with machines[self._names[host][0]], limit:
                 if await one(host):
                     again.append(host)
             done += 1
@@ -223,7 +225,7 @@ class Measuring:
             return self._trouble_of_one(stage, part, f"{logs}/{host}.log", last)
         for load in (figure.details.get("load1") for figure in figures):
             if isinstance(load, float):
-                self._loads.setdefault(host, load)
+                self._loads.setdefault(self._names[host][0], load)
         self._take(figures)
         return False
 
@@ -267,7 +269,8 @@ class Measuring:
         done = 0
         failed: dict[Pair, Trouble] = {}
         for pairs in rounds:
-            here = [pair for pair in pairs if not set(pair) & self._out]
+            named = [self._in_order([self._in_touch(host) for host in pair]) for pair in pairs]
+            here = [pair for pair in named if not set(pair) & self._out]
             for pair, trouble in zip(here, await self._round(here, ""), strict=True):
                 if trouble is not None:
                     failed[pair] = trouble
@@ -309,7 +312,8 @@ class Measuring:
         """All at once; where that fails, who breaks it."""
         broken_pairs = [t.hosts for t in self._troubles if t.stage is Stage.PAIRS and not t.host]
         apart = {max(pair, key=list(self._targets).index) for pair in broken_pairs}
-        hosts = [host for host in self._present(self._targets) if host not in apart]
+        named = dict.fromkeys(map(self._in_touch, self._present(self._targets)))
+        hosts = [host for host in named if host not in apart]
         most = 4 * max(1, len(hosts)).bit_length() + 8
         while len(hosts) > 2:
             self._tell(Stage.ALL, 0, 1, ", ".join(hosts))
@@ -456,6 +460,10 @@ class Measuring:
     def _present(self, hosts: Sequence[str] | Mapping[str, object] | set[str]) -> list[str]:
         """In the inventory's order, those that are still asked."""
         return [name for name in self._targets if name in hosts and name not in self._out]
+
+    def _in_touch(self, host: str) -> str:
+        """The name under which its machine is measured together with others."""
+        return next((name for name in self._names[host] if name not in self._out), host)
 
     def _in_order(self, hosts: Sequence[str]) -> Pair:
         first, second = sorted(hosts, key=list(self._targets).index)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backends.hosts.foreseen import one_machine, same_machines
+from backends.hosts.host_condition import high_load
 from backends.hosts.host_facts import AWAY, HostFacts, HostSnapshot, HostState
 from backends.hosts.probe import Transports
+from backends.hosts.same_machine import by_machine
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import ranked_nodeset
 from backends.precheck.figures import Stage
@@ -26,6 +29,10 @@ TORCH_LIMIT_S = 180.0
 TCP_LIMIT_S = 45.0
 START_S = 2.0
 """What a run takes besides what it measures, over SSH."""
+_IN_TURN = (
+    "they share what is measured, so they are measured one after the other, with other hosts under"
+    " one of these names, and not with each other"
+)
 STAGES = (Stage.HOST, Stage.GPUS, Stage.WITHIN, Stage.PAIRS, Stage.ALL)
 
 
@@ -35,8 +42,9 @@ class Wishes:
 
     ``python``: on the hosts, with its words; where it has PyTorch, that is used. ``nccl_tests``:
     the directory of all_reduce_perf; empty: look for it. ``rounds``: of pairs, at most.
-    ``at_once``: so many hosts are measured at the same time; 0: all. ``seconds``: of each figure of
-    a host and of each exchange. ``stages``: of :data:`STAGES`.
+    ``at_once``: so many hosts are measured at the same time; 0: all; of one machine never more
+    than one. ``seconds``: of each figure of a host and of each exchange. ``stages``: of
+    :data:`STAGES`.
     """
 
     python: str = PYTHON
@@ -49,7 +57,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``runs``: so many, of which ``at_once`` at the same time, each of ``expected_s``."""
+    """``runs``: so many, ``times`` one after the other, each of ``each_s``."""
 
     stage: Stage
     hosts: tuple[str, ...]
@@ -82,6 +90,13 @@ class PrecheckPlan:
         return tuple(target.name for target in self.targets)
 
     @property
+    def busy(self) -> dict[str, str]:
+        """Of hosts that would not be judged with the load that they had when they were probed,
+        that load."""
+        loads = {target.name: load_against(target) for target in self.targets}
+        return {name: load for name, load in loads.items() if load}
+
+    @property
     def expected_s(self) -> float:
         """If nothing is slow or broken, which is measured once more."""
         return sum(step.expected_s for step in self.steps)
@@ -95,6 +110,11 @@ def facts_of(targets: Iterable[Target]) -> dict[str, HostFacts]:
     return {target.name: target.facts for target in targets if target.facts is not None}
 
 
+def machines_of(targets: Iterable[Target]) -> list[list[str]]:
+    """The names of each machine, as far as their facts tell."""
+    return by_machine((t.name, t.facts.boot_id if t.facts is not None else "") for t in targets)
+
+
 def shared_of(targets: Iterable[Target]) -> dict[str, str]:
     """Of hosts that are one machine the others, by name."""
     return {
@@ -102,6 +122,14 @@ def shared_of(targets: Iterable[Target]) -> dict[str, str]:
         for names in one_machine(facts_of(targets))
         for name in names
     }
+
+
+def load_against(target: Target, load1: float | None = None) -> str:
+    """ "load 2.6 on 2 CPUs", for which a host is not judged where nothing names it; else empty.
+    ``load1``: when its measurement began; None: when it was probed."""
+    if (facts := target.facts) is None:
+        return ""
+    return high_load(facts if load1 is None else replace(facts, load1=load1))
 
 
 def usable(hosts: Sequence[tuple[Host, HostSnapshot]]) -> tuple[list[Target], dict[str, str]]:
@@ -167,14 +195,13 @@ def make_plan(
             remedy="wait until a host is free, or name others: --hosts on the command line",
         )
     way = ways(targets, wishes.nccl_tests)
-    names = [target.name for target in targets]
+    machines = machines_of(targets)
+    apart = [target for target in targets if target.name in {names[0] for names in machines}]
     gpus = [target for target in targets if target.gpus]
     with_torch = [target for target in gpus if target.installed.torch]
-    rounds = tournament(names, wishes.rounds)
-    every = len(names) - 1 + len(names) % 2 if len(names) > 1 else 0
-    notes = [
-        f"{found.what}: they share what is measured" for found in same_machines(facts_of(targets))
-    ]
+    rounds = tournament([target.name for target in apart], wishes.rounds)
+    every = len(apart) - 1 + len(apart) % 2 if len(apart) > 1 else 0
+    notes = [f"{found.what}: {_IN_TURN}" for found in same_machines(facts_of(targets))]
     if gpus and not with_torch:
         notes.append(
             f"GPUs are not measured: {wishes.python} has no PyTorch on any host; name one that has"
@@ -183,12 +210,14 @@ def make_plan(
         )
     wide = [t for t in gpus if len(t.gpus) > 1] if way[1] is not Way.TCP else []
     found = [
-        _step(Stage.HOST, targets, len(targets), _times(len(targets), wishes), _host_s(wishes)),
-        _step(Stage.GPUS, gpus if with_torch else (), len(gpus), 1, _gpus_s(gpus)),
-        _step(Stage.WITHIN, wide, len(wide), 1, 10.0 + START_S, str(way[1])),
+        _step(Stage.HOST, targets, len(targets), _times(targets, wishes), _host_s(wishes)),
+        _step(
+            Stage.GPUS, gpus if with_torch else (), len(gpus), _times(gpus, wishes), _gpus_s(gpus)
+        ),
+        _step(Stage.WITHIN, wide, len(wide), _times(wide, wishes), 10.0 + START_S, str(way[1])),
         _step(
             Stage.PAIRS,
-            targets if len(targets) > 1 else (),
+            apart if len(apart) > 1 else (),
             sum(map(len, rounds)),
             len(rounds),
             _together_s(way[2], gpus, wishes),
@@ -196,7 +225,7 @@ def make_plan(
         ),
         _step(
             Stage.ALL,
-            targets if len(targets) > 2 else (),
+            apart if len(apart) > 2 else (),
             1,
             1,
             _together_s(way[2], gpus, wishes),
@@ -215,8 +244,17 @@ def _step(
     return Step(stage, tuple(target.name for target in targets), runs, times, each_s, way)
 
 
-def _times(count: int, wishes: Wishes) -> int:
-    return -(-count // wishes.at_once) if wishes.at_once else 1
+def _times(targets: Sequence[Target], wishes: Wishes) -> int:
+    """How many runs go one after the other where of each machine one name is measured at a time."""
+    waiting = deque(len(names) for names in machines_of(targets))
+    times = 0
+    while waiting:
+        begun = [
+            waiting.popleft() for _ in range(min(wishes.at_once or len(waiting), len(waiting)))
+        ]
+        waiting.extend(left - 1 for left in begun if left > 1)
+        times += 1
+    return times
 
 
 def _host_s(wishes: Wishes) -> float:

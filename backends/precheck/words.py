@@ -17,6 +17,7 @@ from profiles.counted import counted
 from profiles.durations import format_duration
 
 PROPOSED = "Proposed to leave out"
+UNJUDGED = "would not be judged now"
 NO_TWO_LEFT = "no two hosts are left for runs of several hosts"
 MOST_ROWS = 66
 """Of pairs: those of twelve hosts; of more only what is named is printed."""
@@ -410,6 +411,10 @@ def plan_lines(plan: PrecheckPlan) -> tuple[str, ...]:
             f"  not every pair: {plan.all_rounds} rounds would have all of them (--rounds)"
         )
     lines += [f"  {note}" for note in plan.notes]
+    loads: dict[str, list[str]] = {}
+    for host, load in plan.busy.items():
+        loads.setdefault(load, []).append(host)
+    lines += [f"{UNJUDGED}: {fold_nodeset(hosts)}: {load}" for load, hosts in loads.items()]
     lines += [f"left out: {host}: {why}" for host, why in plan.left_out.items()]
     return tuple(lines)
 

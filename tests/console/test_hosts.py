@@ -24,6 +24,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.engines.slurm.gres import Gpus
 from backends.engines.slurm.node_hosts import node_snapshot
 from backends.engines.slurm.nodes import Node
+from backends.hosts.host_condition import concerns, host_findings
 from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
 from backends.hosts.same_machine import with_same_machines
 from backends.inventory.host_entry import Host
@@ -270,6 +271,37 @@ def test_a_load_that_our_run_may_have_left_there_is_no_strangers(after_s: float)
         assert "load 90.0 on 48 CPUs" in said(host)
         assert ("what of ours has just ended there" in said(host)) == (after_s < 119.9)
         assert ("something computes there" in said(host)) == (after_s >= 119.9)
+
+
+@given(after_s=st.floats(-1.0, 600.0), at_work=st.booleans())
+@settings(deadline=None)
+def test_whose_a_load_may_be_is_said_alike_of_all_names_of_a_machine_and_wherever_it_is_said(
+    after_s: float, at_work: bool
+) -> None:
+    """By the details of Hosts and by what a start warns of."""
+    with tempfile.TemporaryDirectory() as directory:
+        live, run, end = ended_on_node1(directory)
+        if at_work:
+            run = replace(run, state=RunState.RUNNING, ended_at=None)
+            live = replace(live, state=replace(live.state, runs={run.run_id: run}))
+        seen = {}
+        for name, boot_id in (("node1", "one"), ("node2", "one"), ("node3", "three")):
+            found = replace(facts(), load1=90.0, boot_id=boot_id)
+            own = replace(known_host(name, "", found), facts=found)
+            seen[name] = replace(own, probed_at=end + after_s, concerns=concerns(found))
+        hosts = OwnLeases().of(seen.values(), [live])
+        told = {}
+        for host in hosts:
+            assert host.facts is not None
+            both = (*host.concerns, *host_findings(host.name, host.facts, gpus_needed=True))
+            said = [one.remedy for one in both if one.what.startswith("load 90.0")]
+            assert said == said[:1] * 2 or (not said and host.outdated)
+            told[host.name] = said and said[0]
+        ours = "a run has the host" if at_work else "what of ours has just ended"
+        assert (ours in told["node2"]) == (at_work or after_s < 120.0)
+        assert told["node1"] == told["node2"] or hosts[0].outdated
+        assert "something computes there" in told["node3"]
+        assert hosts[2] is seen["node3"], "it is the same as long as it says the same"
 
 
 @given(before_s=st.floats(-60.0, 240.0), left=st.booleans())

@@ -125,6 +125,32 @@ async def test_a_state_that_should_have_been_asked_for_again_says_how_old_it_is(
         assert "Asked" in screen_text(app)
 
 
+async def test_that_our_run_has_a_host_is_not_as_old_as_the_look_at_it(
+    workspace: FakeWorkspace,
+) -> None:
+    """What was met on another host was; by Matrix, by a dry-run and before a start."""
+    free = v100_hosts()
+    workspace.answer(free[0], held_host(free[1]), *free[2:])
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        workspace.clock.tick(600.0)
+        controller = begin(app, workspace, ("1n1g",), repeats=1)
+        workspace.clock.tick(1.0)
+        (run,) = [run for run in controller.snapshot().runs if run.state.active]
+        (ours,) = run.hosts
+        tick(app)
+        said = f"{ours} held; node2 held, node3 busy, as of 10m"
+        await until(pilot, lambda: shows(app, said))
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        written = app.screen.query_one(TextArea).text
+        assert f"{ours} cannot be used now: held by run " in written
+        assert re.search(r"node2 cannot be used as of 10m\S+ ago: held by bob", written)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await until(pilot, lambda: shows(app, said))
+
+
 @pytest.mark.parametrize("speed", [None, 12.0])
 async def test_a_dry_run_says_by_the_clock_of_the_matrix_how_old_a_state_is(
     workspace: FakeWorkspace, speed: float | None

@@ -25,7 +25,7 @@ from backends.results.numbers import significant
 from profiles.errors import DlperfError, SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, type_ahead, until
 from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
-from tests.console.fakes import FakeWorkspace, facts, known_host
+from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tui.app import DlperfApp
 from tui.dialog_keys import DIALOGS
 from tui.precheck_at_work import PrecheckAtWork
@@ -54,6 +54,17 @@ async def test_what_will_run_where_and_how_long_is_said_and_busy_hosts_are_left_
         assert "hosts two by two by torch, 3 pairs in 3 rounds" in shown
         assert "busy: " in shown
         assert workspace.prechecks.kept == []
+
+
+async def test_which_hosts_would_not_be_judged_is_said_before_it_is_started(
+    workspace: FakeWorkspace,
+) -> None:
+    first, *others = v100_hosts()
+    workspace.answer(known_host(first.name, first.address, replace(facts(), load1=90.0)), *others)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out: node3" in screen_text(app))
+        assert "would not be judged now: node1: load 90.0 on 48 CPUs" in screen_text(app)
 
 
 async def test_who_is_left_out_and_what_becomes_of_the_slow_are_no_contradiction(
@@ -385,6 +396,33 @@ async def test_every_key_that_does_nothing_now_says_why_whatever_is_shown(
         await until(pilot, lambda: "stopped; what was" in screen_text(app))
         assert reasons(app)
         assert all(reasons(app)), "stopped"
+
+
+async def test_every_key_that_works_is_in_the_frame_whatever_is_shown(
+    workspace: FakeWorkspace,
+) -> None:
+    async def check(text: str) -> None:
+        dialog = app.screen
+        assert isinstance(dialog, PrecheckDialog)
+        await until(pilot, lambda: text in screen_text(app))
+        foot = next(line for line in reversed(screen_text(app).splitlines()) if "? Help" in line)
+        for key in DIALOGS["precheck"].keys:
+            if key.footer:
+                assert (f" {key.label}  " in foot or f" {key.label} ─" in foot) == dialog.able(
+                    key.action
+                ), (text, key.label, foot)
+
+    async with console(workspace, (80, 24)) as (app, pilot):
+        await pilot.press("p")
+        await check("left out")
+        await pilot.press("enter")
+        await check("gpus 1/3")
+        workspace.prechecks.go.set()
+        await check("1m35s")
+        await pilot.press("p")
+        await check("left out")
+        await pilot.press("l")
+        await check("1m35s")
 
 
 async def test_an_enter_that_comes_before_the_plan_starts_nothing_and_says_so(

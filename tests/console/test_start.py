@@ -501,6 +501,18 @@ def test_a_plan_says_how_old_it_is_that_a_host_cannot_be_used(away_s: float, wel
     assert line == f"node2 cannot be used {when}: connection refused"
 
 
+@given(st.floats(30, 1e5), st.booleans(), st.sampled_from(["held", "away", "broken"]))
+def test_what_a_campaign_tells_of_a_host_is_as_old_as_the_campaign_and_not_as_the_probe(
+    age_s: float, told_now: bool, state: str
+) -> None:
+    plan = _plan(["node1"], "gpu")
+    host = replace(_host("node1", state), reason="gone", told_now=told_now)
+    (line, *_) = unfit_lines(plan, [host], age_s=lambda _: age_s)
+    now = told_now and state != "broken"
+    when = "now" if now else f"as of {age_text(age_s)} ago"
+    assert line.startswith(f"node1 cannot be used {when}: ")
+
+
 @given(
     st.lists(st.sampled_from(["well", "busy", "worn", "away"]), min_size=4, max_size=4),
     st.integers(1, 3),

@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
+from backends.hosts import foreseen
 from backends.inventory.nodesets import fold_nodeset
+from backends.precheck import plan_precheck
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RunSpec
 from backends.transports.pool import TransportPool
 from tests.support.program import run_program
 from tests.support.sshd import ServedHost, SshHosts
 from tests.support.torch_python import torch_python
+from tui.cli.program import main
 
 KEYS = ("name", "address", "port", "user", "identity", "known_hosts", "ssh_config", "work_dir")
 
@@ -61,9 +64,27 @@ def with_python(host: ServedHost, *, broken: bool) -> None:
     host.restart()
 
 
+def told_in_process(
+    directory: Path,
+    inventory: Path,
+    words: Sequence[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[int, dict[str, Any]]:
+    """Exit code and document of a precheck to which these hosts are machines of their own."""
+    for module in (foreseen, plan_precheck):
+        monkeypatch.setattr(module, "by_machine", lambda known: [[name] for name, _ in known])
+    where = ["--inventory", str(inventory), "--campaigns", str(directory / "campaigns")]
+    code = main([*where, "precheck", "--json", *words])
+    return code, json.loads(capsys.readouterr().out)
+
+
 @pytest.mark.faults
 def test_a_broken_python_is_named_the_other_pair_is_measured_and_nothing_is_left(
-    ssh_hosts: SshHosts, tmp_path: Path
+    ssh_hosts: SshHosts,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     served = ssh_hosts(3)
     for host in served:
@@ -72,22 +93,12 @@ def test_a_broken_python_is_named_the_other_pair_is_measured_and_nothing_is_left
     python = ["--python", "python-here"] if served[2].real else []
     inventory = inventory_of(served, tmp_path)
     # A slow stage less: the CPUs of this machine are everybody's.
-    done = call(
-        tmp_path,
-        "precheck",
-        "--json",
-        "--stages",
-        "pairs,all",
-        "--rounds",
-        "3",
-        *python,
-        inventory=inventory,
-    )
-    document: dict[str, Any] = json.loads(done.stdout)
+    words = ("--stages", "pairs,all", "--rounds", "3", *python)
+    code, document = told_in_process(tmp_path, inventory, words, capsys, monkeypatch)
     exchanges = {tuple(f["hosts"]) for f in document["figures"] if f["metric"] == "exchange"}
     assert {("node1", "node2"), ("node2", "node1")} <= exchanges
     if served[2].real:
-        assert done.returncode == 1
+        assert code == 1
         verdicts = {ranked["host"]: ranked["verdict"] for ranked in document["ranking"]}
         assert verdicts.pop("node3") == "broken"
         assert verdicts.keys() == {"node1", "node2"}
@@ -104,6 +115,18 @@ def test_a_broken_python_is_named_the_other_pair_is_measured_and_nothing_is_left
         assert list((Path(host.host.work_dir) / "runs").glob("*/*")) == []
     listed = call(tmp_path, "precheck", "--list", "--json", inventory=inventory)
     assert [one["precheck"] for one in json.loads(listed.stdout)] == [document["precheck"]]
+
+
+def test_names_of_one_machine_are_measured_one_after_the_other(
+    ssh_hosts: SshHosts, tmp_path: Path
+) -> None:
+    inventory = inventory_of(ssh_hosts(2), tmp_path)
+    words = ("precheck", "--json", "--stages", "host,pairs,all")
+    document = json.loads(call(tmp_path, *words, inventory=inventory).stdout)
+    assert document["shared"] == {"node1": "node2", "node2": "node1"}
+    assert {len(figure["hosts"]) for figure in document["figures"]} == {1}
+    (note,) = [said for said in document["ways"] if "are the same machine" in said]
+    assert "one after the other" in note
 
 
 async def test_a_host_that_is_held_is_left_out_and_named(
@@ -176,11 +199,15 @@ def test_a_broken_host_stops_a_campaign_before_it_begins(tmp_path: Path) -> None
 
 
 @pytest.mark.torch
-def test_with_pytorch_pairs_and_all_reduce_by_gloo(ssh_hosts: SshHosts, tmp_path: Path) -> None:
+def test_with_pytorch_pairs_and_all_reduce_by_gloo(
+    ssh_hosts: SshHosts,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     inventory = inventory_of(ssh_hosts(3), tmp_path)
-    words = ("precheck", "--python", torch_python(), "--stages", "pairs,all", "--json")
-    done = call(tmp_path, *words, inventory=inventory)
-    document = json.loads(done.stdout)
+    words = ("--python", torch_python(), "--stages", "pairs,all")
+    _, document = told_in_process(tmp_path, inventory, words, capsys, monkeypatch)
     assert document["troubles"] == []
     figures = {(f["metric"], tuple(f["hosts"])) for f in document["figures"]}
     pairs = {("pair", pair) for pair in combinations(("node1", "node2", "node3"), 2)}

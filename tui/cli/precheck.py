@@ -156,6 +156,7 @@ def _print_plan(plan: PrecheckPlan, *, json: bool) -> None:
         {
             "hosts": list(plan.hosts),
             "left_out": dict(plan.left_out),
+            "busy": plan.busy,
             "expected_s": round(plan.expected_s, 1),
             "steps": [
                 {

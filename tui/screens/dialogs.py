@@ -454,6 +454,11 @@ class Pages(Long, VerticalScroll):
     PANEL = "scroll"
     BINDINGS = bindings("scroll")
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("scroll_left", "scroll_right"):  # else its dialog has these keys
+            return self.allow_horizontal_scroll
+        return super().check_action(action, parameters)
+
 
 class Findable(Dialog[Result]):
     """Long text in which words are looked for: by ``/``, and on by ``n`` and ``N``."""

@@ -24,7 +24,6 @@ from tui.matrix_request import Able, Asked, lacking_settings
 from tui.plan_words import (
     device_word,
     hosts_text,
-    not_counted,
     price_text,
     usable_text,
 )
@@ -65,8 +64,8 @@ def cell_text(
         text.append(f"also marked: {also}\n", WARN)
     if asked.plan is not None and asked.plan.cases:
         text.append(f"{_whose(part, asked)}in all {price_text(asked.plan)}")
-        if away := not_counted(asked.states_for(asked.plan)):
-            text.append(f"; {away}{asked.as_of(asked.plan)}", WARN)
+        if away := asked.not_counted(asked.plan):
+            text.append(f"; {away}", WARN)
         text.append("\n")
         if waiting := asked.waiting:
             left = counted(waiting, "marked case")

@@ -9,6 +9,7 @@ from rich.text import Text
 from backends.precheck.naming import RankedHost, Ranking, Verdict
 from backends.precheck.words import (
     PROPOSED,
+    UNJUDGED,
     conclusions,
     expected_text,
     figures_together,
@@ -53,7 +54,7 @@ def precheck_plan_text(plan: PrecheckPlan) -> Text:
     """What runs, where, for how long; who is left out and why."""
     text = Text()
     for number, line in enumerate(plan_lines(plan)):
-        style = WARN if line.startswith("left out") else ("bold" if not number else "")
+        style = WARN if line.startswith(("left out", UNJUDGED)) else ("bold" if not number else "")
         text.append(f"{plain(line)}\n", style)
     text.append(f"{UP_TO_YOU}\n", MUTED)
     return text

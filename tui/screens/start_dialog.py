@@ -260,7 +260,7 @@ class StartDialog(Dialog[str]):
             states,
             host_states(plan, self._hosts),
             reading=self._reading,
-            as_of=self._hosts_now.as_of(name for name, why in states.items() if why),
+            told=self._hosts_now.not_counted,
             alone=able_alone(plan, self._hosts, findings),
         )
         if self._why and not self.stopped:  # which decides alone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.text import Text
 
@@ -45,12 +45,12 @@ def totals_text(
     foreseen: Mapping[str, str] | None = None,
     *,
     reading: bool = False,
-    as_of: str = "",
+    told: Callable[[Mapping[str, str]], str] = not_counted,
     alone: Mapping[str, Sequence[str]] | None = None,
 ) -> Text:
     """What the plan comes to, and where it can run; ``states``: of its hosts, ``foreseen``: before
-    preflight, ``as_of``: when that was so, where that is long ago. ``reading``: past results, so
-    that nobody knows how long. ``alone``: of :func:`~tui.plan_words.able_alone`."""
+    preflight. ``told``: what is said of the hosts that are not counted. ``reading``: past results,
+    so that nobody knows how long. ``alone``: of :func:`~tui.plan_words.able_alone`."""
     rule = plan.selection.auto
     text = Text(end="")
     text.append(f"{counted(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
@@ -69,8 +69,8 @@ def totals_text(
         nowhere = f"no host takes all of it for now, {plain(words)}"
     text.append(f"on {any_of}{_names(there)}" if there else nowhere, MUTED)
     able = set(itertools.chain(*(alone or {}).values()))  # stopped for the others alone
-    if others := not_counted({name: why for name, why in states.items() if name not in able}):
-        text.append(f"; {others}{as_of}", WARN)
+    if others := told({name: why for name, why in states.items() if name not in able}):
+        text.append(f"; {others}", WARN)
     text.append("\n")
     for remark in plan_remarks(plan):
         text.append(f"▲ {plain(remark)}\n", WARN)

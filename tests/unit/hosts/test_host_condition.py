@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.hosts.host_condition import concerns, host_findings, state_of
-from backends.hosts.host_facts import GpuProcess, HostFacts, HostState
+from backends.hosts.host_facts import GpuProcess, HostFacts, HostState, LoadOf
 from backends.hosts.hosts_json import host_document
 from backends.hosts.preflight_finding import Level
 from backends.hosts.probe import probe, snapshot_of
@@ -167,21 +167,20 @@ LOADED = replace(WELL, load1=90.0)
         replace(LOADED, lease=Lease("process 7 (vim)", by_a_run=False)),
     ],
 )
-@pytest.mark.parametrize("known", [(), ("r-9",)])
-def test_of_a_load_nothing_is_said_that_nobody_knows(
-    found: HostFacts, known: tuple[str, ...]
+@pytest.mark.parametrize("load_of", LoadOf)
+def test_of_a_load_nothing_is_said_that_nobody_knows_and_by_all_the_same(
+    found: HostFacts, load_of: LoadOf
 ) -> None:
     """Whose it is only top tells; where a run is at work it may be all of it."""
-    run = bool(known) or found.gpu_processes or (found.lease and found.lease.by_a_run)
-    said = [one for one in concerns(found, ours=known) if one.what.startswith("load 90.0 on")]
-    if not known:
-        told = host_findings("n", found, gpus_needed=True)
-        said += [one for one in told if one.what.startswith("load 90.0 on")]
-    assert len(said) == (1 if known else 2)
-    for one in said:
-        assert "something else computes there" not in one.remedy
-        assert ("a run has the host" in one.remedy) == bool(run)
-        assert "top" in one.remedy
+    run = found.gpu_processes or (found.lease and found.lease.by_a_run) or load_of is LoadOf.RUN
+    found = replace(found, load_of=load_of)
+    told = (*concerns(found), *host_findings("n", found, gpus_needed=True))
+    said = [one.remedy for one in told if one.what.startswith("load 90.0 on")]
+    assert said == [said[0]] * 2
+    assert "something else computes there" not in said[0]
+    assert ("a run has the host" in said[0]) == bool(run)
+    assert ("ours has just ended" in said[0]) == (load_of is LoadOf.ENDED and not run)
+    assert "top" in said[0]
 
 
 def test_runs_that_are_known_to_be_there_are_no_concern_and_keep_nobody_away() -> None:

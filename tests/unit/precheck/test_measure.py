@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -145,6 +146,23 @@ async def test_the_load_of_when_it_began_counts_not_an_older_one_nor_what_it_lea
         assert ranked.busy.partition(" on ")[0] == told
 
 
+@pytest.mark.parametrize("load", [0.0, 1.3, 1.5, 90.0])
+async def test_a_plan_says_which_hosts_would_not_be_judged_as_they_are_now(
+    measured: Callable[..., Any], load: float
+) -> None:
+    cluster = Cluster(lambda hosts: 100.0, load)
+    idle = replace(parse_probe(b"", 0.0, 0.0), cpus=1000, load1=load)
+    two = replace(idle, cpus=2)
+    facts = {"node1": two, "node2": idle, "node3": two, "node4": two}
+    ranking, measuring = await measured(cluster, 4, facts)
+    unjudged = {host for host, it in verdicts(ranking).items() if it is Verdict.NOT_JUDGED}
+    assert {*measuring._plan.busy} == unjudged
+    assert ("node1" in unjudged) == (load > 1.4)
+    lines = [line for line in plan_lines(measuring._plan) if "not be judged" in line]
+    said = f"would not be judged now: node[1,3-4]: load {load} on 2 CPUs"
+    assert lines == [said] * bool(unjudged)
+
+
 async def test_a_host_that_fails_twice_is_named_and_asked_for_nothing_more(
     measured: Callable[..., Any],
 ) -> None:
@@ -265,8 +283,6 @@ async def test_hosts_take_turns_where_that_is_wished(measured: Callable[..., Any
     class Counting(Cluster):
         async def run_group(self, run: GroupRun, *rest: Any) -> dict[str, Part]:
             nonlocal most
-            import asyncio  # noqa: PLC0415
-
             at_work.update(run.hosts)
             most = max(most, len(at_work)) if len(run.hosts) == 1 else most
             await asyncio.sleep(0)
@@ -306,14 +322,91 @@ async def test_faults_that_the_probe_saw_name_a_gpu_where_no_speed_is_measured(
     assert {figure.metric for figure in measuring.measured.figures} >= {"ecc", "slowed"}
 
 
+def of_machines(machines: str) -> dict[str, HostFacts]:
+    """ "aab": node1 and node2 are names of one machine, node3 is another."""
+    (vm,) = recorded_hosts(VM, 0.0)
+    assert vm.facts is not None
+    return {
+        f"node{n}": replace(vm.facts, boot_id=boot, gpus=()) for n, boot in enumerate(machines, 1)
+    }
+
+
+class Overlapping(Cluster):
+    """Each run takes a while, in which ``outcome`` may tell who is at work beside it."""
+
+    def __init__(self, machines: str, outcome: Outcome = lambda hosts: 100.0) -> None:
+        super().__init__(outcome)
+        self.machines = {f"node{n}": machine for n, machine in enumerate(machines, 1)}
+        self.at_work: list[str] = []
+        self.most = 0
+
+    async def run_group(self, run: GroupRun, *rest: Any) -> dict[str, Part]:
+        there = [self.machines[host] for host in run.hosts]
+        self.at_work += there
+        self.most = max(self.most, *map(self.at_work.count, there))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        found = await super().run_group(run, *rest)
+        for machine in there:
+            self.at_work.remove(machine)
+        return found
+
+
+@pytest.mark.parametrize("at_once", [0, 1, 2, 5])
+@pytest.mark.parametrize("machines", ["aa", "aab", "abab", "aabbc", "aaabcd", "abcd"])
+async def test_names_of_one_machine_are_never_measured_at_the_same_time(
+    measured: Callable[..., Any], machines: str, at_once: int
+) -> None:
+    for outcome in (100.0, How.FAILED):  # what fails is measured once more
+        cluster = Overlapping(
+            machines, lambda hosts, told=outcome: told if hosts[0] == "node1" else 100.0
+        )
+        facts = of_machines(machines)
+        ranking, _ = await measured(cluster, len(machines), facts, at_once=at_once)
+        assert cluster.most == 1
+        assert {hosts[0] for hosts in cluster.runs if len(hosts) == 1} == {*facts}
+        pairs = {tuple(cluster.machines[h] for h in hosts) for hosts in cluster.runs[1:]}
+        met = {frozenset(pair) for pair in pairs if len(pair) == 2}
+        left = {*machines} if outcome == 100.0 or machines.count("a") > 1 else {*machines} - {"a"}
+        assert met == {frozenset(pair) for pair in combinations(left, 2)}
+        assert (verdicts(ranking)["node1"] is Verdict.BROKEN) == (outcome is How.FAILED)
+
+
+async def test_what_one_name_of_a_machine_was_measured_under_is_no_load_of_the_next(
+    measured: Callable[..., Any],
+) -> None:
+    begun: set[str] = set()
+
+    def outcome(hosts: tuple[str, ...]) -> How | float:
+        cluster.load = 99.0 if cluster.machines[hosts[0]] in begun else 0.1
+        begun.update(cluster.machines[host] for host in hosts)
+        return 100.0
+
+    cluster = Overlapping("aab", outcome)
+    ranking, _ = await measured(cluster, 3, of_machines("aab"))
+    assert {*verdicts(ranking).values()} == {Verdict.WELL}
+
+
+@pytest.mark.parametrize(
+    ("machines", "at_once", "times"),
+    [("aaa", 0, 3), ("aab", 0, 2), ("aab", 1, 3), ("aaabcd", 2, 4), ("abcd", 0, 1), ("abcd", 3, 2)],
+)
+async def test_the_plan_counts_the_names_of_one_machine_one_after_the_other(
+    measured: Callable[..., Any], machines: str, at_once: int, times: int
+) -> None:
+    cluster = Cluster(lambda hosts: 100.0)
+    _, measuring = await measured(cluster, len(machines), of_machines(machines), at_once=at_once)
+    plan = measuring._plan
+    assert plan.step(Stage.HOST).times == times
+    apart = tuple(f"node{machines.index(one) + 1}" for one in dict.fromkeys(machines))
+    for stage, least in ((Stage.PAIRS, 2), (Stage.ALL, 3)):
+        step = plan.step(stage)
+        assert (step.hosts if step else ()) == (apart if len(apart) >= least else ())
+
+
 async def test_hosts_that_are_one_machine_are_told_before_anything_is_measured(
     measured: Callable[..., Any],
 ) -> None:
-    (vm,) = recorded_hosts(VM, 0.0)
-    assert vm.facts is not None
-    facts = {
-        f"node{n}": replace(vm.facts, boot_id=boot, gpus=()) for n, boot in enumerate("aab", 1)
-    }
-    _, measuring = await measured(Cluster(lambda hosts: 100.0), 3, facts)
-    told = "node[1-2] are the same machine: they share what is measured"
-    assert f"  {told}" in plan_lines(measuring._plan)
+    _, measuring = await measured(Cluster(lambda hosts: 100.0), 3, of_machines("aab"))
+    (told,) = [line for line in plan_lines(measuring._plan) if "node[1-2] are the same" in line]
+    assert "they share what is measured, so they are measured one after the other" in told
