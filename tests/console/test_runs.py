@@ -1326,6 +1326,44 @@ async def test_a_question_whether_to_end_all_counts_what_there_is_to_end(
         assert controller.cancelled == []
 
 
+@pytest.mark.parametrize("opener", ["c", "C", "marked"])
+@pytest.mark.parametrize("passed_s", [0, 1, 22, 60])
+async def test_a_yes_that_its_question_was_not_drawn_with_ends_nothing_and_it_can_be_asked_again(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, opener: str, passed_s: float
+) -> None:
+    monkeypatch.setattr("tui.screens.dialogs.REFRESH_S", 3600.0)
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("G")  # one that waits
+        if opener == "marked":
+            await pilot.press("space", "g", "space")
+        keys = opener[0].replace("m", "c")
+
+        def fates() -> dict[str, RunState]:
+            runs = controller.snapshot().runs
+            meant = runs if opener == "C" else runs[-1:] if opener == "c" else (runs[0], runs[-1])
+            return {run.run_id: run.state for run in meant if not run.state.ended}
+
+        await pilot.press(keys)
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        asked = fates()
+        workspace.clock.tick(passed_s)
+        same = fates() == asked
+        await pilot.press("y")
+        await until(pilot, lambda: app.screen is page)
+        if not same:
+            await until(pilot, partial(shows, app, "nothing was changed"))
+            assert controller.cancelled == []
+            tick(app)
+            await pilot.press(keys)
+            await until(pilot, lambda: isinstance(app.screen, Choice))
+            asked = fates()
+            await pilot.press("y")
+        await until(pilot, lambda: set(controller.cancelled) == set(asked))
+
+
 @pytest.mark.parametrize("key", ["y", "enter"])
 @pytest.mark.parametrize("opener", ["c", "C"])
 async def test_a_question_whether_to_end_what_has_ended_goes_and_leaves_its_keys_nothing_to_do(

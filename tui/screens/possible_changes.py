@@ -316,8 +316,9 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
             Answer("n", f"keep {them}", "no"),
         )
     )
-    left = counted(total, "run")
-    return Choice(f"Cancel · {left} of {plain(viewed.called)}", _ending_all(viewed), answers)
+    left, words = counted(total, "run"), _ending_all(viewed)
+    which = {run.run_id: run.state.active for run in viewed.runs if not run.state.ended}
+    return Choice(f"Cancel · {left} of {plain(viewed.called)}", words, answers, (words, which))
 
 
 GOES_ON = "The campaign is over, and goes on here."
