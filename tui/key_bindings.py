@@ -401,6 +401,7 @@ PANELS: Mapping[str, Panel] = {
         "being taken up again: its hosts have not told yet how far it is.\n"
         "left: its demo was.\n"
         "ended: succeeded, failed, skipped, or cancelled, after cancelling.\n"
+        "tried again, planned again: it failed, or was skipped; attempt 2 took its place.\n"
         "log changed, log missing: it does not give the run's figure any more.\n"
         "Why it waits:\n"
         "waiting for hosts, waiting for its turn: others have them, or go first.\n"

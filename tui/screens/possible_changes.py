@@ -201,8 +201,7 @@ def _retry(runs: Sequence[RunView]) -> str:
 
 
 def _retry_of(run: RunView) -> str:
-    which = "it" if run.skipped else f"attempt {run.attempt + 1}"
-    return f"{run.label}: {which} starts when its turn comes"
+    return f"{run.label}: attempt {run.attempt + 1} starts when its turn comes"
 
 
 def _cancel(runs: Sequence[RunView]) -> str:
