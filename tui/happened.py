@@ -4,8 +4,11 @@ of it, and each end of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
 
 from backends.campaign.record.lock import Role
 from backends.campaign.record.run_record import RunRecord
@@ -33,8 +36,14 @@ MOST = 200
 """Of a campaign of many runs the last ones."""
 
 
+AT_ONCE_S = 1.0
+ROOM = 48
+"""Columns for the names of several runs, where one has no more."""
+
+
 def happened(state: CampaignState) -> list[Note]:
-    """As :attr:`CampaignState.notes`: time, what in a word, and of which run; the oldest first."""
+    """As :attr:`CampaignState.notes`: time, what in a word, and of which run, or of how many and
+    which where the same happened to several within AT_ONCE_S; the oldest first."""
     return sorted(_all(state), key=lambda note: note[0])[-MOST:]
 
 
@@ -44,17 +53,7 @@ def _all(state: CampaignState) -> Iterator[Note]:
     names = {
         run.run_id: f"{run.profile} " * several + called(run, labels) for run in state.runs.values()
     }
-    for run in state.runs.values():
-        name = names[run.run_id]
-        if run.started_at is not None:
-            yield run.started_at, STARTED, name
-        if run.state.ended and run.ended_at is not None:
-            yield run.ended_at, run.ended_as, f"{name}{_outcome(run)}"
-        for at, by in run.pauses:
-            yield at, *((PAUSED, f"{name} by {by}") if by else (UNPAUSED, name))
-        for at, found in run.diagnoses:
-            silent = (run.last_reading_at or 0.0) <= at
-            yield at, DIAGNOSED, f"{name}: {verdict_line(found, silent=silent)}"
+    yield from _together(chain.from_iterable(map(_of_run, state.runs.values())), names)
     ended = 0.0
     for at, how in state.turns:
         if how:
@@ -65,6 +64,44 @@ def _all(state: CampaignState) -> Iterator[Note]:
     for writer in state.writers:
         whose = f"{_ROLES.get(writer.role, writer.role)} of {writer.user} on {writer.host}"
         yield writer.t, LET_GO if writer.left else CAME, f"{whose} (pid {writer.pid})"
+
+
+def _of_run(run: RunRecord) -> Iterator[tuple[float, str, str, str]]:
+    """When, what, its id, and what goes on behind its name."""
+    if run.started_at is not None:
+        yield run.started_at, STARTED, run.run_id, ""
+    if run.state.ended and run.ended_at is not None:
+        yield run.ended_at, run.ended_as, run.run_id, _outcome(run)
+    for at, by in run.pauses:
+        yield at, PAUSED if by else UNPAUSED, run.run_id, f" by {by}" * bool(by)
+    for at, found in run.diagnoses:
+        silent = (run.last_reading_at or 0.0) <= at
+        yield at, DIAGNOSED, run.run_id, f": {verdict_line(found, silent=silent)}"
+
+
+def _together(
+    events: Iterable[tuple[float, str, str, str]], names: Mapping[str, str]
+) -> Iterator[Note]:
+    groups: dict[tuple[str, str], tuple[float, list[str]]] = {}
+    for at, what, run_id, behind in sorted(events, key=lambda event: event[0]):
+        begun, of = groups.get((what, behind), (at, []))
+        if at - begun > AT_ONCE_S or run_id in of:
+            yield begun, what, _several(of, behind, names)
+            begun, of = at, []
+        groups[what, behind] = begun, [*of, run_id]
+    for (what, behind), (begun, of) in groups.items():
+        yield begun, what, _several(of, behind, names)
+
+
+def _several(run_ids: Sequence[str], behind: str, names: Mapping[str, str]) -> str:
+    """ "1n8g #1 by alice", "11 runs by alice: 1n8g #1, 1n8g #2, +9"."""
+    named = [names[run_id] for run_id in run_ids]
+    if len(named) == 1:
+        return f"{named[0]}{behind}"
+    fit = (n for n in range(len(named), 1, -1) if cell_len(first_of(named, n)) <= ROOM)
+    which = first_of(named, next(fit, 1))
+    of = counted(len(named), "run")
+    return f"{of}: {which}{behind}" if behind.startswith(":") else f"{of}{behind}: {which}"
 
 
 def called(run: RunRecord | RunView, labels: CaseLabels) -> str:

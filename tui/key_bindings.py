@@ -401,6 +401,8 @@ PANELS: Mapping[str, Panel] = {
         "being taken up again: its hosts have not told yet how far it is.\n"
         "left: its demo was.\n"
         "ended: succeeded, failed, skipped, or cancelled, after cancelling.\n"
+        "tried again, planned again: it failed, or was skipped; attempt 2 took its place.\n"
+        "✓▲: its figure is to be distrusted: throttled, stalled, unsteady, disturbed, GPUs idle.\n"
         "log changed, log missing: it does not give the run's figure any more.\n"
         "Why it waits:\n"
         "waiting for hosts, waiting for its turn: others have them, or go first.\n"
@@ -484,7 +486,7 @@ PANELS: Mapping[str, Panel] = {
                 "x",
                 "trouble(1)",
                 "Next trouble",
-                "to the next run in trouble, failed or silent; not what was tried again",
+                "to the next run in trouble, failed or silent, then ▲; not what was tried again",
                 footer=2,
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),

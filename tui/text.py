@@ -208,10 +208,11 @@ def run_state(
     begun: bool = True,
     silent: bool = False,
     warming: bool = False,
+    flagged: bool = False,
 ) -> Text:
     """``begun``: it was started; a run that was cancelled before that is skipped. ``silent``: no
     reading comes any more. ``over``: what is so of one whose program has ended. ``warming``: those
-    that came do not count."""
+    that came do not count. ``flagged``: its figure is to be distrusted."""
     symbol, word, colour = RUN_STATES[state]
     if state is RunState.CANCELLED and not begun:
         word = "skipped"
@@ -223,6 +224,8 @@ def run_state(
         symbol, word, colour = "▲", "silent", WARN
     elif warming:
         word = "warming up"
+    if flagged:
+        return join([(symbol, colour), ("▲", WARN), (f" {word}", colour)])
     return cell(f"{symbol} {word}", colour)
 
 

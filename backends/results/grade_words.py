@@ -234,18 +234,22 @@ def _power_capped(case: CaseResult, lang: Lang) -> list[str]:
 
 
 def _idle(case: CaseResult, lang: Lang) -> list[str]:
-    """The log may be of other devices, or of CPUs that took their place."""
-    told = []
-    for run in case.measured_runs:
-        if idle := idle_gpus(run):
-            first, of = f"GPU{idle[0].gpu} of {idle[0].host}", len(judged(run).gpus)
-            first_zh = f"{idle[0].host} 的 GPU{idle[0].gpu}"
-            which = first if of == 1 else f"{len(idle)} of its {of} GPUs ({first} …)"
-            which_zh = first_zh if of == 1 else f"{of} 块GPU中的 {len(idle)} 块（{first_zh} 等）"
-            verb = "was" if of == 1 else "were"
-            text = f"{which} {verb} idle while it was measured: what did the work?"
-            told.append((run.repeat, pick(lang, text, f"测量期间 {which_zh} 空闲：由谁计算？")))
+    told = [(run.repeat, idle_line(run, lang)) for run in case.measured_runs if idle_gpus(run)]
     return _with_repeats(told, lang)
+
+
+def idle_line(run: RunResult, lang: Lang = "en") -> str:
+    """The log may be of other devices, or of CPUs that took their place. Empty of a run whose GPUs
+    were busy."""
+    if not (idle := idle_gpus(run)):
+        return ""
+    first, of = f"GPU{idle[0].gpu} of {idle[0].host}", len(judged(run).gpus)
+    first_zh = f"{idle[0].host} 的 GPU{idle[0].gpu}"
+    which = first if of == 1 else f"{len(idle)} of its {of} GPUs ({first} …)"
+    which_zh = first_zh if of == 1 else f"{of} 块GPU中的 {len(idle)} 块（{first_zh} 等）"
+    verb = "was" if of == 1 else "were"
+    text = f"{which} {verb} idle while it was measured: what did the work?"
+    return pick(lang, text, f"测量期间 {which_zh} 空闲：由谁计算？")
 
 
 def _disturbed(case: CaseResult, lang: Lang) -> list[str]:

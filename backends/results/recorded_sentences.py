@@ -73,10 +73,11 @@ _SENTENCES = tuple(
         ),
         (
             r"(?P<n>\d+) of (?P<of>\d+) readings? (?:is|are) more than (?P<far>[\d.]+) times as"
-            r" fast as their median, (?:up to )?(?P<times>[\d.,]+) times at (?P<where>.+): no"
-            r" training speeds up so; (?:it counts|they count)",
+            r" fast as their median, (?:up to )?(?P<times>[\d.,]+) times at (?P<where>.+): (?:no"
+            r" training speeds up so|the others may have been disturbed, or the log tells"
+            r" (?:this one|these) otherwise); (?:it counts|they count)",
             "{of} 个读数中有 {n} 个的速度超过其中位数的 {far} 倍，最高 {times} 倍（{where}）："
-            "训练不会如此加速；仍计入",
+            "其余读数可能受到干扰，或日志对这些读数的记法不同；仍计入",
         ),
         (
             r"(?P<n>\d+) logs? of its other hosts missing; the campaign has (?P<figure>.+)",

@@ -65,6 +65,8 @@ OUT_OF_GPU_MEMORY = "out of GPU memory"
 NCCL_FAILED = "NCCL failed"
 UNREACHABLE = "another host could not be reached"
 PYTHON_EXCEPTION = "Python exception"
+NODE_LOST = "another node was lost"
+"""By profiles whose program tells which."""
 UNSPECIFIC = frozenset({NCCL_FAILED, UNREACHABLE, PYTHON_EXCEPTION})
 """What a host's log also says where it only noticed that another one is gone."""
 

@@ -55,12 +55,13 @@ def clock_texts(span: Span, by_clock: float, by_readings: float, unit: str) -> t
 
 def far_above_text(found: FarAbove) -> str:
     """``2 of 40 readings are more than 3 times as fast as their median, up to 12 times at step
-    60; they count``"""
+    60: the others may have been disturbed, or the log tells these otherwise; they count``"""
     where = f"reading {found.reading + 1}" if math.isnan(found.step) else f"step {found.step:.12g}"
     times = f"{found.times:,.2f}" if found.times < 10 else f"{found.times:,.0f}"
-    is_, count = ("is", "it counts") if found.count == 1 else ("are", "they count")
+    one = found.count == 1
+    is_, these, count = ("is", "this one", "it counts") if one else ("are", "these", "they count")
     return (
         f"{found.count} of {counted(found.of, 'reading')} {is_} more than {FAR_ABOVE:g} times as "
-        f"fast as their median, {'' if found.count == 1 else 'up to '}{times} times at "
-        f"{where}: no training speeds up so; {count}"
+        f"fast as their median, {'' if one else 'up to '}{times} times at {where}: the "
+        f"others may have been disturbed, or the log tells {these} otherwise; {count}"
     )

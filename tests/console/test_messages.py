@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -237,6 +238,48 @@ async def test_notes_have_what_was_cut_beside_the_pages_names_and_what_the_opera
         assert "your note  on the old switch" in screen_text(app)
 
 
+def told_of(words: str) -> int:
+    """Of how many runs a note is."""
+    many = re.match(r"(\d+) runs", words)
+    return int(many[1]) if many else 1
+
+
+@given(
+    kinds=st.lists(st.sampled_from(["pause", "unpause", "skip"]), min_size=1, max_size=3),
+    many=st.integers(1, 30),
+    apart_s=st.sampled_from([0.0, 0.01, 5.0]),
+)
+def test_what_happens_to_many_runs_at_once_is_one_note_with_their_number(
+    kinds: list[str], many: int, apart_s: float
+) -> None:
+    runs = [planned_run(n + 1, 0.0) for n in range(many)]
+    events: list[ev.Event] = [*runs]
+    now, paused, left, expected = 0.0, False, True, []
+    for kind in kinds:
+        now += 100.0
+        does = {"pause": left and not paused, "unpause": left and paused, "skip": left}[kind]
+        for n, run in enumerate(runs):
+            t = now + n * apart_s
+            if kind == "pause":
+                events.append(ev.RunPaused(t=t, run_id=run.run_id, by="alice"))
+            elif kind == "unpause":
+                events.append(ev.RunUnpaused(t=t, run_id=run.run_id))
+            else:
+                events.append(ev.RunCancelled(t=t, run_id=run.run_id))
+        if does:
+            expected.append({"pause": PAUSED, "unpause": UNPAUSED, "skip": SKIPPED}[kind])
+        now += many * apart_s
+        paused, left = kind == "pause" if left else paused, left and kind != "skip"
+    notes = [note for note in happened(fold(events)) if note[1] in (PAUSED, UNPAUSED, SKIPPED)]
+    each = many if apart_s > 1 else 1
+    assert [how for _, how, _ in notes] == [how for how in expected for _ in range(each)]
+    for _, how, words in notes:
+        assert told_of(words) == many // each
+        assert "#1" in words or each > 1
+        assert ("alice" in words) is (how == PAUSED)
+        assert len(words) < 80
+
+
 async def test_notes_have_each_start_and_end_of_a_run_and_that_of_the_campaign_the_last_first(
     workspace: FakeWorkspace,
 ) -> None:
@@ -247,7 +290,9 @@ async def test_notes_have_each_start_and_end_of_a_run_and_that_of_the_campaign_t
             state = app.session.viewed.state  # type: ignore[union-attr]
             notes = happened(state)
             runs = state.runs.values()
-            levels = Counter(level for _, level, _ in notes)
+            levels = Counter({level: 0 for _, level, _ in notes})
+            for _, level, said in notes:
+                levels[level] += told_of(said)
             assert levels.pop(ENDED, 0) == state.finished
             assert levels.pop(STARTED, 0) == sum(run.started_at is not None for run in runs)
             assert levels == Counter(str(run.state) for run in runs if run.state.ended)
@@ -372,7 +417,10 @@ def test_notes_call_the_end_of_a_run_what_the_lists_call_it(ends: list[str]) -> 
         events.append(of_its_own.get(how, failed))
     state = fold([*events, ev.CampaignFinished(t=3.0)])
     notes = [note for note in happened(state) if note[1] != STARTED]
-    assert Counter(how for _, how, _ in notes) == Counter([*ends, ENDED])
+    levels = Counter({how: 0 for _, how, _ in notes})
+    for _, how, words in notes:
+        levels[how] += 1 if how == ENDED else told_of(words)
+    assert levels == Counter([*ends, ENDED])
     [told] = (words for _, how, words in notes if how == ENDED)
     assert Counter(ends) == {
         word: int(count) for count, word in (part.split(" ", 1) for part in told.split(", "))

@@ -306,7 +306,7 @@ def test_attempts_that_name_each_other_in_a_circle_are_told_once(
     "reason",
     [
         "b: killed by signal 9 (SIGKILL)",
-        "rank 2 on b was stopped by a signal; another node was lost",
+        "rank 2 on b was stopped by a signal, so the others lost its node",
         "out of GPU memory",
         "b: disk full",
     ],

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,8 +21,10 @@ from backends.campaign.run.end_events import failed
 from backends.campaign.run.end_reason import judge_end
 from backends.hangs.diagnosis import Diagnosis, Finding, Sign, Suspect
 from backends.hangs.verdict_words import verdict_line
+from backends.hosts.telemetry_summary import GpuUse, Telemetry
 from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.results.numbers import readable
+from profiles.throughput.steady import Disturbance, Shape
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -38,7 +41,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.unit.campaign.strategies import planned
-from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tests.unit.campaign.test_campaign_state import HOSTS, assigned, succeeded
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS
 from tui.screens.dialogs import Choice, Prompt
@@ -51,13 +54,15 @@ from tui.screens.run_text import (
     PROGRESS,
     RunRows,
     _progress,
+    flagged_runs,
     in_trouble,
     named_series,
     run_columns,
     said_of,
     summary,
+    troubled_runs,
 )
-from tui.screens.runs_page import GOES_ALONG, RunsPage
+from tui.screens.runs_page import GOES_ALONG, RunsPage, around
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.chart import Chart
 from tui.widgets.chart_scale import AXIS_ABOVE_0
@@ -1326,6 +1331,44 @@ async def test_a_question_whether_to_end_all_counts_what_there_is_to_end(
         assert controller.cancelled == []
 
 
+@pytest.mark.parametrize("opener", ["c", "C", "marked"])
+@pytest.mark.parametrize("passed_s", [0, 1, 22, 60])
+async def test_a_yes_that_its_question_was_not_drawn_with_ends_nothing_and_it_can_be_asked_again(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, opener: str, passed_s: float
+) -> None:
+    monkeypatch.setattr("tui.screens.dialogs.REFRESH_S", 3600.0)
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("G")  # one that waits
+        if opener == "marked":
+            await pilot.press("space", "g", "space")
+        keys = opener[0].replace("m", "c")
+
+        def fates() -> dict[str, RunState]:
+            runs = controller.snapshot().runs
+            meant = runs if opener == "C" else runs[-1:] if opener == "c" else (runs[0], runs[-1])
+            return {run.run_id: run.state for run in meant if not run.state.ended}
+
+        await pilot.press(keys)
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        asked = fates()
+        workspace.clock.tick(passed_s)
+        same = fates() == asked
+        await pilot.press("y")
+        await until(pilot, lambda: app.screen is page)
+        if not same:
+            await until(pilot, partial(shows, app, "nothing was changed"))
+            assert controller.cancelled == []
+            tick(app)
+            await pilot.press(keys)
+            await until(pilot, lambda: isinstance(app.screen, Choice))
+            asked = fates()
+            await pilot.press("y")
+        await until(pilot, lambda: set(controller.cancelled) == set(asked))
+
+
 @pytest.mark.parametrize("key", ["y", "enter"])
 @pytest.mark.parametrize("opener", ["c", "C"])
 async def test_a_question_whether_to_end_what_has_ended_goes_and_leaves_its_keys_nothing_to_do(
@@ -1439,6 +1482,69 @@ async def test_x_goes_round_the_runs_in_trouble_that_the_list_shows_and_X_the_ot
             await pilot.press("x")
             refused = "no run in the list is in trouble"
             await until(pilot, partial(shows, app, refused))
+
+
+@given(
+    kinds=st.lists(st.sampled_from(["", "trouble", "flagged"]), min_size=1, max_size=9),
+    at=st.integers(0, 8),
+)
+def test_x_and_X_go_round_all_others_in_trouble_and_then_the_flagged(
+    kinds: list[str], at: int
+) -> None:
+    keys = [str(n) for n in range(len(kinds))]
+    here = keys[at % len(keys)]
+    troubled, flagged = (
+        [key for key, kind in zip(keys, kinds, strict=True) if kind == which]
+        for which in ("trouble", "flagged")
+    )
+    wanted = {*troubled, *flagged} - {here}
+    for step in (0, 1):
+        seen, now = [], here
+        for _ in wanted:
+            now = around(keys, now, (troubled, flagged))[step]
+            seen.append(now)
+        assert set(seen) - {here} == wanted
+    if not wanted:
+        assert around(keys, here, (troubled, flagged)) == ()
+    elif here in keys and kinds[keys.index(here)] == "":
+        assert around(keys, here, (troubled, flagged))[0] in (troubled or flagged)
+
+
+FLAGS: dict[str, dict[str, object]] = {
+    "throttled": {"gpus": {"throttled_s": {"hardware slowdown": 30.0}}},
+    "": {"gpus": {"throttled_s": {"power cap": 30.0}}},
+    "disturbed": {"gpus": {"other_processes": 1}},
+    "GPUs idle": {"gpus": {"utilization_mean": 0.0}},
+    "stalled": {"steady": Disturbance(Shape.STALLS, -0.8, 0.1, 5)},
+    "unsteady": {"steady": Disturbance(Shape.STEP, -0.2, 0.1, 5)},
+}
+
+
+@pytest.mark.parametrize("kind", FLAGS)
+@pytest.mark.parametrize("columns", [60, 100, 160])
+def test_a_run_that_succeeded_and_is_to_be_distrusted_says_so_in_its_row_and_its_details(
+    kind: str, columns: int
+) -> None:
+    of = FLAGS[kind]
+    one = cast(dict[str, Any], of.get("gpus", {}))
+    gpus = tuple(GpuUse(host, n, 100.0, **one) for host in HOSTS for n in range(2))
+    steady = (cast(Disturbance, of["steady"]),) if "steady" in of else ()
+    end = succeeded("r-0001-a1", telemetry=Telemetry(gpus=gpus), steady=steady)
+    state = fold([planned("r-0001-a1"), assigned("r-0001-a1"), end])
+    shown = take(state, Path("c"), now=10.0)
+    [run] = shown.runs
+    assert run.flags == ((kind,) if kind else ())
+    [row] = RunRows()(shown, columns)
+    assert row.cells[1].plain == ("✓▲ succeeded" if kind else "✓ succeeded")
+    told = row.cells[PROGRESS].plain
+    assert "done" in told or kind in told
+    if columns == 160:
+        assert told.endswith(f"done, {kind}" if kind else "done")
+    assert kind in row.find
+    assert flagged_runs(shown) == ({"r-0001-a1"} if kind else set())
+    assert not troubled_runs(shown)
+    details = details_text(run, state).plain
+    assert ("▲" in details) is bool(kind)
 
 
 async def test_P_pauses_what_the_list_shows_and_says_so(workspace: FakeWorkspace) -> None:

@@ -289,7 +289,7 @@ async def test_a_run_that_moves_can_be_asked_and_goes_on(bench: Bench) -> None:
     [
         (signal.SIGKILL, "{host}: killed by signal 9 (SIGKILL)"),
         (signal.SIGTERM, "{host}: killed by signal 15 (terminated)"),
-        (signal.SIGSTOP, "rank 2 on {host} was stopped by a signal; another node was lost"),
+        (signal.SIGSTOP, "rank 2 on {host} was stopped by a signal, so the others lost its node"),
     ],
 )
 async def test_of_several_hosts_that_is_named_whose_rank_was_lost(

@@ -103,7 +103,7 @@ async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> 
     _out, err = call(bench, "retry", name, "--run", "0002-a1", code=1)
     assert "1 of 2 had ended before" in err.splitlines()
     told = [line for line in err.splitlines() if line.startswith(("[", "steady "))]
-    assert all(" #2 planned again " in line for line in told), "nothing that had ended before"
+    assert all(" #2 attempt 2 " in line for line in told), "nothing that had ended before"
     assert [line.split()[0] for line in told if line.startswith("[")] == ["[2/2]"]
     states = [run.state for run in state_of(bench).runs.values()]
     assert states == [RunState.CANCELLED, RunState.CANCELLED, RunState.SUCCEEDED]

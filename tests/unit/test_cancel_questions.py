@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.state import CampaignState, fold
-from backends.campaign.record.status_view import take
+from backends.campaign.record.run_view import RunView
+from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.keeper.request import Verb
 from tests.unit.campaign.strategies import planned
-from tests.unit.campaign.test_campaign_state import HOSTS
-from tui.screens.possible_changes import cancel_all_question, cancel_question
+from tests.unit.campaign.test_campaign_state import HOSTS, assigned, succeeded
+from tui.screens.dialogs import Choice
+from tui.screens.end_question import EndQuestion
+from tui.screens.marked_runs import marked_question, past_marked
+from tui.screens.possible_changes import cancel_all_question, cancel_question, past_asking
 
 A, B = "r-0001-a1", "r-0002-a1"
 QUEUED = ev.RunQueued(t=1.0, run_id=A)
@@ -62,3 +72,84 @@ def test_it_is_told_what_becomes_of_processes_and_jobs(
     assert everything in of_all
     assert of_all.endswith(" What is measured already stays.")
     assert ("job" in of_all) == bool(everything)
+
+
+STEPS = {
+    "begins": assigned,
+    "ends well": succeeded,
+    "fails": lambda r: ev.RunFailed(t=3.0, run_id=r, reason="NCCL error"),
+    "is ended": lambda r: ev.RunCancelling(t=3.0, run_id=r),
+    "is skipped": lambda r: ev.RunCancelled(t=3.0, run_id=r),
+}
+LIVES: dict[str, list[list[str]]] = {
+    "": [[], ["begins"], ["is skipped"], ["begins", "ends well"], ["begins", "fails"]],
+    "begins": [[], ["ends well"], ["fails"], ["is ended"]],
+    "ends well": [[]],
+    "fails": [[]],
+}
+"""What a run may do between the drawing of a question and its answer, by what it did last."""
+
+
+def asked_of(whom: str, drawn: CampaignSnapshot) -> tuple[list[RunView], Any, Any]:
+    """The runs, the question of them, and why it is none."""
+    one, marked = drawn.runs[0], list(drawn.runs)
+    if whom == "one":
+        return [one], partial(cancel_question, run=one), partial(past_asking, one)
+    if whom == "all":
+        return marked, cancel_all_question, partial(past_asking, None)
+    names = {run.run_id: run.label for run in marked}
+
+    def words(now: CampaignSnapshot) -> Choice:
+        return marked_question(Verb.CANCEL, now, marked, names)
+
+    return marked, words, lambda now: past_marked(Verb.CANCEL, now, marked)
+
+
+@given(data=st.data(), whom=st.sampled_from(["one", "all", "marked"]))
+def test_a_yes_ends_and_leaves_out_what_its_question_was_of_when_it_was_drawn_or_nothing(
+    data: st.DataObject, whom: str
+) -> None:
+    before, after = [], []
+    for number in range(data.draw(st.integers(1, 6))):
+        run_id = f"r-{number:04d}-a1"
+        first = data.draw(st.sampled_from(["", "begins", "ends well", "fails"]))
+        lived = ["begins"] * (first in ("ends well", "fails")) + [first] * bool(first)
+        before += [planned(run_id), *(STEPS[step](run_id) for step in lived)]
+        after += [STEPS[step](run_id) for step in data.draw(st.sampled_from(LIVES[first]))]
+    more = [planned(f"r-9{n:03d}-a1") for n in range(data.draw(st.integers(0, 1)))]
+    drawn = take(fold(before), Path("/c"), now=5.0)
+    session = SimpleNamespace(viewed=drawn)
+    said: list[str] = []
+    done: list[CampaignSnapshot] = []
+    answers: list[Any] = []
+    app = SimpleNamespace(
+        push_screen=lambda question, answered: answers.append(answered),
+        post_message=lambda message: said.append(message.text),
+    )
+    runs, words, past = asked_of(whom, drawn)
+    EndQuestion(cast(Any, session)).ask(
+        cast(Any, app),
+        words,
+        drawn,
+        lambda: done.append(session.viewed),
+        past=past,
+        kept=lambda now: "",
+    )
+    session.viewed = take(fold([*before, *after, *more]), Path("/c"), now=6.0)
+
+    def fates(of: CampaignSnapshot) -> dict[str, bool]:
+        """By the id of a run that a yes is for: whether it is at work."""
+        whole = whom == "all"
+        asked = {run.run_id for run in (of.runs if whole else runs)}
+        left = [run for run in of.runs if run.run_id in asked and not run.state.ended]
+        return {
+            run.run_id: run.state.active
+            for run in left
+            if whom != "marked" or run.state is not RunState.CANCELLING
+        }
+
+    answers[0]("yes")
+    same = fates(drawn) == fates(session.viewed) != {}
+    assert bool(done) == same
+    assert bool(said) != same
+    assert all("nothing was changed" in one and "\n" not in one for one in said)

@@ -241,17 +241,21 @@ class Answers(OptionList, inherit_bindings=False):
 class Choice(Dialog[str]):
     """A question with answers; the result is the chosen answer's value, None for "cancel".
 
-    ``renewed``: as it would be asked now, for what goes on while it is read.
+    ``renewed``: as it would be asked now, for what goes on while it is read. ``does``: what its
+    answers would do, in values that can be compared; the text where nothing else is said.
     """
 
     PANEL = "choice"
     BINDINGS = bindings("choice")
     AHEAD = Dialog.AHEAD | {"down", "up"}
 
-    def __init__(self, title: str, text: Text | str, answers: Sequence[Answer]) -> None:
+    def __init__(
+        self, title: str, text: Text | str, answers: Sequence[Answer], does: object = None
+    ) -> None:
         super().__init__(title)
         self.text = text if isinstance(text, Text) else Text(plain(text))
         self._answers = tuple(answers)
+        self._does = self.text.plain if does is None else does
         self.renewed: Callable[[], Choice] | None = None
 
     def compose(self) -> ComposeResult:
@@ -264,6 +268,10 @@ class Choice(Dialog[str]):
             Option(Text.assemble((f" {a.key} ", ACCENT), " ", plain(a.label)), id=a.value)
             for a in self._answers
         ]
+
+    def does_as(self, other: Choice) -> bool:
+        """Each answer is to both the same, and does the same."""
+        return (self._does, self._answers) == (other._does, other._answers)
 
     @property
     def answer_keys(self) -> tuple[Key, ...]:
@@ -284,6 +292,9 @@ class Choice(Dialog[str]):
         if self.renewed is None or not self.here:
             return
         now = self.renewed()
+        if not self.does_as(now):
+            self.sight.changed()
+        self._does = now._does
         if (now._title, now.text, now._answers) == (self._title, self.text, self._answers):
             return
         self._title, self.text = now._title, now.text

@@ -1,4 +1,5 @@
-"""Whether to change runs: a question that goes by itself when its answer would change nothing."""
+"""Whether to change runs: a question that goes by itself when its answer would change nothing, and
+whose yes does what was shown of it, or nothing."""
 
 from __future__ import annotations
 
@@ -52,6 +53,8 @@ class EndQuestion:
                 return
             if why:
                 app.post_message(Said(f"{why}; nothing was changed"))
+            elif not question.does_as(now := words(self._as_asked(viewed))):
+                app.post_message(Said(f"nothing was changed: {_by_now(question, now)}"))
             else:
                 then()
 
@@ -82,3 +85,11 @@ class EndQuestion:
         self._unasked = _ANSWERS if key in _ASKS else frozenset()
         self._past = "nothing was asked"
         return said
+
+
+def _by_now(shown: Choice, now: Choice) -> str:
+    """What a yes would do that is not what was shown."""
+    before, would = (one.text.plain.partition("?")[0] for one in (shown, now))
+    if before == would:
+        return "by now y would do it to other runs"
+    return f"by now y would {would[:1].lower()}{would[1:]}"

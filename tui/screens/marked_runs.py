@@ -115,6 +115,7 @@ def marked_question(
         parts.append("Nothing of what is paused starts until p lets it.")
     if verb is Verb.RETRY and may_go_on(viewed):
         parts.append(GOES_ON)
+    does = (tuple(parts), of.run_ids)
     if hidden:
         parts.append(f"The filter hides {hidden} of the {len(marked)} marked.")
     if of.others:
@@ -129,7 +130,7 @@ def marked_question(
         Answer("n", "change nothing", "no"),
     )
     title = _does(verb, runs, f"{len(runs)} of {len(marked)} marked")
-    return Choice(title, " ".join(parts), answers)
+    return Choice(title, " ".join(parts), answers, does)
 
 
 def _cancelling(

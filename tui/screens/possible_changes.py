@@ -19,7 +19,7 @@ from profiles.durations import format_duration
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED, lies_elsewhere, way_on_elsewhere
 from tui.screens.dialogs import Answer, Choice
-from tui.screens.run_text import said_of, troubled_runs
+from tui.screens.run_text import flagged_runs, said_of, troubled_runs
 from tui.text import plain
 from tui.widgets.telemetry_panel import NO_SAMPLE, NOT_BEGUN
 
@@ -110,7 +110,8 @@ def why_not(
     is_so = f"the run {said_of(run)}"
     details = "its details have" if told else "v: its details have"
     waits = run.state.waits
-    other = "other " * (action == "trouble" and run.run_id in troubled_runs(viewed))
+    in_trouble = troubled_runs(viewed) | flagged_runs(viewed) if action == "trouble" else ()
+    other = "other " * (run.run_id in in_trouble)
     no_log = "it has no log before it starts" if waits else f"{is_so}: there is no log"
     return {
         "retry": f"nothing to retry: {is_so}",
@@ -201,8 +202,7 @@ def _retry(runs: Sequence[RunView]) -> str:
 
 
 def _retry_of(run: RunView) -> str:
-    which = "it" if run.skipped else f"attempt {run.attempt + 1}"
-    return f"{run.label}: {which} starts when its turn comes"
+    return f"{run.label}: attempt {run.attempt + 1} starts when its turn comes"
 
 
 def _cancel(runs: Sequence[RunView]) -> str:
@@ -316,8 +316,9 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
             Answer("n", f"keep {them}", "no"),
         )
     )
-    left = counted(total, "run")
-    return Choice(f"Cancel · {left} of {plain(viewed.called)}", _ending_all(viewed), answers)
+    left, words = counted(total, "run"), _ending_all(viewed)
+    which = {run.run_id: run.state.active for run in viewed.runs if not run.state.ended}
+    return Choice(f"Cancel · {left} of {plain(viewed.called)}", words, answers, (words, which))
 
 
 GOES_ON = "The campaign is over, and goes on here."

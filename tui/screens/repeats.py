@@ -147,21 +147,13 @@ def _note(
         *_throttled_words(run),
         watched_brief(run),
         "outlier; it counts" if run in strange else "",
-        _attempt(run, case),
+        f"attempt {run.attempt}" if run.attempt > 1 else "",
         "replaced by a later attempt" if run in case.superseded and not run.never_begun else "",
         f"packed beside {len(run.shared_with)}" if run.shared_with else "",
         f"its log: {plain(run.log_differs)}" * bool(run.log_differs),
         plain(run.reason) or ", ".join(plain(w) for w in run.warnings),
     )
     return " · ".join(filter(None, parts))
-
-
-def _attempt(run: RunResult, case: CaseResult) -> str:
-    """As :attr:`backends.campaign.record.run_record.RunRecord.attempt_words`."""
-    before = [one for one in case.superseded if one.slot == run.slot and one.attempt < run.attempt]
-    if run.attempt > 1 and before and all(one.never_begun for one in before):
-        return "planned again"
-    return f"attempt {run.attempt}" if run.attempt > 1 else ""
 
 
 def _throttled_words(run: RunResult) -> list[str]:

@@ -22,10 +22,17 @@ from backends.hosts.fingerprint import has_no_packages, side_by_side
 from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.device_words import memory_name
-from backends.results.grade_words import logs_differ, rules_text
+from backends.results.grade_words import idle_line, logs_differ, rules_text
+from backends.results.run_result import RunResult
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import parameters_text
-from backends.results.telemetry_words import coinciding, usual_lines
+from backends.results.telemetry_figures import THROTTLED, disturbed, throttled
+from backends.results.telemetry_words import (
+    coinciding,
+    disturbed_line,
+    throttled_line,
+    usual_lines,
+)
 from backends.results.words_apart import words_apart
 from backends.results.workload_figures import configuration, measurements
 from profiles.cleantext import clean_text
@@ -143,7 +150,7 @@ def details_text(
         slow_rank_line(one, ranks=result.gpus, ended_at=result.ended_at, now=now_s)
         for one in record.slow_ranks or ()
     )
-    for warning in (*slow, *unsteady, *record.warnings):
+    for warning in (*slow, *unsteady, *_of_its_machines(result), *record.warnings):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     text.append("\n")
     current = [(at, now)] if now and run.state.active else []
@@ -171,6 +178,18 @@ def details_text(
         text.append("  │ ", MUTED).append(f"{clean_text(written)}\n")
     text.rstrip()
     return text
+
+
+def _of_its_machines(run: RunResult) -> Iterator[str]:
+    """What of them its figure is to be distrusted for."""
+    if run.measured is None:
+        return
+    slowed = throttled([run], at_its_limit=False)
+    lines = [throttled_line(slowed)] if slowed is not None and slowed.share > THROTTLED else []
+    for line in (*map(disturbed_line, disturbed([run])), *lines):
+        yield line.partition(": ")[2]  # which repeat it is of stands above
+    if idle := idle_line(run):
+        yield idle
 
 
 def _commands(run: RunView) -> Iterator[tuple[str, str]]:

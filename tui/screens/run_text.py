@@ -251,13 +251,13 @@ def _row(
             _duration(run.elapsed_s),
             _kept_cell(said, colour)
             if said
-            else _log_doubt(bar_width, "missing" if run.log_missing else "changed")
-            if run.log_changed
+            else _done_but(bar_width, _remarks(run))
+            if run.log_changed or run.flags
             else _progress(run.state, done, run.outlived, bar_width),
             _rate(run, rate, units=units),
             _duration(None if run.state.ended else run.eta_s or None),
         ),
-        find=f"{run.profile} {run.case.label} {' '.join(run.hosts)} {run.reason}",
+        find=" ".join((run.profile, run.case.label, *run.hosts, run.reason, *run.flags)),
         spread=PROGRESS if said else None,
         insists=troubled,
         replaced=replaced,
@@ -268,7 +268,8 @@ def state_text(run: RunView) -> Text:
     """``▶ running``, ``▲ silent 4m``, ``✓ succeeded``: kept, so not to be added to."""
     begun = run.elapsed_s is not None
     silence = "" if run.silent_s is None else in_largest_unit(run.silent_s, from_100=True)
-    return _state(run.state, run.paused, run.over, begun, silence, run.warms_up)
+    flagged = bool(run.flags)
+    return _state(run.state, run.paused, run.over, begun, silence, run.warms_up, flagged)
 
 
 def _hosts(names: Sequence[str]) -> str:
@@ -318,6 +319,11 @@ def troubled_runs(viewed: CampaignSnapshot) -> frozenset[str]:
     return frozenset(run.run_id for run in viewed.runs if run.run_id in last and in_trouble(run))
 
 
+def flagged_runs(viewed: CampaignSnapshot) -> frozenset[str]:
+    """Ids of those whose figure is to be distrusted."""
+    return frozenset(run.run_id for run in viewed.runs if run.flags)
+
+
 def _said(state: RunState, words: str) -> str:
     """Why it waits or failed, or what it is at, without the state, which has a column."""
     said = plain(words)
@@ -347,7 +353,13 @@ def _duration(seconds: float | None) -> Text:
 
 @lru_cache
 def _state(
-    state: RunState, paused: bool, over: str, begun: bool, silent: str, warming: bool
+    state: RunState,
+    paused: bool,
+    over: str,
+    begun: bool,
+    silent: str,
+    warming: bool,
+    flagged: bool,
 ) -> Text:
     text = run_state(
         state,
@@ -356,6 +368,7 @@ def _state(
         begun=begun,
         silent=bool(silent),
         warming=warming,
+        flagged=flagged,
     )
     return text.append(f" {silent}") if silent else text
 
@@ -366,12 +379,20 @@ def _label(label: str, profile: str) -> Text:
     return join([(f"{plain(profile)} ", MUTED), text]) if profile else text
 
 
+def _remarks(run: RunView) -> tuple[str, ...]:
+    """What is to be said of one that has succeeded, in as many words as there is room for."""
+    if run.log_changed:  # its logs do not give its figure any more
+        what = "missing" if run.log_missing else "changed"
+        return f"done, log {what}", f"log {what}", what
+    all_of = ", ".join(run.flags)
+    first = run.flags[0]
+    return f"done, {all_of}", all_of, f"{first} +{len(run.flags) - 1}", first, "done"
+
+
 @lru_cache
-def _log_doubt(width: int, what: str) -> Text:
-    """Of one that has succeeded, and whose logs do not give its figure any more."""
+def _done_but(width: int, remarks: tuple[str, ...]) -> Text:
     room = width + BEHIND_BAR
-    known = f"done, log {what}", f"log {what}"
-    words = next((said for said in known if len(said) <= room), what)
+    words = next((said for said in remarks if len(said) <= room), remarks[-1])
     left = max(0, room - len(words) - 1)
     return bar(1.0, left, GOOD).append(" " * bool(left)).append(words, WARN)
 

@@ -32,7 +32,14 @@ from tui.screens.possible_changes import (
 from tui.screens.run_changes import RunChanges
 from tui.screens.run_order import PLANNED
 from tui.screens.run_panels import RunPanels, has_window
-from tui.screens.run_text import RunRows, rows_signature, run_columns, summary, troubled_runs
+from tui.screens.run_text import (
+    RunRows,
+    flagged_runs,
+    rows_signature,
+    run_columns,
+    summary,
+    troubled_runs,
+)
 from tui.session import Session
 from tui.text import plain
 from tui.typed_ahead import Sight, typed_ahead
@@ -99,6 +106,7 @@ class RunsPage(RunChanges):
         self._shown: object = None
         self._rows = RunRows()
         self._troubled: Collection[str] = ()
+        self._flagged: Collection[str] = ()  # figures to be distrusted
         self._held = False  # the cursor goes with what is at work, until a key concerns its run
         self._of, self._here = "", False  # that goes on here
         self._begun_at: float | None = None  # the campaign that is shown
@@ -166,6 +174,7 @@ class RunsPage(RunChanges):
             self._shown = shown
             self._fill(viewed)
             self._troubled = troubled_runs(viewed) if viewed else ()
+            self._flagged = flagged_runs(viewed) if viewed else ()
             if viewed is not None and self._tried_again in viewed.state.runs:
                 self._select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
@@ -319,12 +328,12 @@ class RunsPage(RunChanges):
 
     @property
     def _others(self) -> tuple[str, ...]:
-        """The run in trouble that comes next in the list, and the one before; none, where there is
-        no other than the one under the cursor."""
+        """The run in trouble that comes next in the list, and the one before, those whose figure is
+        to be distrusted after all others; none, where there is no other than the one under the
+        cursor."""
         table = self.main_panel().table
-        keys, at = table.shown_keys, table.cursor_row
-        around = [key for key in (*keys[at + 1 :], *keys[:at]) if key in self._troubled]
-        return (around[0], around[-1]) if around else ()
+        here = table.current_key
+        return around(table.shown_keys, here, (self._troubled, self._flagged)) if here else ()
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -616,3 +625,17 @@ class RunsPage(RunChanges):
             lines = [*run.commands, self.session.told_log(run)]
             said = hand_over(self.app, "\n".join(plain(line) for line in lines if line))
             self.post_message(Said(f"{run.label}, its commands and log path: {said}"))
+
+
+def around(keys: Sequence[str], here: str, kinds: Sequence[Collection[str]]) -> tuple[str, ...]:
+    """The key that comes next in a round of those of each kind, one kind after the other, and the
+    one before; none, where there is no other than ``here``, which may be of none."""
+    at = keys.index(here)
+    which = next((n for n, kind in enumerate(kinds) if here in kind), None)
+    rest = (*keys[at + 1 :], *keys[:at])
+    found = [[key for key in (keys if which is not None else rest) if key in k] for k in kinds]
+    ring = [key for kind in found for key in kind]
+    if which is None:
+        return (ring[0], next(kind for kind in found if kind)[-1]) if ring else ()
+    place = ring.index(here)
+    return (ring[(place + 1) % len(ring)], ring[place - 1]) if len(ring) > 1 else ()

@@ -30,10 +30,7 @@ def planned_runs(
     if before is not None and not before.state.ended:
         changed[before.run_id] = without_its_end(before, event.t)
     if event.run_id not in runs:
-        record = record_of(event, imported=imported)
-        if before is not None and before.never_begun and (before.attempt == 1 or before.none_begun):
-            record = replace(record, none_begun=True)
-        changed[event.run_id] = record
+        changed[event.run_id] = record_of(event, imported=imported)
     return changed
 
 

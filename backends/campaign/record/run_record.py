@@ -112,7 +112,6 @@ class RunRecord:
     planned_at: float = 0.0
     not_before: float = 0.0
     retry_of: str = ""
-    none_begun: bool = False  # of the attempts before it: all were skipped
     paused_at: float | None = None  # it is not started until somebody says so
     paused_by: str = ""
     pauses: tuple[tuple[float, str], ...] = ()  # when and by whom; "": it might start again
@@ -223,11 +222,8 @@ class RunRecord:
 
     @property
     def attempt_words(self) -> str:
-        """ "attempt 2", by the number in its id; "planned again" where none before it was begun;
-        empty for the first."""
-        if self.attempt == 1:
-            return ""
-        return "planned again" if self.none_begun else f"attempt {self.attempt}"
+        """ "attempt 2", by the number in its id; empty for the first."""
+        return f"attempt {self.attempt}" if self.attempt > 1 else ""
 
     @property
     def label(self) -> str:

@@ -79,6 +79,7 @@ class RunView:
     waiting: WaitKind | None = None  # why it waits, where state_text says that
     log_changed: bool = False  # its logs do not give its figure any more
     log_missing: bool = False  # which is all that is known: they are gone
+    flags: tuple[str, ...] = ()  # what is to be distrusted about its figure: "throttled"
 
     @property
     def warms_up(self) -> bool:

@@ -15,11 +15,13 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.lock import Holder, Role
 from backends.campaign.record.profiled_to_come import profiled_to_come
 from backends.campaign.record.run_estimates import Estimates, Remaining
+from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_view import ChartSeries, RunView, chart_series, view_of
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.run_counts import lost_words, run_counts, succeeded
+from backends.results.run_flags import run_flags
 from profiles.durations import format_duration
 
 
@@ -210,6 +212,8 @@ def take(
                 simulated=state.simulated,
             )
             view = view if estimated else replace(view, eta_s=None)
+            if run.steady or run.telemetry is not None:
+                view = replace(view, flags=run_flags(run_result(run, state)))
             kept.keep(run, what_for, view)
         views.append(view)
     to_come = len(profiled_to_come(state, latest))

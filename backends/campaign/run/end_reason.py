@@ -16,7 +16,7 @@ from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.results.run_result import MEMORY_METRIC
 from backends.transports.transport import HostUnreachableError
 from profiles.durations import format_duration
-from profiles.logs.failures import UNREACHABLE, UNSPECIFIC, Failure
+from profiles.logs.failures import NODE_LOST, UNREACHABLE, UNSPECIFIC, Failure
 from profiles.throughput.measure_run import Measurement
 
 NOW_S = 0.0
@@ -155,12 +155,22 @@ class Ended:
         reason = f"{doubt.host}: {doubt.detail}; {self.reason}"
         return replace(self, reason=reason, host=doubt.host, vague=False)
 
-    def suspecting(self, found: Diagnosis) -> Ended:
-        """With who stood out when the hosts were asked, and the run did not move any more."""
+    def suspecting(
+        self, found: Diagnosis, failures: Sequence[tuple[str, Sequence[Failure]]]
+    ) -> Ended:
+        """With who stood out when the hosts were asked, and the run did not move any more: as the
+        cause, where by the logs its node alone was lost and had not lost another itself.
+        ``failures``: of each host's log, rank 0's first."""
         hosts = {suspect.host for suspect in found.suspects}
         surely = found.confidence in (Confidence.HIGH, Confidence.MEDIUM)
         suspected = hosts.pop() if len(hosts) == 1 and surely else ""
-        reason = f"{verdict_line(found, past=True)}; {self.reason}"
+        gone = [one[0].node if one and one[0].reason == NODE_LOST else None for _, one in failures]
+        followed = {place for place, node in enumerate(gone) if node not in (None, place)}
+        lost = {node for node in gone if node is not None} - followed
+        at = [place for place, (host, _) in enumerate(failures) if host == suspected]
+        lost_it = suspected and self.reason == NODE_LOST and [*lost] == at
+        effect = ", so the others lost its node" if lost_it else f"; {self.reason}"
+        reason = f"{verdict_line(found, past=True)}{effect}"
         return replace(self, reason=reason, host=suspected)
 
 

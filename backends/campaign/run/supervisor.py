@@ -483,7 +483,7 @@ class RunSupervisor:
         if not told.vague or run.diagnosis is None or not run.diagnosis.suspects:
             return told
         moved = (run.last_reading_at or 0.0) > (run.diagnosed_at or 0.0)
-        return told if moved else told.suspecting(run.diagnosis)
+        return told if moved else told.suspecting(run.diagnosis, self._failures())
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()

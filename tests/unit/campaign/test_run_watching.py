@@ -29,7 +29,7 @@ from backends.hangs.diagnosis import Confidence, Diagnosis, Finding, Sign, Suspe
 from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.transports.transport import HostUnreachableError, Problem
 from profiles.format.catalog import Catalog
-from profiles.logs.failures import Failure
+from profiles.logs.failures import NODE_LOST, Failure
 
 
 def test_a_run_without_readings_stalls_after_the_limit() -> None:
@@ -336,16 +336,27 @@ def test_a_host_that_is_away_is_named_where_all_others_saw_that_one_was_lost(vag
     assert (told.reason, told.host) == (named if vague else ("another node was lost", ""))
 
 
-def test_who_stood_out_when_the_hosts_were_asked_is_told_with_a_vague_end() -> None:
+@given(
+    nodes=st.lists(st.none() | st.integers(0, 4), min_size=3, max_size=3),
+    reason=st.sampled_from([NODE_LOST, "exit status 1"]),
+    confidence=st.sampled_from(list(Confidence)),
+)
+def test_who_stood_out_when_the_hosts_were_asked_is_told_with_a_vague_end(
+    nodes: list[int | None], reason: str, confidence: Confidence
+) -> None:
+    """As its cause where the logs name that node and no other as lost, but for those that had lost
+    one themselves."""
     stopped = Suspect("b", rank=1, findings=(Finding(Sign.STOPPED),))
-    vague = Ended(reason="another node was lost", category=Cause.NAMED, vague=True)
-    for confidence, surely, host in (
-        (Confidence.HIGH, "", "b"),
-        (Confidence.LOW, "perhaps ", ""),
-    ):
-        told = vague.suspecting(Diagnosis((stopped,), confidence))
-        said = "rank 1 on b was stopped by a signal; another node was lost"
-        assert (told.reason, told.host) == (f"{surely}{said}", host)
+    vague = Ended(reason=reason, category=Cause.NAMED, vague=True)
+    seen = [replace(LOST, reason=NODE_LOST, node=node) for node in nodes]
+    logs = [(host, [failure]) for host, failure in zip("abc", seen, strict=True)]
+    told = vague.suspecting(Diagnosis((stopped,), confidence), logs)
+    surely = confidence in (Confidence.HIGH, Confidence.MEDIUM)
+    assert told.host == "b" * surely
+    followed = {n for n, node in enumerate(nodes) if node is not None and node != n}
+    known = surely and reason == NODE_LOST and {*nodes} - {None} - followed == {1}
+    effect = ", so the others lost its node" if known else f"; {reason}"
+    assert told.reason.endswith(f"rank 1 on b was stopped by a signal{effect}")
 
 
 def test_retry_classes_have_delays() -> None:

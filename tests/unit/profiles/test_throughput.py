@@ -206,6 +206,7 @@ def test_readings_far_above_the_others_are_told(
     (text,) = measured(odd).doubts["far_above"]
     assert text.startswith(f"1 of {len(odd)} readings is more than 3 times as fast")
     assert f"at step {20 * (at + 1)}:" in text
+    assert "the others may have been disturbed, or the log tells this one otherwise" in text
     assert text in measured(odd).warnings
 
 
