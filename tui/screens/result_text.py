@@ -43,7 +43,7 @@ from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_figures import Trouble, disturbed, throttled
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
-from backends.results.workload_figures import configuration, measurements
+from backends.results.workload_figures import configuration, measurements, other_readings
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.results_keys import WIDE
 from tui.row_order import RowOrder
@@ -430,7 +430,8 @@ def case_text(
                 )
             )
         rows += usual_lines(case.measured_runs)
-        rows += measurements(case.metrics)
+        rows += measurements(case.metrics, summed_up=case.summed_up)
+        rows += other_readings(case.metrics, summed_up=case.summed_up)
         rows += _published_rows(case)
         text.append_text(named_rows(rows))
         said = configuration(case.metrics)
