@@ -15,6 +15,7 @@ from backends.results.run_result import (
     BANDWIDTH,
     MEMORY_METRIC,
     SUCCEEDED,
+    SUMMARY,
     RunResult,
     batch_size,
     ran_on_cpus,
@@ -219,6 +220,11 @@ class CaseResult:
         good = [run.metrics for run in self.runs if run.succeeded]
         names = sorted({name for metrics in good for name in metrics})
         return {name: median(m[name] for m in good if name in m) for name in names}
+
+    @property
+    def summed_up(self) -> bool:
+        """The figure of a repeat is its log's own summary."""
+        return any(run.statistic == SUMMARY for run in self.measured_runs)
 
     @property
     def simulated(self) -> bool:

@@ -181,6 +181,8 @@ def _legend(history: History) -> str:
     change = ["change: the last that counts, by the levels' geometric means, with its 95%"]
     change += ["(…): the last, and none counts"] * any(cell[0] == "(" for cell in cells)
     change += ["none: none was found"] * ("none" in cells)
+    change += ["not decided: the last is too unsure for one"] * ("not decided" in cells)
+    change += ["trend: no single step"] * ("trend" in cells)
     change += ["–: too few figures to look for one"] * (NOTHING in cells)
     parts = [f"history: {', '.join(said)}"] * bool(said)
     return ". ".join([*parts, "; ".join(change), _grade_note(history)])
@@ -246,13 +248,17 @@ def _case_row(
 
 
 def _change_cell(case: CaseHistory) -> str:
-    """The last that counts, or in brackets the last; ``none`` where it was looked for; why it was
-    not stands in what the verdict rests on."""
+    """The last that counts, or in brackets the last; ``none`` where all is the same; why there is
+    none else stands in what the verdict rests on."""
     if (counts := case.last_change) is not None:
         return signed_percent(counts.change.evidence.ratio - 1)
     if case.changes:
         return f"({signed_percent(case.changes[-1].change.evidence.ratio - 1)})"
-    return "none" if case.why in (Why.LAST, Why.TREND) else NOTHING
+    if case.why is Why.TREND:
+        return "trend"
+    if case.why is not Why.LAST:
+        return NOTHING
+    return "none" if case.verdict is Verdict.SAME else "not decided"
 
 
 def _line(history: History, case: CaseHistory) -> str:

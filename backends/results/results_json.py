@@ -18,11 +18,12 @@ from backends.results.gpu_time import gpu_seconds
 from backends.results.grade_words import found_lines, grade_reasons
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.reference_comparison import held_document, held_figures
-from backends.results.run_result import RunResult
+from backends.results.run_result import SUMMARY, RunResult
 from backends.results.scaling_loss import Cause, explain, node_set, scaling
 from backends.results.statistics import low_high
 from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
+from backends.results.workload_figures import of_other_readings
 
 if TYPE_CHECKING:
     from profiles.scalars import Scalar
@@ -148,6 +149,9 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "log": run.log,
         "gpu_memory_mib": run.gpu_memory_mib,
         "metrics": _plain(run.metrics.items()),
+        "metrics_of_other_readings": of_other_readings(
+            run.metrics, summed_up=run.statistic == SUMMARY
+        ),
         "warnings": list(run.warnings),
         "telemetry": [asdict(gpu) for gpu in run.telemetry.gpus] if run.telemetry else None,
         "host_load": [asdict(host) for host in run.telemetry.hosts] if run.telemetry else None,
@@ -212,6 +216,7 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "joules_per_sample": typical(case.measured_runs, joules_per_sample),
         "cost_per_1e9_tokens": typical(case.measured_runs, cost_per_1e9_tokens),
         "metrics": _plain(case.metrics.items()),
+        "metrics_of_other_readings": of_other_readings(case.metrics, summed_up=case.summed_up),
         "repeats": case.repeats,
         "succeeded": case.succeeded,
         "outliers": [case.measured_runs[i].repeat for i in spread.outliers] if spread else [],

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MEMORY_METRIC = "gpu_memory_mib"
 """By which a profile that prints the memory of its GPUs reports it."""
 SUCCEEDED = "succeeded"
+SUMMARY = "summary"
+"""The statistic of a throughput that the log sums up itself."""
 TOKENS = "tokens/s"
 BANDWIDTH = "GB/s"
 """The unit of what a link or a collective does: more devices do not make it more, so that it has no

@@ -41,6 +41,9 @@ _NAMED = {
 }
 _FRACTIONS = frozenset({"mfu"})
 _PERCENTAGES = frozenset({"top1", "accuracy"})
+_LIKE_THE_THROUGHPUT = frozenset({"compute_ips"})
+"""Speeds over the window's readings, as the throughput is where its log does not sum that up."""
+OTHER_READINGS = "‡ of the window's readings, and the throughput of those that its log sums up"
 
 Rows = list[tuple[str, str]]
 
@@ -50,14 +53,30 @@ def configuration(metrics: Mapping[str, float]) -> Rows:
     return [(_label(name), figure_text(name, metrics[name])) for name in _in_order(metrics, True)]
 
 
-def measurements(metrics: Mapping[str, float]) -> Rows:
+def measurements(metrics: Mapping[str, float], *, summed_up: bool = False) -> Rows:
     """What was measured beside the throughput, as (name, value); sizes in their order. What a
-    collective tells of one size says of which."""
+    collective tells of one size says of which. ``summed_up``: the throughput is the log's own
+    summary; what is over other readings than that has a ‡."""
     sized = _of_one_size(metrics.get("size_bytes"))
+    other = of_other_readings(metrics, summed_up=summed_up)
     return [
-        (_label(name) + sized.get(name, ""), figure_text(name, metrics[name]))
+        (
+            _label(name) + sized.get(name, ""),
+            figure_text(name, metrics[name]) + " ‡" * (name in other),
+        )
         for name in _in_order(metrics, False)
     ]
+
+
+def other_readings(metrics: Mapping[str, float], *, summed_up: bool) -> Rows:
+    """What the ‡ of :func:`measurements` says, where there is one."""
+    told = of_other_readings(metrics, summed_up=summed_up)
+    return [("", OTHER_READINGS)] if told else []
+
+
+def of_other_readings(metrics: Mapping[str, float], *, summed_up: bool) -> list[str]:
+    """Speeds that are no match for a throughput which its log sums up."""
+    return sorted(_LIKE_THE_THROUGHPUT & metrics.keys()) if summed_up else []
 
 
 def _of_one_size(largest: float | None) -> Mapping[str, str]:

@@ -518,6 +518,21 @@ def test_intervals_stand_on_their_points_and_behind_them_where_they_are_narrow()
     assert "│ 95% of speedup" in "  ".join(plot.legend)
 
 
+@given(st.lists(st.floats(1.0, 4.0), min_size=2, max_size=4), st.floats(0.1, 2.0))
+@settings(max_examples=50, deadline=None)
+def test_no_interval_of_another_curve_lies_on_a_point(values: list[float], half: float) -> None:
+    curves = [
+        (f"c{n}", [of("1n1g", 1.0), Measured(1, 2, value, (value - half, value + half))])
+        for n, value in enumerate(values)
+    ]
+    plot = scaling_plot([*curves, ("end", [of("1n1g", 1.0), of("1n8g", 7.0)])], width=60)
+    bare = replace(plot, lines=tuple(replace(line, bars=()) for line in plot.lines))
+    points, told = (
+        [n for n, char in enumerate(picture(one, 60, 20)) if char == "●"] for one in (bare, plot)
+    )
+    assert points == told
+
+
 @given(
     st.floats(0, 1e6),
     st.floats(0.01, 10),

@@ -540,6 +540,17 @@ async def test_the_next_export_begins_as_the_last_one_was_left(
         assert (again._wanted, again._format) == chosen
 
 
+@pytest.mark.parametrize("format", ["table", "md", "csv"])
+async def test_a_format_stays_chosen_beyond_the_layouts_that_do_not_have_it(
+    workspace: FakeWorkspace, format: str
+) -> None:
+    async with opened(workspace, LARGE) as (_, pilot, sheet):
+        await choose(sheet, pilot, sheet._layouts[0], format)
+        for key in ["v", "V"] * len(sheet._layouts) + ["v"] * 2 * len(sheet._layouts):
+            await pilot.press(key)
+            assert sheet._format == (format if format in sheet._formats else sheet._formats[0])
+
+
 async def test_a_layout_that_does_not_fit_what_is_exported_next_is_not_begun_with(
     workspace: FakeWorkspace,
 ) -> None:

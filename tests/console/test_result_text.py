@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
-from backends.results.findings import Grade, gravest_first
+from backends.results.findings import Concern, Finding, Grade, gravest_first
+from backends.results.grade import CEILINGS
 from backends.results.grade_words import found_lines
 from backends.results.layouts.cells import flags_cell
 from backends.results.run_result import RunResult
@@ -66,6 +67,42 @@ def test_what_sets_the_grade_stands_first(speeds: list[float], failed: int) -> N
     assert ("→ more repeats" in panel) == bool(sets & {"few repeats", "wide interval"}) * (
         case.grade > Grade.A
     )
+
+
+@given(
+    st.lists(st.sets(st.sampled_from(sorted(CEILINGS))), min_size=2, max_size=4),
+    st.sets(st.sampled_from([*sorted(CEILINGS), Concern.FEW_REPEATS])),
+)
+@settings(max_examples=150, deadline=None)
+def test_of_what_costs_the_same_a_row_has_first_what_other_rows_do_not(
+    own: list[set[Concern]], every: set[Concern]
+) -> None:
+    (group,) = summarise(runs([100.0, 101.0, 102.0], 0))
+    costs = {**CEILINGS, Concern.FEW_REPEATS: Grade.C}
+    cases = tuple(
+        replace(
+            group.cases[0],
+            case=f"1n{n}g",
+            gpus_per_node=n,
+            findings=gravest_first(Finding(one, costs[one]) for one in mine | every),
+        )
+        for n, mine in enumerate(own, 1)
+    )
+    groups = [replace(group, cases=cases)]
+    shared = set.intersection(*({*case.concerns} for case in cases))
+    for row, case in zip(result_rows(groups, labels_of(groups)), cases, strict=True):
+        told = row.cells[-1].plain.partition(" ")[2].split(", ")
+        place = {one: told.index(word) for one in case.concerns if (word := SHORT[one]) in told}
+        moved = {Concern.LOG_CHANGED, Concern.FEW_REPEATS}
+        for one in place.keys() - shared - moved:
+            for other in place.keys() & shared - moved:
+                assert (place[one] < place[other]) == (costs[one] >= costs[other]), told
+        if Concern.FEW_REPEATS in shared:
+            few = place.pop(Concern.FEW_REPEATS)
+            for one in place.keys() - moved:
+                costs_more = costs[one] >= (Grade.C if one in shared else Grade.B)
+                assert (place[one] < few) == costs_more, told
+        assert flags_below(case, groups, 999) in (row.cells[-1].plain, "")
 
 
 @given(SPEEDS, st.integers(0, 3), st.integers(0, 2))

@@ -54,9 +54,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     ls.add_argument("--tag", metavar="TAG", help="only those that have it")
     add_json(ls)
 
-    mv = action("mv", "move one; it stays the campaign", "2026-11-21-resnet50 baseline")
-    add_campaign(mv)
-    mv.add_argument("new", metavar="NEW", help="its new name, or a path")
+    for name, help in (("mv", "move one; it stays the campaign"), ("rename", "the same as mv")):
+        mv = action(name, help, "2026-11-21-resnet50 baseline")
+        add_campaign(mv)
+        mv.add_argument("new", metavar="NEW", help="its new name, or a path")
 
     rm = action("rm", "remove some from this disk, logs and all", "2026-11-21-resnet50")
     add_campaign(rm, "campaigns_named", nargs="+")
@@ -96,7 +97,7 @@ def newest(where: Path | None) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """``campaigns ls|mv|rm|prune|tag|note``."""
+    """``campaigns ls|mv|rename|rm|prune|tag|note``."""
     if arguments.readonly and arguments.action != "ls":
         refuse_change()
     return _ACTIONS[arguments.action](open_workspace(arguments), arguments)
@@ -254,6 +255,7 @@ def _describe(workspace: Workspace, path: Path, change: Callable[[About], About]
 _ACTIONS: Mapping[str, Callable[[Workspace, argparse.Namespace], int]] = {
     "ls": _list,
     "mv": _move,
+    "rename": _move,
     "rm": _remove,
     "prune": _prune,
     "tag": _tag,

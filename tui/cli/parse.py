@@ -11,6 +11,7 @@ from backends.results.flop_words import flop_notes
 from backends.results.grade_words import rules_text
 from backends.results.numbers import fixed, trimmed
 from backends.results.steady_words import disturbance_text
+from backends.results.workload_figures import OTHER_READINGS, of_other_readings
 from profiles.case_tag import parse_tag
 from profiles.counted import counted
 from profiles.errors import LogError, SelectionError
@@ -156,8 +157,11 @@ def _print(document: dict[str, Any], device: str) -> None:
     if statistic == "summary":
         rule = rules_text([(statistic, window)], document["unit"])
     print(f"{document['path']}: {figure} ({rule}; {devices})")
+    other = of_other_readings(document["metrics"], summed_up=statistic == "summary")
     for name, metric in document["metrics"].items():
-        print(f"  {name}: {trimmed(metric, 3)}")
+        print(f"  {name}: {trimmed(metric, 3)}{' ‡' * (name in other)}")
+    if other:
+        print(f"  {OTHER_READINGS}")
     for note in flop_notes([document["metrics"]]):
         print(f"  {note}")
     for warning in document["warnings"]:

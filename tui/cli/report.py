@@ -32,7 +32,7 @@ from tui.cli.shared.options import add_campaign, open_workspace
 from tui.cli.shared.output import say, say_folded
 from tui.cli.shared.output_file import add_force, refuse_to_lose, told, write_output
 from tui.cli.shared.print_table import print_tables
-from tui.cli.shared.say_findings import say_findings
+from tui.cli.shared.say_findings import MOST, say_findings
 
 WHOLE = ("html", "junit")
 """Formats of a campaign, and of none of its layouts."""
@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_output(arguments.output, text, "-o")
         if layout.tables is not None and arguments.format != "json":
             # Which the tables leave out.
-            say_findings(summarise(runs, arguments.center), arguments.lang)
+            say_findings(summarise(runs, arguments.center), arguments.lang, MOST)
     elif layout.tables is None or arguments.format not in (None, "md"):
         print(text, end="")
     else:
@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
         below = footer(groups, options, machines)
         parts = [
             partial(print_tables, layout.tables(groups, options), ((), (below,) * bool(below))),
-            partial(say_findings, groups, arguments.lang),
+            partial(say_findings, groups, arguments.lang, MOST),
         ]
         # Below it on a terminal, notes would push the table's heading out of sight.
         for part in reversed(parts) if sys.stdout.isatty() else parts:

@@ -29,7 +29,7 @@ from backends.results.provenance import false_logs, how_sure
 from backends.results.statistics import CV_LIMITS, Spread
 from backends.results.summary import Group, common_base
 from backends.results.telemetry_words import WATCHED, usual_lines, watched_words
-from backends.results.workload_figures import measurements
+from backends.results.workload_figures import OTHER_READINGS, measurements, other_readings
 from profiles.counted import counted
 from tui.screens.campaign_text import summary_words, tag_words
 from tui.screens.compare_text import held_by_number, row_reason, verdict_text
@@ -128,6 +128,8 @@ def _figures(own: Sequence[tuple[int, CaseResult]], width: int) -> Text:
             text.append(f"{value:<{widths[place]}}  " if _fit(values, room) else value)
         text.rstrip()
         text.append("\n")
+    if any(other_readings(case.metrics, summed_up=case.summed_up) for _, case in own):
+        text.append(f"{OTHER_READINGS}\n", MUTED)
     return text
 
 
@@ -148,7 +150,7 @@ def _known(case: CaseResult) -> list[tuple[str, str]]:
     hosts = sorted({host for run in case.measured_runs for host in run.hosts})
     rows += [("hosts", fold_nodeset(hosts))] if hosts else []
     rows += usual_lines(case.measured_runs)
-    return rows + measurements(case.metrics)
+    return rows + measurements(case.metrics, summed_up=case.summed_up)
 
 
 def _half(spread: Spread) -> str:

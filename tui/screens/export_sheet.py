@@ -100,6 +100,7 @@ class ExportSheet(Dialog[None]):
         layout, format, self._lang = chosen or ("", "", LANGUAGES[0])
         self._shown = layout if layout in self._layouts else self._layouts[0]
         self._format = format if format in self._formats else self._formats[0]
+        self._asked = self._format  # that f chose; a layout may not have it
         self._order = AS_IT_IS
         self._columns: tuple[Column, ...] = ()
         self._written: str | None = None
@@ -396,7 +397,7 @@ class ExportSheet(Dialog[None]):
 
     def action_layout(self, step: int) -> None:
         place = (self._layouts.index(self._shown) + step) % len(self._layouts)
-        self._shown = self._layouts[place]
+        self._shown, self._format = self._layouts[place], self._asked
         if self._format not in self._formats or self._wanted.whole_document:
             self._format = self._formats[0]  # from where the keys of layouts go on
         self._order, self._columns = replace(self._order, column=None), ()
@@ -404,7 +405,7 @@ class ExportSheet(Dialog[None]):
 
     def action_format(self) -> None:
         place = self._formats.index(self._format) + 1
-        self._format = self._formats[place % len(self._formats)]
+        self._format = self._asked = self._formats[place % len(self._formats)]
         self._renew()
 
     def action_language(self) -> None:

@@ -13,7 +13,7 @@ from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text, memory_name
-from backends.results.findings import Concern, Grade
+from backends.results.findings import Concern, Finding, Grade
 from backends.results.grade import over_other_devices
 from backends.results.grade_words import (
     HOSTS_OPTION,
@@ -43,7 +43,7 @@ from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_figures import Trouble, disturbed, throttled
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
-from backends.results.workload_figures import configuration, measurements
+from backends.results.workload_figures import configuration, measurements, other_readings
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.results_keys import WIDE
 from tui.row_order import RowOrder
@@ -194,18 +194,31 @@ def result_rows(
     groups: Sequence[Group], labels: CaseLabels, order: RowOrder[CaseResult] = BY_CASE
 ) -> list[Row]:
     called = case_names(groups, labels)
-    but = _told_once(groups)
+    but, shared = _told_once(groups), _shared(groups)
     group_of = {id(case): group for group in groups for case in group.cases}
     cases = order.of(case for group in groups for case in group.cases)
     units = len({group.unit for group in groups}) > 1
     return [
-        _row(group_of[id(case)], case, called[case.as_case.key], units=units, but=but)
+        _row(
+            group_of[id(case)],
+            case,
+            called[case.as_case.key],
+            flags(case, but, shared),
+            units=units,
+            but=but,
+        )
         for case in cases
     ]
 
 
 def _row(
-    group: Group, case: CaseResult, label: Text, *, units: bool, but: frozenset[Concern]
+    group: Group,
+    case: CaseResult,
+    label: Text,
+    told: Text,
+    *,
+    units: bool,
+    but: frozenset[Concern],
 ) -> Row:
     base = case.case == group.base
     cv = case.spread.cv if case.spread else None
@@ -225,7 +238,7 @@ def _row(
             cell(_cv_text(cv), colour, right=True),
             cell(count_cell(case), right=True),
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
-            flags(case, but),
+            told,
         ),
         find=f"{case.profile} {case.as_case.label}",
     )
@@ -270,16 +283,36 @@ def _told_once(groups: Sequence[Group]) -> frozenset[Concern]:
     return frozenset({Concern.SIMULATED} if all_simulated(groups) else ())
 
 
+def _shared(groups: Sequence[Group]) -> frozenset[Concern]:
+    """What every case with a figure has, where there are several."""
+    cases = [{*case.concerns} for group in groups for case in group.cases if case.spread]
+    return frozenset(set.intersection(*cases)) if len(cases) > 1 else frozenset()
+
+
 def flags_below(case: CaseResult, groups: Sequence[Group], width: int) -> str:
     """The flags of a case, for a line of so many columns where theirs has no room; empty where
     there is none."""
-    told = flags(case, _told_once(groups))
+    told = flags(case, _told_once(groups), _shared(groups))
     return "" if told.plain in NO_FLAGS else whole_parts(told, width).plain
 
 
-def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
-    """The concerns of a case in a few words, ``but`` those that are told once of all."""
-    told = [concern for concern in case.concerns if concern not in but]
+def flags(
+    case: CaseResult,
+    but: frozenset[Concern] = frozenset(),
+    shared: frozenset[Concern] = frozenset(),
+) -> Text:
+    """The concerns of a case in a few words, ``but`` those that are told once of all. What costs
+    more is first; of what costs the same that which is not ``shared`` by all. Few repeats of all
+    are behind all that costs a grade and is not: n says it of each."""
+
+    def place(found: Finding) -> tuple[int, int]:
+        if found.concern not in shared:
+            return found.rank[0], 0
+        if found.concern is Concern.FEW_REPEATS:
+            return Finding(found.concern, Grade.B).rank[0], 1
+        return found.rank[0], 2
+
+    told = [one.concern for one in sorted(case.findings, key=place) if one.concern not in but]
     failing = _only_failed_yet(case)
     if not told and not failing:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
@@ -430,7 +463,8 @@ def case_text(
                 )
             )
         rows += usual_lines(case.measured_runs)
-        rows += measurements(case.metrics)
+        rows += measurements(case.metrics, summed_up=case.summed_up)
+        rows += other_readings(case.metrics, summed_up=case.summed_up)
         rows += _published_rows(case)
         text.append_text(named_rows(rows))
         said = configuration(case.metrics)

@@ -12,7 +12,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import LEFT, avoided
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.run_view import COLLECTING, RunView, chart_series
-from backends.campaign.record.run_window import run_window
+from backends.campaign.record.run_window import run_window, summed_up
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.hangs.remedy_words import remedy_line
@@ -34,7 +34,7 @@ from backends.results.telemetry_words import (
     usual_lines,
 )
 from backends.results.words_apart import words_apart
-from backends.results.workload_figures import configuration, measurements
+from backends.results.workload_figures import configuration, measurements, other_readings
 from profiles.cleantext import clean_text
 from profiles.counted import counted
 from profiles.durations import format_duration
@@ -290,7 +290,8 @@ def _facts(run: RunView, record: RunRecord, log: str) -> list[tuple[str, str]]:
         seen = record.telemetry is not None and record.telemetry.memory_mib == record.gpu_memory_mib
         by = ", the most seen in samples of the driver" * seen
         facts.append((memory_name(stated=record.imported), f"{record.gpu_memory_mib:,} MiB{by}"))
-    facts += measurements(record.metrics)
+    facts += measurements(record.metrics, summed_up=summed_up(record))
+    facts += other_readings(record.metrics, summed_up=summed_up(record))
     if run.elapsed_s is not None:
         facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
     if left := cleanup_text(run.cleanup):

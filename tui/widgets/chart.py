@@ -154,6 +154,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.yaxes(True, False)
     columns = width - 1 - max(plot.label_width, *(len(words) for _, words in scale.ticks))
     _draw_below(plt, plot, scale)
+    ends: list[tuple[Line, Point]] = []
     tags: set[tuple[int, float]] = set()
     column = (plot.x_limits[1] - plot.x_limits[0]) / width
     for line in reversed(plot.lines):  # the first one lies on top
@@ -171,15 +172,17 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
                 signs = line.solid or [*cells.values()]
                 plt.scatter(*_columns(list(cells)), color=_rgb(line.colour), marker=signs)
             _draw_bars(plt, line, scale)
-            marks = finite(line.marks)
-            _draw_marks(plt, marks, line.mark, line.colour, scale)
-            if line.tag and not line.alone:
-                x, y = rest[-1][0], scale.middle(rest[-1][1])
-                x -= 2 * column if marks else 0.0  # beside the mark
-                while (place := (round(x / column), y)) in tags:
-                    x -= 2 * column  # beside the tag of a curve that ends there too
-                tags.add(place)
-                plt.text(line.tag, x, y, color=_rgb(line.colour), alignment="right")
+            ends.append((line, rest[-1]))
+    for line, end in ends:  # no curve and no bar of another lies on a mark
+        marks = finite(line.marks)
+        _draw_marks(plt, marks, line.mark, line.colour, scale)
+        if line.tag and not line.alone:
+            x, y = end[0], scale.middle(end[1])
+            x -= 2 * column if marks else 0.0  # beside the mark
+            while (place := (round(x / column), y)) in tags:
+                x -= 2 * column  # beside the tag of a curve that ends there too
+            tags.add(place)
+            plt.text(line.tag, x, y, color=_rgb(line.colour), alignment="right")
     if plot.cursor is not None:
         _draw_marks(plt, finite([plot.cursor]), CURSOR, TEXT, scale)
     picture: str = plt.build()

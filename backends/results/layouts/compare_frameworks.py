@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.device_words import words_of
-from backends.results.layouts.cells import count_cell, flags_cell, speedup_cell
+from backends.results.layouts.cells import (
+    count_cell,
+    cv_cell,
+    cv_notes,
+    flags_cell,
+    speedup_cell,
+    unended_notes,
+)
 from backends.results.layouts.columns import (
     IN_HEADINGS,
     fixed_caption,
@@ -23,9 +30,9 @@ from backends.results.layouts.common import (
     speedup_notes,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.provenance import how_sure
 from backends.results.render import Column, Table
 from backends.results.summary import Group
+from backends.results.translations import Words
 from profiles.scalars import scalar_text
 
 
@@ -81,7 +88,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         columns=tuple(columns),
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [center, *bases, said])),
-        notes=(*speedup_notes(own, w), *_how_sure(own, labels, options)),
+        notes=(*speedup_notes(own, w), *_how_sure(own, labels, options, w)),
         shared=(
             *identity(own),
             *((n, scalar_text(v)) for n, v in first.parameters.items() if n in IN_HEADINGS),
@@ -95,12 +102,24 @@ def _exactly(case: CaseResult) -> list[str]:
     return [speedup, count_cell(case), case.grade or DASH, flags_cell([case])]
 
 
-def _how_sure(own: Sequence[Group], labels: Sequence[str], options: LayoutOptions) -> list[str]:
-    """Of each framework n, CV and grades; of one alone the line below the table has them."""
-    if len(own) < 2 or options.exact:
+def _how_sure(
+    own: Sequence[Group], labels: Sequence[str], options: LayoutOptions, w: Words
+) -> list[str]:
+    """``OneFlow: 1n1g n 7, CV 0.31%, A; 1n8g n 6/7, CV 2.40% !, B``, and what the marks mean; as
+    CSV all of it has columns."""
+    if options.exact:
         return []
-    told = [", ".join(how_sure(group.cases, options.lang)) for group in own]
-    return [f"{label}: {words}" for label, words in zip(labels, told, strict=True) if words]
+    lines = [
+        f"{label}: {'; '.join(f'{case.case} {_sure(case, w)}' for case in group.cases)}"
+        for group, label in zip(own, labels, strict=True)
+    ]
+    every = [case for group in own for case in group.cases]
+    cvs = (case.spread.cv for case in every if case.spread)
+    return [*lines, *cv_notes(cvs, w), *unended_notes(every, w)]
+
+
+def _sure(case: CaseResult, w: Words) -> str:
+    return f"{w.count} {count_cell(case)}, {w.cv} {cv_cell(case)}, {case.grade or DASH}"
 
 
 LAYOUT = layout_of_tables(

@@ -197,12 +197,13 @@ def test_the_list_says_of_the_fastest_case_where_it_is_the_base_of_the_speedups(
     assert ("base of the speedups" in below) == (several and slower)
 
 
+@pytest.mark.parametrize("word", ["mv", "rename"])
 def test_without_an_action_they_are_listed_and_a_moved_one_by_its_new_name(
-    cli: Cli, campaign: Campaign
+    cli: Cli, campaign: Campaign, word: str
 ) -> None:
     campaign("done", *DONE, age_s=DAY)
     campaign("open", planned("a"))
-    cli("campaigns", "mv", "done", "baseline")
+    cli("campaigns", word, "done", "baseline")
     listed = cli("campaigns")
     assert [row[0] for row in listed.rows] == ["open", "baseline"]
     assert "begun as done" in " ".join(listed.rows[1])

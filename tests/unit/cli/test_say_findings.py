@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.run_results import run_results
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.findings import Grade
 from backends.results.grade_words import named_lines
@@ -14,7 +18,7 @@ from backends.results.summary import Group, summarise
 from tests.unit.hosts.test_machines import EXAMPLES
 from tui.cli import report
 from tui.cli.program import main
-from tui.cli.shared.say_findings import say_findings
+from tui.cli.shared.say_findings import MOST, say_findings
 
 TAGS = ("1n1g", "1n2g", "1n4g", "1n8g")
 
@@ -54,6 +58,33 @@ def test_one_line_for_what_is_so_of_several_cases(
     grades = {case.case: case.grade for case in group.cases}
     told = {(line, grades[tag]) for tag, line in known}
     assert len(notes) <= len(told)
+
+
+@given(st.lists(st.integers(1, 7), min_size=4, max_size=4), st.integers(0, 9))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_of_many_findings_the_gravest_are_said_and_how_many_more_the_report_has(
+    capsys: pytest.CaptureFixture[str], repeats: list[int], most: int
+) -> None:
+    groups = measured(repeats)
+    capsys.readouterr()
+    say_findings(groups)
+    every = capsys.readouterr().err.splitlines()
+    say_findings(groups, "en", most)
+    said = capsys.readouterr().err.splitlines()
+    assert said[:most] == every[:most]
+    left = len(every) - most
+    assert said[most:] == [f"note: … and {left} more: report.md"] * (left > 0)
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)
+def test_report_says_five_findings_at_most(
+    capsys: pytest.CaptureFixture[str], example: Path
+) -> None:
+    assert main(["report", str(example)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    say_findings(summarise(run_results(read_campaign(example))))
+    every = capsys.readouterr().err.splitlines()
+    assert [line for line in said if line in every] == every[:MOST]
 
 
 def test_what_is_so_of_all_of_many_cases_names_none(capsys: pytest.CaptureFixture[str]) -> None:

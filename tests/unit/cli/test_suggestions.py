@@ -209,7 +209,7 @@ def test_the_example_in_every_help_is_a_call_that_the_program_takes(
         build_parser().parse_args(words)
 
 
-@pytest.mark.parametrize("action", ["ls", "mv", "rm", "prune", "tag", "note"])
+@pytest.mark.parametrize("action", ["ls", "mv", "rename", "rm", "prune", "tag", "note"])
 def test_so_is_that_of_everything_that_is_done_with_campaigns(
     action: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

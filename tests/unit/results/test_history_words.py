@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from backends.hosts.fingerprint import changes_text
-from backends.results.history import history
+from backends.results.comparison import Verdict
+from backends.results.history import Why, history
 from backends.results.history_json import history_document
 from backends.results.history_report import (
     MARKS,
@@ -103,6 +104,32 @@ def test_what_verdicts_rest_on_stands_once_below_the_table_by_case_and_in_json_o
     for case, words in zip(seen.cases, told, strict=True):
         (ground,) = [one for one in grounds if one.endswith(f" rests on: {words}")]
         assert case.case in ground.partition(" rests on: ")[0]
+
+
+@given(
+    levels=st.lists(st.sampled_from([0.5, 0.9, 0.97, 1.0, 1.5]), min_size=1, max_size=7),
+    repeats=st.integers(1, 4),
+    scatter=st.sampled_from([0.0, 0.01, 0.3]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_no_change_is_told_of_none_but_a_case_that_is_the_same(
+    runs_of: Runs, levels: list[float], repeats: int, scatter: float
+) -> None:
+    nights = [
+        runs_of("1n1g", [100 * level * (1 + scatter * n) for n in range(repeats)])
+        for level in levels
+    ]
+    seen = history([campaign(at, night) for at, night in enumerate(nights)])
+    (case,) = seen.cases
+    table = history_tables(seen)[0]
+    cell = dict(zip(table.headings, table.rows[0], strict=True))["change"]
+    if cell == "none":
+        assert case.verdict is Verdict.SAME
+    if not case.changes and case.why is Why.LAST:
+        assert cell == ("none" if case.verdict is Verdict.SAME else "not decided")
+    legend = next(note for note in table.notes if "change: " in note)
+    for words in ("none", "not decided", "trend"):
+        assert (f"; {words}: " in legend) is (cell == words)
 
 
 @given(given=st.sets(st.sampled_from(sorted(MARKS))))

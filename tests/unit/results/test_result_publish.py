@@ -12,13 +12,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.folder.export_report import Export
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.run_results import run_results
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
+from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Layout
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
@@ -181,8 +182,31 @@ def test_compare_layout_tells_one_framework_from_itself(runs_of):
     runs = runs_of("1n1g", [100], campaign="old") + runs_of("1n1g", [110], campaign="new")
     text = publish("old, new", runs, layout="compare")
     assert "samples/s(Python old) | speedup | samples/s(Python new) | speedup" in text
-    sure = "n 1, grades 1 × D (few repeats)"
+    sure = "1n1g n 1, CV –, D"
     assert f"- Python old: {sure}\n- Python new: {sure}\n" in text
+
+
+@pytest.mark.parametrize("frameworks", [("Python",), ("Python", "Other")])
+@given(
+    values=st.lists(
+        st.lists(st.floats(50, 200) | st.none(), min_size=1, max_size=6), min_size=1, max_size=4
+    )
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_compare_layout_tells_n_cv_and_grade_of_every_case(runs_of, frameworks, values):
+    runs = [
+        run
+        for framework in frameworks
+        for size, own in enumerate(values)
+        for run in runs_of(f"1n{2**size}g", own, framework=framework, profile=framework)
+    ]
+    text = publish("c", runs, layout="compare")
+    cases = [case for group in summarise(runs) for case in group.cases]
+    for case in cases:
+        told = f"{case.case} n {count_cell(case)}, CV {cv_cell(case)}, {case.grade or '-'}"
+        (line,) = [line for line in text.splitlines() if line.startswith(f"- {case.framework}: ")]
+        assert told in re.split("; |: ", line)
+    assert ("- !! CV above 5%" in text) == any("!!" in cv_cell(case) for case in cases)
 
 
 @pytest.mark.parametrize(

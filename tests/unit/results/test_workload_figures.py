@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from backends.results.workload_figures import configuration, figure_text, measurements
+from backends.results.results_json import case_document, run_document
+from backends.results.run_result import RunResult
+from backends.results.summary import summarise
+from backends.results.workload_figures import (
+    OTHER_READINGS,
+    configuration,
+    figure_text,
+    measurements,
+)
 from profiles.format.run_fact_names import NUMBERS
+from tui.screens.result_text import case_text
 from tui.text import named_rows
 
 NAMES = st.text(st.characters(whitelist_categories=("Ll",)), min_size=1, max_size=40)
+SPEEDS = st.floats(1.0, 1e5)
 
 
 @given(st.dictionaries(NAMES, st.text("0123456789", min_size=1), min_size=1, max_size=9))
@@ -61,3 +72,21 @@ def test_what_a_collective_tells_of_one_size_says_of_which() -> None:
         "straggler at 4 GiB",
     ]
     assert [name for name, _ in measurements(metrics)] == ["latency", "p99", "straggler"]
+
+
+@given(st.dictionaries(st.sampled_from(["compute_ips", "loss", "data_time_s"]), SPEEDS, min_size=1))
+def test_a_speed_of_other_readings_than_a_figure_that_its_log_sums_up_says_so(
+    metrics: dict[str, float],
+) -> None:
+    run = RunResult("r", "p", "F", "M", "1n1g", 1, 1, {}, 1, throughput=100.0, metrics=metrics)
+    run = replace(run, statistic="summary", window="summary line")
+    other = "compute_ips" in metrics
+    for summed, marked in ((run, other), (replace(run, statistic="mean", window="all"), False)):
+        group = summarise([summed])[0]
+        (case,) = group.cases
+        lines = case_text(case, group).plain.splitlines()
+        (line,) = [line for line in lines if "without data loading" in line] or [""]
+        assert line.endswith("‡") is marked
+        assert any(OTHER_READINGS in line for line in lines) is marked
+        for told in (run_document(summed), case_document(case, group)):
+            assert told["metrics_of_other_readings"] == ["compute_ips"] * marked

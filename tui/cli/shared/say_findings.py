@@ -15,13 +15,22 @@ from backends.results.translations import Lang, pick
 from profiles.format.case_labels import case_labels
 from tui.cli.shared.output import say_folded
 
+MOST = 5
+"""Findings below a report, the gravest; its ``report.md`` has all."""
 
-def say_findings(groups: Sequence[Group], lang: Lang = "en") -> None:
+
+def say_findings(groups: Sequence[Group], lang: Lang = "en", most: int | None = None) -> None:
     """The grade of each case, and everything that is to be known of it, once of all cases of which
     it is so, the gravest first. The grade stands before what it comes from; the best
-    that the others allow stands before these."""
-    for whose, what in told_once(_told(groups, lang), lang):
-        say_folded(pick(lang, "note: ", "注：") + f"{whose}{what}")
+    that the others allow stands before these. ``most``: how many are said."""
+    note = pick(lang, "note: ", "注：")
+    lines = [f"{whose}{what}" for whose, what in told_once(_told(groups, lang), lang)]
+    for line in lines[:most]:
+        say_folded(f"{note}{line}")
+    if more := len(lines[most:]) if most is not None else 0:
+        say_folded(
+            pick(lang, f"note: … and {more} more: report.md", f"注：……另有 {more} 条：report.md")
+        )
 
 
 def _told(groups: Sequence[Group], lang: Lang) -> Iterator[tuple[Rank, str, Name]]:
