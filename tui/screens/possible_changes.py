@@ -317,8 +317,8 @@ def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
         )
     )
     left, words = counted(total, "run"), _ending_all(viewed)
-    which = {run.run_id: run.state.active for run in viewed.runs if not run.state.ended}
-    return Choice(f"Cancel · {left} of {plain(viewed.called)}", words, answers, (words, which))
+    ends = viewed.active > 0  # whichever runs: all of them are asked about
+    return Choice(f"Cancel · {left} of {plain(viewed.called)}", words, answers, ends)
 
 
 GOES_ON = "The campaign is over, and goes on here."
