@@ -28,7 +28,7 @@ _LEAD = re.compile(r"\s*(?:[^\w\s]\s+)?(?:(?:stop|warn) )?")
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ATTEMPT = re.compile(r"\battempt (?=\d+$)")
-_LEFT_OUT = re.compile("-?\0(?:-\0)*-")
+_LEFT_OUT = re.compile("[- ]?\0(?:[- ]\0)*[- ]")
 
 
 @dataclass(eq=True)
@@ -277,7 +277,9 @@ def _beginning(text: str, width: int) -> str:
 def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
     """:func:`without_middle` of each, by its plain words, but no two different ones alike; what all
     of them share goes first, then the date that one begins with."""
-    short = _without_shared({text.plain for text in texts}, width)
+    short = _without_shared({text.plain for text in texts}, width, "-")
+    shorter = _without_shared(short.values(), width, " ")
+    short = {name: shorter[said] for name, said in short.items()}
     cut = {}
     for text in texts:
         said = short[text.plain]
@@ -310,10 +312,10 @@ def without_last_middles(texts: Collection[Text], width: int) -> Mapping[str, Te
     return cut
 
 
-def _without_shared(names: Collection[str], width: int) -> Mapping[str, str]:
+def _without_shared(names: Collection[str], width: int, between: str) -> Mapping[str, str]:
     """Without words that all have in the same place, as a date, the first of them first, until all
-    have room; of each its last word stays."""
-    words = {name: name.split("-") for name in names}
+    have room; of each its last word stays. ``between``: what parts them."""
+    words = {name: name.split(between) for name in names}
     places = list(zip(*(parts[:-1] for parts in words.values()), strict=False))
     shared = [n for n, place in enumerate(places) if len(names) > 1 and len({*place}) == 1]
     said = {name: name for name in names}
@@ -322,7 +324,7 @@ def _without_shared(names: Collection[str], width: int) -> Mapping[str, str]:
             break
         out = {n for n in shared if n <= last}
         for name, parts in words.items():
-            kept = "-".join("\0" if n in out else part for n, part in enumerate(parts))
+            kept = between.join("\0" if n in out else part for n, part in enumerate(parts))
             said[name] = _LEFT_OUT.sub("…", kept)
     return said
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
+from rich.cells import cell_len
 from textual.coordinate import Coordinate
 
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import fold
 from backends.engines.engine import WaitKind
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, screen_text, until, words
 from tests.console.fakes import FakeWorkspace
@@ -128,6 +132,46 @@ async def test_on_a_broad_terminal_the_details_stand_at_the_right_and_take_nobod
             assert table.has_focus
             await pilot.press("y")
             assert app.clipboard == beside.text
+
+
+@pytest.mark.parametrize("profiles", [1, 3])
+@pytest.mark.parametrize("size", [(50, 15), (60, 15), (66, 15), SMALL, LARGE], ids=str)
+async def test_no_two_names_of_runs_are_alike_however_narrow_the_list_is(
+    workspace: FakeWorkspace, size: tuple[int, int], profiles: int
+) -> None:
+    models = ("paddle-bert", "paddle-resnet50", "torch-resnet50")[:profiles]
+    cases = product(models, ("1n8g", "2n8g", "4n8g"), (128, 256), (1, 2, 3))
+    told: list[ev.Event] = [
+        ev.RunPlanned(
+            t=0.0,
+            run_id=f"r-{n:04d}-a1",
+            profile=model,
+            framework="f",
+            model="m",
+            unit="images/s",
+            nodes=int(tag[0]),
+            gpus_per_node=8,
+            parameters={"batch_size": batch, "precision": "fp32"},
+            repeat=repeat,
+            attempt=1,
+        )
+        for n, (model, tag, batch, repeat) in enumerate(cases)
+    ]
+    async with console(workspace, size) as (app, pilot):
+        controller = begin(app, workspace)
+        controller.state = fold(told)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        await until(pilot, lambda: table.row_total == len(told))
+        width = next(width for column, width in table._shown if column.key == "label")
+        number = [column.key for column, _ in table._shown].index("label")
+        rows = range(len(table.shown_keys))
+        names = [str(table.get_cell_at(Coordinate(row, number))) for row in rows]
+        assert len(set(names)) == len(told)
+        assert max(map(cell_len, names)) <= width
+        if profiles == 1:
+            said = [name for name in names if "128" in name or "256" in name]
+            assert len(said) == len(told), "what tells them apart goes last"
 
 
 @pytest.mark.parametrize("size", [(60, 24), SMALL, (95, 24), LARGE, (160, 34), HUGE], ids=str)

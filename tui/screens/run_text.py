@@ -45,7 +45,7 @@ from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 COLUMNS = (
     MARK,
     Column("state", "State", 12, still=True),
-    Column("label", "Run", 12, most=72, first=True, ends=True, still=True),
+    Column("label", "Run", 12, most=72, first=True, ends=True, apart=True, still=True),
     Column("hosts", "Hosts", 12, gives_way=1, most=60, still=True),
     Column("elapsed", "Elapsed", 7, right=True, gives_way=2, still=True),
     Column("progress", "Progress", None, most=40, least=8),

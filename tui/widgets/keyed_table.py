@@ -148,7 +148,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._keys: list[str] = []
         self._drawn: dict[str, tuple[Row, tuple[Text, ...]]] = {}
         self._words: tuple[str, ...] = ()
-        self._told_apart: tuple[tuple[Row, ...], int, Mapping[str, Text]] | None = None
+        self._told_apart: tuple[list[Text], int, Mapping[str, Text]] | None = None
+        self._apart_of: tuple[Row, ...] = ()
         self._needed: dict[str, int] = {}
         self._bearable: dict[str, int] = {}  # where only the gravest of what they hold is left
         self._filled: set[str] = set()  # columns that have had something in them at this width
@@ -396,11 +397,14 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def _apart(self, column: Column, width: int) -> Mapping[str, Text]:
         """Of all rows, so that none reads otherwise because of a filter."""
         known = self._told_apart
-        if known is None or known[0] is not self._rows or known[1] != width:
-            number = self._all_columns.index(column)
-            cells = [row.cells[number] for row in self._rows]
+        if known is not None and self._apart_of is self._rows and known[1] == width:
+            return known[2]
+        number = self._all_columns.index(column)
+        cells = [row.cells[number] for row in self._rows]
+        if known is None or (known[0], known[1]) != (cells, width):  # most are the same objects
             told = (without_last_middles if column.last else without_middles)(cells, width)
-            known = self._told_apart = (self._rows, width, told)
+            known = (cells, width, told)
+        self._told_apart, self._apart_of = known, self._rows
         return known[2]
 
     def _rebuild(self, rows: Sequence[Row], layout: tuple[tuple[Column, int], ...]) -> None:
