@@ -1,7 +1,8 @@
 """``completion``: what a shell needs to complete commands, options and names.
 
 shtab makes a script of the parsers, so that a Tab starts no Python at all. Names that come and go,
-of campaigns and of the operator's own profiles, are looked up by the shell itself.
+of campaigns and of the operator's own profiles, are looked up by the shell itself; cases and values
+are those that the profiles on the line had when the script was made.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import shlex
 from collections.abc import Iterator
 from string import Template
 
+from profiles.format.catalog import Catalog
+from profiles.scalars import scalar_text
 from tui.cli.arguments import CommandParser, build_parser
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
@@ -29,12 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
     """The script, on stdout."""
     import shtab  # noqa: PLC0415 (only here)
 
-    profiles = open_workspace(arguments).catalog.names
+    catalog = open_workspace(arguments).catalog
     parser = build_parser()
     for action in _actions(parser):
         if (found := _kind(action)) is not None:
             action.complete = _FUNCTIONS.get(found) or getattr(shtab, found)  # type: ignore[attr-defined]
-    names = _NAMES[arguments.shell].substitute(profiles=" ".join(map(shlex.quote, profiles)))
+    names = _NAMES[arguments.shell].substitute(
+        profiles=" ".join(map(shlex.quote, catalog.names)), told=_told(catalog, arguments.shell)
+    )
     print(shtab.complete(parser, arguments.shell, preamble=names))
     return OK
 
@@ -52,6 +57,10 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 def _kind(action: argparse.Action) -> str | None:
     """What an option or an argument takes; None: what nobody could list."""
+    if "--case" in action.option_strings:
+        return "cases"
+    if "--set" in action.option_strings:
+        return "values"
     metavar = action.metavar if isinstance(action.metavar, str) else ""
     if action.dest == "profile":
         return "profiles"
@@ -68,8 +77,28 @@ _FUNCTIONS = {
         "zsh": f"_dlperf_tui_{kind}",
         "fish": f"(_dlperf_tui_{kind})",
     }
-    for kind in ("campaigns", "profiles")
+    for kind in ("campaigns", "profiles", "cases", "values")
 }
+
+
+def _told(catalog: Catalog, shell: str) -> str:
+    """Of each profile its cases, and what its parameters can be set to, as branches of a choice."""
+    lines = []
+    for name in catalog.names:
+        profile = catalog.get(name)
+        values = [
+            f"{parameter}={scalar_text(value)}"
+            for parameter, known in profile.parameters.items()
+            for value in known.choices
+        ]
+        for kind, words in (("cases", profile.matrix.cases), ("values", values)):
+            says = " ".join(map(shlex.quote, words))
+            if says:
+                key = shlex.quote(f"{kind} {name}")
+                case = f"case {key}; " if shell == "fish" else f"{key}) "
+                lines.append(f"{case}printf '%s\\n' {says}" + " ;;" * (shell != "fish"))
+    return "\n".join(lines)
+
 
 _POSIX = r"""
 _dlperf_tui_campaigns_dir() {  # of the words of the command line
@@ -82,6 +111,21 @@ _dlperf_tui_campaigns_dir() {  # of the words of the command line
   done
   case "$$dir" in "~/"*) dir="$$HOME/$${dir#\~/}" ;; esac
   printf '%s\n' "$$dir"
+}
+_dlperf_tui_told() {  # cases or values of a profile
+  case "$$1 $$2" in
+${told}
+  esac
+}
+_dlperf_tui_of_profiles() {  # the same of those among the words of the command line
+  local kind="$$1" word before=""
+  shift
+  for word in "$$@"; do
+    case "$$word" in =) continue ;; esac
+    case "$$before" in -p|--profile) _dlperf_tui_told "$$kind" "$$word" ;; esac
+    case "$$word" in --profile=*) _dlperf_tui_told "$$kind" "$${word#--profile=}" ;; esac
+    before="$$word"
+  done | sort -u
 }
 _dlperf_tui_profile_names() {
   printf '%s\n' ${profiles}
@@ -104,6 +148,19 @@ _dlperf_tui_campaigns() {
 _dlperf_tui_profiles() {
   compgen -W "$$(_dlperf_tui_profile_names)" -- "$$1"
 }
+_dlperf_tui_cases() {
+  compgen -W "$$(_dlperf_tui_of_profiles cases "$${COMP_WORDS[@]}")" -- "$$1"
+}
+_dlperf_tui_values() {
+  local name="" word="$$1"
+  if [ "$$word" = = ]; then  # bash takes NAME=V apart
+    name="$${COMP_WORDS[COMP_CWORD-1]}=" word=""
+  elif [ "$${COMP_WORDS[COMP_CWORD-1]}" = = ]; then
+    name="$${COMP_WORDS[COMP_CWORD-2]}="
+  fi
+  compgen -W "$$(_dlperf_tui_of_profiles values "$${COMP_WORDS[@]}")" -- "$$name$$word" |
+    sed "s/^$$name//"
+}
 """
     ),
     "zsh": Template(
@@ -116,6 +173,14 @@ _dlperf_tui_campaigns() {
 }
 _dlperf_tui_profiles() {
   local -a found=("$${(@f)$$(_dlperf_tui_profile_names)}")
+  compadd -a found
+}
+_dlperf_tui_cases() {
+  local -a found=("$${(@f)$$(_dlperf_tui_of_profiles cases "$${(Q)$${(z)BUFFER}[@]}")}")
+  compadd -a found
+}
+_dlperf_tui_values() {
+  local -a found=("$${(@f)$$(_dlperf_tui_of_profiles values "$${(Q)$${(z)BUFFER}[@]}")}")
   compadd -a found
 }
 """
@@ -134,6 +199,26 @@ function _dlperf_tui_campaigns
   for path in $$dir/*/events.jsonl
     string replace -r '.*/([^/]*)/events.jsonl$$' '$$1' -- $$path
   end
+end
+function _dlperf_tui_told
+  switch "$$argv"
+${told}
+  end
+end
+function _dlperf_tui_of_profiles
+  set -l before ''
+  for word in (commandline -opc)
+    contains -- "$$before" -p --profile; and _dlperf_tui_told $$argv $$word
+    string match -q -- '--profile=*' $$word
+    and _dlperf_tui_told $$argv (string replace -- --profile= '' $$word)
+    set before $$word
+  end
+end
+function _dlperf_tui_cases
+  _dlperf_tui_of_profiles cases
+end
+function _dlperf_tui_values
+  _dlperf_tui_of_profiles values
 end
 function _dlperf_tui_profiles
   printf '%s\n' ${profiles}

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from profiles.format.catalog import Catalog
+from profiles.scalars import scalar_text
 from tests.unit.cli.conftest import Cli, planned
 
 Complete = Callable[..., set[str]]
@@ -153,6 +155,31 @@ def test_profiles_are_offered_those_of_the_operator_too(complete: Complete, tmp_
     found = complete("run", "-p", "torch-")
     assert found >= {"torch-resnet50", "torch-gpt", "torch-mine"}
     assert "file" not in complete("run", "-p", "fi")
+
+
+@pytest.mark.parametrize("name", ["torch-resnet50", "ngc-tensorflow-resnet50", "torch-gpt"])
+def test_cases_and_values_are_those_of_the_profile_on_the_line(
+    complete: Complete, name: str
+) -> None:
+    profile = Catalog.load().get(name)
+    cases, (first, *_) = {*profile.matrix.cases}, profile.parameters
+    values = {f"{first}={scalar_text(one)}" for one in profile.parameters[first].choices}
+    for profile_words in (["-p", name], ["--profile", name]):
+        assert starting(complete("run", *profile_words, "--case", "1"), "1") == starting(cases, "1")
+        assert starting(complete("run", *profile_words, "--set", first), f"{first}=") == values
+    assert not starting(complete("run", "--case", "1"), "1")
+
+
+def test_bash_takes_a_value_apart_and_what_is_behind_its_name_is_offered(
+    complete: Complete, request: pytest.FixtureRequest
+) -> None:
+    if request.node.callspec.params["complete"] != "bash":
+        return
+    name, values = "batch_size", ("--set", "batch_size", "=")
+    choices = Catalog.load().get("torch-resnet50").parameters[name].choices
+    words = {scalar_text(one) for one in choices}
+    assert complete("run", "-p", "torch-resnet50", *values) == words
+    assert complete("run", "-p", "torch-resnet50", *values, "1") == starting(words, "1")
 
 
 def test_nothing_is_offered_where_there_is_nothing(complete: Complete) -> None:
