@@ -151,7 +151,8 @@ DIALOGS: Mapping[str, Panel] = {
                 "A",
                 "add",
                 "Add to it",
-                "these runs are further ones of the campaign that is at work here, in its tables",
+                "add to the campaign that is at work here the cases that it has not got; they are "
+                "in its tables then",
                 footer=1,
                 named="Add these runs to the campaign at work",
             ),

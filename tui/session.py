@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.record.lock import CampaignLock
 from backends.keeper.credentials import by_hand
+from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
 from tui.log_look import LogLook
@@ -376,6 +377,13 @@ class Session:
         if self.readonly or self.controller is None or not self.at_work:
             return "no campaign is at work here"
         return self.controller.why_not_added(plan, findings)
+
+    def what_is_added(self, plan: Plan) -> str:
+        """ "2 runs of 1 new case": what of the plan the campaign at work here has not got."""
+        if self.controller is None:
+            return ""
+        new = self.controller.new_cases(plan)
+        return f"{counted(new.run_count, 'run')} of {counted(len(new.cases), 'new case')}"
 
     def add(self, plan: Plan, findings: Sequence[Finding]) -> int:
         """To the campaign that is at work here, which is looked at from then on; how many runs.

@@ -23,7 +23,7 @@ from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.moment import Moment, forget_moment, write_moment
 from backends.campaign.folder.raw_logs import LogDoubt, levelled_lines, with_doubts
 from backends.campaign.folder.results_writer import ResultsWriter
-from backends.campaign.more_cases import BegunWith, more_cases, why_not_added
+from backends.campaign.more_cases import BegunWith, more_cases, new_cases, why_not_added
 from backends.campaign.notify.notifier import Notifier
 from backends.campaign.pausing import operator
 from backends.campaign.plan.further_runs import further_runs
@@ -273,8 +273,13 @@ class CampaignController:
             return "nothing can be added to it"
         return why_not_added(self._begun_with, self.state, plan, findings)
 
+    def new_cases(self, plan: Plan) -> Plan:
+        """Of a plan what :meth:`add` would add."""
+        return new_cases(self.state, plan)
+
     def add(self, plan: Plan) -> int:
-        """Plan these runs, too; how many they are. :meth:`why_not_added` has no reason against it.
+        """Plan these runs, too, of cases that it has not got; how many they are.
+        :meth:`why_not_added` has no reason against it.
 
         Raises
         ------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backends.campaign.folder.create import planned_run
 from backends.campaign.plan.more_repeats import first_of_more
@@ -50,7 +49,14 @@ def why_not_added(
     }
     differing = (_differs(begun_with, planned) for planned in plan.cases)
     told = (reason for reason, so in reasons.items() if so)
-    return next(filter(None, (*told, *differing)), "")
+    had = "it has these cases; + on Runs adds repeats" * (not new_cases(state, plan).cases)
+    return next(filter(None, (*told, *differing, had)), "")
+
+
+def new_cases(state: CampaignState, plan: Plan) -> Plan:
+    """Of a plan what the campaign has not got."""
+    had = {run.case.key for run in state.runs.values()}
+    return replace(plan, cases=tuple(one for one in plan.cases if one.case.key not in had))
 
 
 def _differs(begun_with: BegunWith, planned: PlannedCase) -> str:
@@ -64,17 +70,14 @@ def _differs(begun_with: BegunWith, planned: PlannedCase) -> str:
 
 
 def more_cases(state: CampaignState, plan: Plan, now: float) -> list[ev.RunPlanned]:
-    """The plan's runs as further ones of the campaign; of a case that it has already, more repeats.
+    """The plan's runs of cases that the campaign has not got, as further ones of it.
 
     Raises
     ------
     SelectionError: the campaign runs nothing.
     """
     first, token = first_of_more(state), campaign_of(next(iter(state.runs)))
-    before: Counter[str] = Counter()
-    for run in state.runs.values():
-        before[run.case.key] = max(before[run.case.key], run.repeat)
     return [
-        planned_run(planned, before[planned.case.key] + repeat, f"{token}-{number:04d}-a1", now)
-        for number, (repeat, planned) in enumerate(plan.rounds(), first)
+        planned_run(planned, repeat, f"{token}-{number:04d}-a1", now)
+        for number, (repeat, planned) in enumerate(new_cases(state, plan).rounds(), first)
     ]

@@ -19,7 +19,7 @@ def _flags(run: RunResult) -> Iterator[str]:
         yield "GPUs idle"
     shapes = {one.shape for one in run.steady or ()}
     if Shape.STALLS in shapes:
-        yield "stalled"
+        yield "slow readings"
     if shapes.difference({Shape.STALLS}):
         yield "unsteady"
     if disturbed([run]):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.folder.raw_logs import LogDoubt, with_doubts
 from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About
+from backends.campaign.more_cases import new_cases
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
@@ -299,15 +299,19 @@ class FakeController:
     def why_not_added(self, plan: Plan, findings: Sequence[FakeFinding] = ()) -> str:
         own = {planned.profile.name for planned in self.cases}
         other = [name for name in plan.profile_names if name not in own]
+        if not other and not self.new_cases(plan).cases:
+            return "it has these cases"
         return f"it has no {other[0]}" if other else ""
 
+    def new_cases(self, plan: Plan) -> Plan:
+        return new_cases(self.state, plan)
+
     def add(self, plan: Plan) -> int:
-        self.added.append(plan)
-        had = Counter(run.case.key for run in self.state.runs.values())
-        for number, (turn, planned) in enumerate(plan.rounds(), len(self.state.runs)):
-            repeat = had[planned.case.key] + turn
+        new = self.new_cases(plan)
+        self.added.append(new)
+        for number, (repeat, planned) in enumerate(new.rounds(), len(self.state.runs)):
             self._plan(f"r{number:02d}", planned.case, repeat, 1, planned.expected_s or 0.0)
-        return plan.run_count
+        return new.run_count
 
     def snapshot(self) -> CampaignSnapshot:
         self.advance()

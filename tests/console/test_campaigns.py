@@ -424,6 +424,9 @@ def test_of_names_what_all_share_is_left_out_before_anything_by_which_they_diffe
     names = [f"{day}-SIMULATED-{end}" for day in days for end in ends]
     cut = without_middles([cell(name) for name in names], 22)
     for name, said in cut.items():
+        if len(name) <= 22:
+            assert said.plain == name
+            continue
         assert said.plain.endswith(f"…{name.partition('SIMULATED-')[2]}")
         assert len(days) == 1 or said.plain.startswith(f"…{name[8:10]}…")
 
@@ -495,9 +498,10 @@ async def test_the_list_tells_campaigns_apart_and_what_is_simulated_whatever_the
         shown = [str(table.get_row(key)[2]) for key in table.shown_keys]
         assert len(set(shown)) == len(shown)
         if width == 80:
-            whole = {f"…{name[11:]}" for name in names if len(name) <= 40}
+            whole = {name[11:] for name in names if len(name) <= 40}
             assert len(whole) == 4
-            assert whole <= set(shown), "the state gives way before a name does"
+            told = {one.removeprefix("2026-11-29-").removeprefix("…") for one in shown}
+            assert whole <= told, "the state gives way before a name does"
         for summary in workspace.summaries:
             await until(pilot, lambda path=summary.path: table.current_key == str(path))
             await until(pilot, lambda name=summary.name: about(app).startswith(name))

@@ -577,6 +577,7 @@ async def test_cases_are_added_to_the_campaign_at_work_and_seen_there(
         ours = app.session.controller = workspace.controller(plan)
         await start_dialog(app, pilot)
         assert "A Add to it" in screen_text(app)
+        assert shows(app, "A adds 5 runs of 5 new cases to it")
         await pilot.press("A")
         await until(pilot, lambda: app.current_mode == "runs")
         (added,) = ours.added

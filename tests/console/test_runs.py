@@ -1522,7 +1522,7 @@ FLAGS: dict[str, dict[str, object]] = {
     "": {"gpus": {"throttled_s": {"power cap": 30.0}}},
     "disturbed": {"gpus": {"other_processes": 1}},
     "GPUs idle": {"gpus": {"utilization_mean": 0.0}},
-    "stalled": {"steady": Disturbance(Shape.STALLS, -0.8, 0.1, 5)},
+    "slow readings": {"steady": Disturbance(Shape.STALLS, -0.8, 0.1, 5)},
     "unsteady": {"steady": Disturbance(Shape.STEP, -0.2, 0.1, 5)},
 }
 

@@ -243,13 +243,15 @@ class Faults:
         self._world.inside(console, lambda: what(console.controller, run_id))
 
     def add_runs(self) -> None:
-        """Another of a case that the campaign has, unless it says why not."""
+        """Of a case that the campaign has not got, unless it says why not."""
 
         def add(controller: CampaignController, run_id: str) -> None:
             run, begun_with = controller.state.runs[run_id], controller._begun_with
             assert begun_with is not None
             setup = begun_with.setups[run.profile]
-            case = PlannedCase(setup.profile, run.case, self._chance.randint(1, 2), setup.settings)
+            self._world.cases += 1
+            other = replace(run.case, parameters={"added": self._world.cases})
+            case = PlannedCase(setup.profile, other, self._chance.randint(1, 2), setup.settings)
             hosts = tuple(Host(name) for name in begun_with.hosts)
             plan = Plan(Selection((run.profile,)), hosts, (case,), ())
             if not controller.why_not_added(plan):

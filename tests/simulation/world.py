@@ -102,7 +102,7 @@ class World:
         self.sharing: dict[str, str] = {}  # by run id, of all that were ever executed
         self.on_neighbour: Callable[[Execution], None] = lambda execution: None
         self.on_exit: Callable[[Process, Sequence[str]], None] = lambda process, words: None
-        self.added = 0  # runs, to campaigns at work
+        self.added = self.cases = 0  # runs of how many cases, to campaigns at work
         self.paused: set[str] = set()  # runs that the operator was told are paused
         self.unplaced: set[str] = set()  # runs of which a damaged line said where they are
         self.unpausing: dict[str, tuple[str, ...] | None] = {}  # requests; None: of all runs

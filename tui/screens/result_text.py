@@ -220,7 +220,8 @@ def _row(
     units: bool,
     but: frozenset[Concern],
 ) -> Row:
-    base = case.case == group.base
+    base, alone = case.case == group.base, len(group.cases) == 1
+    speedup = "base" if base and case.speedup else speedup_text(case, group)
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
     rate = number(case.throughput)
@@ -232,9 +233,9 @@ def _row(
             cell(case.gpus, right=True),
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
             cell(unit, MUTED),
-            cell("base" if base and case.speedup else speedup_text(case, group), right=True),
+            cell(NOTHING if alone else speedup, right=True),
             cell(speedup_interval_cell(case), right=True),
-            cell(efficiency_cell(case, group), right=True),
+            cell(NOTHING if alone else efficiency_cell(case, group), right=True),
             cell(_cv_text(cv), colour, right=True),
             cell(count_cell(case), right=True),
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),

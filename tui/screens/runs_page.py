@@ -524,6 +524,8 @@ class RunsPage(RunChanges):
             log.forget_search()
         elif not self._in_list:
             self.to_list()
+        elif self.panels.schedule.display and not self.main_panel().filter_text:
+            self.action_schedule()
         elif self._marked and not self.main_panel().filter_text:
             self.action_unmark()
         else:

@@ -45,10 +45,9 @@ CHECKING = "preflight: checking the hosts …"
 FEW_LINES = 3
 """Of cases, which stand before what preflight found: what is to be started is seen first."""
 STARTS = ("start", "leave_out", "force", "start_kept", "add")
-ADDS = "A adds these runs to it"
 BESIDE = (
-    "K has a keeper start them as a campaign of their own: runs of both wait for each other on a "
-    "host they share, and 'report' with both names prints one table"
+    "K has a keeper start all of it as a campaign of its own: runs of both wait for each other on "
+    "a host they share, and 'report' with both names prints one table"
 )
 
 
@@ -242,7 +241,8 @@ class StartDialog(Dialog[str]):
     def _beside(self, refused: DlperfError) -> str:
         """What can be done with the plan though no campaign can be started here."""
         not_added = self._refusal("add")
-        ways = {ADDS: not_added is None, BESIDE: self._refusal("start_kept") is None}
+        adds = f"A adds {self._session.what_is_added(self._plan)} to it"
+        ways = {adds: not_added is None, BESIDE: self._refusal("start_kept") is None}
         told = [] if self.stopped else [words for words, so in ways.items() if so]
         if not told:
             return f"nothing starts from here: {refused}"

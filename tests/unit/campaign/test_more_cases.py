@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.folder.create import planned_runs
-from backends.campaign.more_cases import BegunWith, more_cases, why_not_added
+from backends.campaign.more_cases import BegunWith, more_cases, new_cases, why_not_added
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.plan.selection import Selection
@@ -56,21 +56,22 @@ def test_what_is_added_is_run_beside_what_there_was_each_repeat_once(
     repeats: int,
     later: list[tuple[tuple[str, ...], tuple[str, ...], int]],
 ) -> None:
-    """Of a case that the campaign has, they are further repeats."""
+    """Cases that the campaign has already stay as they were asked for."""
     plan = plan_of(tags, repeats, sizes)
     state, begun_with = begun(plan)
-    wanted: dict[str, int] = {}
-    for some in (plan, *(plan_of(*more[:1], more[2], more[1]) for more in later)):
-        for planned in some.cases:
-            wanted[planned.case.key] = wanted.get(planned.case.key, 0) + planned.repeats
-        if some is plan:
-            continue
-        assert why_not_added(begun_with, state, some, ()) == ""
+    wanted = {planned.case.key: planned.repeats for planned in plan.cases}
+    for tags_of, sizes_of, many in later:
+        some = plan_of(tags_of, many, sizes_of)
+        new = {one.case.key: one.repeats for one in some.cases if one.case.key not in wanted}
+        assert bool(why_not_added(begun_with, state, some, ())) != bool(new)
+        assert {one.case.key for one in new_cases(state, some).cases} == new.keys()
         before = dict(state.runs)
-        for event in more_cases(state, some, 1.0):
-            assert event.run_id not in state.runs
-            state = fold([event], state)
+        more = more_cases(state, some, 1.0)
+        assert len(more) == sum(new.values())
+        state = fold(more, state)
         assert {run_id: state.runs[run_id] for run_id in before} == before
+        assert len(state.runs) == len(before) + len(more)
+        wanted |= new
     told: dict[str, list[int]] = {}
     for run in state.runs.values():
         told.setdefault(run.case.key, []).append(run.repeat)
