@@ -191,6 +191,7 @@ class Starter:
             share or self._cluster.inventory.share,
             role=self._role,
             simulated=self._cluster.simulated,
+            today=self._cluster.own_now(),
         )
         return path, lock, Basis(setups, plan.hosts, plan.selection.attempts, queue=queue)
 

@@ -257,6 +257,7 @@ class DlperfApp(App[str]):
     @work(exclusive=True, group="campaigns", description="offer what was left unfinished")
     async def offer_unfinished(self) -> None:
         """Ask what to do with campaigns left before their end; show what a keeper does."""
+        from tui.leaving import left_at  # noqa: PLC0415
         from tui.screens.campaign_list import (  # noqa: PLC0415
             ended_by_keeper,
             kept_campaign,
@@ -270,7 +271,8 @@ class DlperfApp(App[str]):
             if question is None and not self.session.views:
                 kept = kept_campaign(found, simulated=self.session.simulated)
                 if kept is None and not self.session.simulated:
-                    ended = await asyncio.to_thread(ended_by_keeper, found, time.time())
+                    since = await asyncio.to_thread(left_at, self.session)
+                    ended = await asyncio.to_thread(ended_by_keeper, found, time.time(), since)
                     if ended:
                         self.post_message(Said(ended, until_key=True))
             if kept is not None:
@@ -543,9 +545,10 @@ class DlperfApp(App[str]):
         self._close_messages_no_wait()
 
     async def _leave(self, message: str) -> None:
-        from tui.leaving import others_kept  # noqa: PLC0415 - at the end
+        from tui.leaving import note_left, others_kept  # noqa: PLC0415 - at the end
 
         others = await asyncio.to_thread(others_kept, self.session)
+        await asyncio.to_thread(note_left, self.session)
         await self.session.close()
         self.exit("\n".join(filter(None, (message, others))))
 

@@ -58,6 +58,22 @@ def said_at_end(session: Session) -> str:
     return "\n".join(filter(None, ("" if live is None else finished_words(live), followed)))
 
 
+def left_at(session: Session) -> float:
+    """When a console was left last, seconds since the epoch; 0: nobody knows. Blocking."""
+    try:
+        return 0.0 if session.left_file is None else session.left_file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def note_left(session: Session) -> None:
+    """That it is left now; where that cannot be written, the next one tells more. Blocking."""
+    if session.left_file is not None and not session.simulated:
+        with suppress(OSError):
+            session.left_file.parent.mkdir(parents=True, exist_ok=True)
+            session.left_file.touch()
+
+
 def others_kept(session: Session) -> str:
     """Which of the campaigns that keepers started for this console go on, but for the one that is
     looked at; "" where none does. Blocking."""

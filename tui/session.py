@@ -51,6 +51,8 @@ class Session:
         self.readonly = readonly
         self.marks_file = marks_file
         """Where it is kept what is marked on Matrix; None: nowhere."""
+        self.left_file = None if marks_file is None else marks_file.with_name("left")
+        """Is as old as it is that a console was left; None: that is not kept."""
         self.controller: Controller | None = None
         self.opened: CampaignSnapshot | None = None
         self.followed = False

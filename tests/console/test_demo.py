@@ -119,6 +119,16 @@ async def test_who_looks_on_from_a_shell_is_told_of_a_silent_run(tmp_path: Path)
         assert (told["eta_s"], told["eta_text"]) == (None, silent)
 
 
+async def test_a_campaign_is_named_by_the_day_of_who_starts_it(tmp_path: Path) -> None:
+    """However far the time of the simulated hosts is ahead."""
+    async with open_demo(tmp_path, SPEED, time.time() + 86400.0) as workspace:
+        await workspace.cluster.probe()
+        days = [time.strftime("%Y-%m-%d")]
+        path = await workspace.create(workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",))))
+        days.append(time.strftime("%Y-%m-%d"))
+    assert path.name[:10] in days
+
+
 def states(app: DlperfApp) -> list[RunState]:
     live = app.session.live
     return [run.state for run in live.runs] if live is not None else []

@@ -38,7 +38,7 @@ from tests.console.conftest import (
     tick,
     until,
 )
-from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
+from tests.console.fakes import FakeFinding, FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_campaigns import prepared
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
@@ -326,6 +326,31 @@ async def test_what_a_keeper_brought_to_its_end_lately_is_said_at_the_start(
         assert not shows(app, said)
 
 
+async def test_what_a_keeper_brought_to_its_end_is_said_once(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    """And not at all where a console was left after it: that has told it, or shown it."""
+    controller = await prepared(workspace, "finished")
+    controller.path.mkdir(parents=True)
+    for name, ago_s in ((KEEPER_LOG, 9.0), (FILE_NAME, 9.0)):
+        (controller.path / name).touch()
+        os.utime(controller.path / name, (time.time() - ago_s,) * 2)
+    told = []
+    for ended_again in (False, False, True):
+        if ended_again:
+            os.utime(controller.path / KEEPER_LOG)
+        async with console(workspace, LARGE, marks_file=tmp_path / "s" / "marks.json") as (
+            app,
+            pilot,
+        ):
+            await until(pilot, lambda app=app: not app.session.looking)
+            await pilot.pause()
+            told.append(shows(app, f"O opens {controller.path.name}: a keeper ended it"))
+            await pilot.press("q")
+            await until(pilot, lambda: workspace.closed)
+    assert told == [True, False, True]
+
+
 async def test_leaving_the_campaign_of_a_keeper_says_where_it_is_and_how_to_come_back(
     workspace: FakeWorkspace,
 ) -> None:
@@ -599,6 +624,24 @@ async def test_why_nothing_is_added_to_the_campaign_at_work_is_said(
         await until(pilot, partial(shows, app, "it has no cpu-smoke"))
         assert isinstance(app.screen, StartDialog)
         assert ours.added == keepers.left == []
+
+
+@pytest.mark.parametrize("host", ["node1", "node4"])
+async def test_a_key_counts_though_another_run_of_ours_has_a_host_by_then(
+    workspace: FakeWorkspace, keepers: Keepers, host: str
+) -> None:
+    """But not where something else is found that it would be typed in spite of."""
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, ("1n1g",), repeats=1)
+        await start_dialog(app, pilot)
+        dialog = app.screen
+        assert isinstance(dialog, StartDialog)
+        await until(pilot, lambda: dialog.sight.drawn)
+        since = dialog.sight.since
+        held = FakeFinding("warn", "held by run r07: runs wait for it", "wait", host)
+        dialog._show([held])
+        await settled(app)
+        assert (dialog.sight.since == since) == (host == "node1")
 
 
 async def start_dialog(app: DlperfApp, pilot: Pilot[str]) -> None:

@@ -594,9 +594,10 @@ LAST_WORD_S = 2.0
 """A keeper logs its end when all of it is in the journal."""
 
 
-def ended_by_keeper(summaries: Sequence[CampaignSummary], now: float) -> str:
-    """That a keeper brought a campaign to its end lately, the last of several; "" where none did.
-    ``now``: seconds since the epoch. Blocking."""
+def ended_by_keeper(summaries: Sequence[CampaignSummary], now: float, since: float = 0.0) -> str:
+    """That a keeper brought a campaign to its end lately, the last of several; "" where none did
+    after ``since``, when a console was left last and may have seen or told it. ``now``: like that
+    seconds since the epoch. Blocking."""
     ends = []
     for summary in summaries:
         if summary.state == "finished" and not summary.simulated:
@@ -606,7 +607,7 @@ def ended_by_keeper(summaries: Sequence[CampaignSummary], now: float) -> str:
                 if written <= at + LAST_WORD_S:  # else somebody went on with it
                     ends.append((at, summary))
     at, last = max(ends, key=lambda one: one[0], default=(0.0, None))
-    if last is None or not 0 <= now - at < KEPT_LATELY_S:
+    if last is None or not 0 <= now - at < KEPT_LATELY_S or at < since:
         return ""
     return f"O opens {last.called}: a keeper ended it {ago(now - at)}, {state_words(last)}"
 

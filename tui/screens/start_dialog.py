@@ -88,6 +88,7 @@ class StartDialog(Dialog[str]):
         self._findings = findings
         self._without: Plan | None = None  # the plan without what is stopped
         self._refused = session.why_no_start
+        self._mattered: object = None  # of what was found, when it was shown last
         self._starting = False
         self.beside = ""
         """Of what a keeper started while another campaign is at work here: who goes on with it."""
@@ -235,8 +236,23 @@ class StartDialog(Dialog[str]):
         text.append_text(checklist_text(self._plan, findings, self._away))
         self.query_one("#plan", Static).update(self._totals(self._plan, findings))
         self._say(text)
-        self.sight.renew()
+        if (matters := self._matters(findings)) != self._mattered:
+            self._mattered = matters
+            self.sight.renew()
         self.refresh_bindings()
+
+    def _matters(self, findings: Sequence[Finding]) -> object:
+        """What a key would be typed in spite of, or to: another run of ours on a host is nothing
+        new."""
+        live = self._session.live
+        ours = {host for run in live.runs for host in run.hosts} if live else set()
+        told = [
+            (one.host, one.what)
+            for one in findings
+            if one.level == "stop" or (one.level == "warn" and one.host not in ours)
+        ]
+        refusals = [why and why.what for why in map(self._refusal, ("start", "start_kept", "add"))]
+        return told, self._without, refusals, self._away
 
     def _beside(self, refused: DlperfError) -> str:
         """What can be done with the plan though no campaign can be started here."""

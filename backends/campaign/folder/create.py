@@ -51,12 +51,14 @@ async def open_campaign(
     *,
     role: Role = Role.CONSOLE,
     simulated: bool = False,
+    today: float | None = None,
 ) -> tuple[Path, CampaignLock]:
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
     ``setups``: of the plan's profiles. ``against``: what preflight found.
     ``share``: who may read it. ``role``: of who creates it. ``simulated``: on hosts that are made
-    up.
+    up. ``today``: seconds since the epoch, of the day in its name, where ``clock`` is not that of
+    who asks.
 
     Raises
     ------
@@ -66,7 +68,8 @@ async def open_campaign(
     if simulated:
         slug = f"{SIMULATED}-{slug}"
     try:
-        path = create_directory(campaigns, campaign_name(clock(), slug), share)
+        day = clock() if today is None else today
+        path = create_directory(campaigns, campaign_name(day, slug), share)
     except OSError as error:
         raise CannotCreateError(campaigns, error.strerror or str(error)) from error
     lock = CampaignLock(path, clock, role)
