@@ -381,11 +381,13 @@ class Session:
         return self.controller.why_not_added(plan, findings)
 
     def what_is_added(self, plan: Plan) -> str:
-        """ "2 runs of 1 new case": what of the plan the campaign at work here has not got."""
+        """ "2 runs of 1 new case to it": what of the plan the campaign at work here gets, and why it
+        gets no others."""
         if self.controller is None:
             return ""
-        new = self.controller.new_cases(plan)
-        return f"{counted(new.run_count, 'run')} of {counted(len(new.cases), 'new case')}"
+        new, others = self.controller.to_add(plan)
+        told = f"{counted(new.run_count, 'run')} of {counted(len(new.cases), 'new case')} to it"
+        return f"{told} and no others ({', '.join(others)})" if others else told
 
     def add(self, plan: Plan, findings: Sequence[Finding]) -> int:
         """To the campaign that is at work here, which is looked at from then on; how many runs.

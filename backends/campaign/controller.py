@@ -23,7 +23,13 @@ from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.moment import Moment, forget_moment, write_moment
 from backends.campaign.folder.raw_logs import LogDoubt, levelled_lines, with_doubts
 from backends.campaign.folder.results_writer import ResultsWriter
-from backends.campaign.more_cases import BegunWith, more_cases, new_cases, why_not_added
+from backends.campaign.more_cases import (
+    BegunWith,
+    more_cases,
+    new_cases,
+    others,
+    why_not_added,
+)
 from backends.campaign.notify.notifier import Notifier
 from backends.campaign.pausing import operator
 from backends.campaign.plan.further_runs import further_runs
@@ -273,9 +279,11 @@ class CampaignController:
             return "nothing can be added to it"
         return why_not_added(self._begun_with, self.state, plan, findings)
 
-    def new_cases(self, plan: Plan) -> Plan:
-        """Of a plan what :meth:`add` would add."""
-        return new_cases(self.state, plan)
+    def to_add(self, plan: Plan) -> tuple[Plan, list[str]]:
+        """Of a plan what :meth:`add` takes, and why it takes no others."""
+        if self._begun_with is None:
+            return replace(plan, cases=()), []
+        return new_cases(self._begun_with, self.state, plan), others(self._begun_with, plan)
 
     def add(self, plan: Plan) -> int:
         """Plan these runs, too, of cases that it has not got; how many they are.
@@ -285,7 +293,7 @@ class CampaignController:
         ------
         CampaignLockedError: the campaign had finished and another console writes it now.
         """
-        more = more_cases(self.state, plan, self._clock())
+        more = more_cases(self.state, self.to_add(plan)[0], self._clock())
         with self._open():
             for event in more:
                 self.note(event)

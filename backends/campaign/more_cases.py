@@ -47,16 +47,22 @@ def why_not_added(
         "it has other hosts": {host.name for host in plan.hosts} != {*begun_with.hosts},
         "".join(new[:1]): bool(new),
     }
-    differing = (_differs(begun_with, planned) for planned in plan.cases)
-    told = (reason for reason, so in reasons.items() if so)
-    had = "it has these cases; + on Runs adds repeats" * (not new_cases(state, plan).cases)
-    return next(filter(None, (*told, *differing, had)), "")
+    told = [reason for reason, so in reasons.items() if so]
+    if not told and not new_cases(begun_with, state, plan).cases:
+        told = [*others(begun_with, plan), "it has these cases; + on Runs adds repeats"]
+    return told[0] if told else ""
 
 
-def new_cases(state: CampaignState, plan: Plan) -> Plan:
-    """Of a plan what the campaign has not got."""
+def new_cases(begun_with: BegunWith, state: CampaignState, plan: Plan) -> Plan:
+    """Of a plan the cases that the campaign has not got, of the profiles that it has."""
     had = {run.case.key for run in state.runs.values()}
-    return replace(plan, cases=tuple(one for one in plan.cases if one.case.key not in had))
+    new = [one for one in plan.cases if one.case.key not in had and not _differs(begun_with, one)]
+    return replace(plan, cases=tuple(new))
+
+
+def others(begun_with: BegunWith, plan: Plan) -> list[str]:
+    """Why some of the plan's cases can never be the campaign's, each reason once."""
+    return [*dict.fromkeys(filter(None, (_differs(begun_with, one) for one in plan.cases)))]
 
 
 def _differs(begun_with: BegunWith, planned: PlannedCase) -> str:
@@ -70,7 +76,7 @@ def _differs(begun_with: BegunWith, planned: PlannedCase) -> str:
 
 
 def more_cases(state: CampaignState, plan: Plan, now: float) -> list[ev.RunPlanned]:
-    """The plan's runs of cases that the campaign has not got, as further ones of it.
+    """The runs of a plan of :func:`new_cases` as further ones of the campaign.
 
     Raises
     ------
@@ -79,5 +85,5 @@ def more_cases(state: CampaignState, plan: Plan, now: float) -> list[ev.RunPlann
     first, token = first_of_more(state), campaign_of(next(iter(state.runs)))
     return [
         planned_run(planned, repeat, f"{token}-{number:04d}-a1", now)
-        for number, (repeat, planned) in enumerate(new_cases(state, plan).rounds(), first)
+        for number, (repeat, planned) in enumerate(plan.rounds(), first)
     ]

@@ -19,7 +19,6 @@ from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.folder.raw_logs import LogDoubt, with_doubts
 from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About
-from backends.campaign.more_cases import new_cases
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
@@ -297,17 +296,18 @@ class FakeController:
         return self.path / name
 
     def why_not_added(self, plan: Plan, findings: Sequence[FakeFinding] = ()) -> str:
-        own = {planned.profile.name for planned in self.cases}
-        other = [name for name in plan.profile_names if name not in own]
-        if not other and not self.new_cases(plan).cases:
-            return "it has these cases"
-        return f"it has no {other[0]}" if other else ""
+        new, others = self.to_add(plan)
+        return "" if new.cases else [*others, "it has these cases"][0]
 
-    def new_cases(self, plan: Plan) -> Plan:
-        return new_cases(self.state, plan)
+    def to_add(self, plan: Plan) -> tuple[Plan, list[str]]:
+        own = {planned.profile.name for planned in self.cases}
+        had = {run.case.key for run in self.state.runs.values()}
+        new = [p for p in plan.cases if p.profile.name in own and p.case.key not in had]
+        others = [f"it has no {name}" for name in plan.profile_names if name not in own]
+        return replace(plan, cases=tuple(new)), others
 
     def add(self, plan: Plan) -> int:
-        new = self.new_cases(plan)
+        new, _ = self.to_add(plan)
         self.added.append(new)
         for number, (repeat, planned) in enumerate(new.rounds(), len(self.state.runs)):
             self._plan(f"r{number:02d}", planned.case, repeat, 1, planned.expected_s or 0.0)

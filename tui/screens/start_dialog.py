@@ -257,7 +257,7 @@ class StartDialog(Dialog[str]):
     def _beside(self, refused: DlperfError) -> str:
         """What can be done with the plan though no campaign can be started here."""
         not_added = self._refusal("add")
-        adds = f"A adds {self._session.what_is_added(self._plan)} to it"
+        adds = f"A adds {self._session.what_is_added(self._plan)}"
         ways = {adds: not_added is None, BESIDE: self._refusal("start_kept") is None}
         told = [] if self.stopped else [words for words, so in ways.items() if so]
         if not told:

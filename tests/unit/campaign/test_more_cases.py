@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.folder.create import planned_runs
-from backends.campaign.more_cases import BegunWith, more_cases, new_cases, why_not_added
+from backends.campaign.more_cases import BegunWith, more_cases, new_cases, others, why_not_added
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.plan.selection import Selection
@@ -64,9 +64,10 @@ def test_what_is_added_is_run_beside_what_there_was_each_repeat_once(
         some = plan_of(tags_of, many, sizes_of)
         new = {one.case.key: one.repeats for one in some.cases if one.case.key not in wanted}
         assert bool(why_not_added(begun_with, state, some, ())) != bool(new)
-        assert {one.case.key for one in new_cases(state, some).cases} == new.keys()
+        added = new_cases(begun_with, state, some)
+        assert {one.case.key for one in added.cases} == new.keys()
         before = dict(state.runs)
-        more = more_cases(state, some, 1.0)
+        more = more_cases(state, added, 1.0)
         assert len(more) == sum(new.values())
         state = fold(more, state)
         assert {run_id: state.runs[run_id] for run_id in before} == before
@@ -123,6 +124,10 @@ def test_only_runs_of_the_same_profiles_settings_and_hosts_are_added() -> None:
     assert why(profile=other) == "cpu-smoke was changed since it began"
     unknown = CATALOG.get("oneflow-resnet50")
     assert why(profile=unknown) == "it has no oneflow-resnet50"
+    both = replace(more, cases=(*more.cases, replace(planned, profile=unknown)))
+    assert why_not_added(begun_with, state, both, ()) == ""
+    assert new_cases(begun_with, state, both).cases == more.cases
+    assert others(begun_with, both) == ["it has no oneflow-resnet50"]
     fewer = replace(more, hosts=more.hosts[1:])
     assert why_not_added(begun_with, state, fewer, ()) == "it has other hosts"
     job = replace(begun_with, one_job=True)
