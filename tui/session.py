@@ -381,8 +381,8 @@ class Session:
         return self.controller.why_not_added(plan, findings)
 
     def what_is_added(self, plan: Plan) -> str:
-        """ "2 runs of 1 new case to it": what of the plan the campaign at work here gets, and why it
-        gets no others."""
+        """ "2 runs of 1 new case to it": what of the plan the campaign at work here gets, and why
+        it gets no others."""
         if self.controller is None:
             return ""
         new, others = self.controller.to_add(plan)
