@@ -160,8 +160,8 @@ DIALOGS: Mapping[str, Panel] = {
                 "K",
                 "start_kept",
                 "Keeper",
-                "have a keeper start it, a process on this machine that goes on without a console; "
-                "where another campaign is at work, their runs wait for each other on each host",
+                "have a keeper start it, which goes on without a console; on each host, runs of "
+                "other campaigns and its own take turns",
                 footer=4,
                 named="Have a keeper start it",
             ),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from backends.hosts.host_facts import HostSnapshot
 from tui.own_leases import OwnLeases, back_again, left_since
-from tui.plan_words import is_of_campaigns, not_counted
 from tui.text import age_text
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ class HostsNow:
         """As :func:`tui.plan_words.not_counted`, behind that of which it was not so long ago that
         it should have been asked again: "node2 held; node3 busy, as of 3m00s ago", which is when
         the first of these was asked."""
+        from tui.plan_words import is_of_campaigns, not_counted  # noqa: PLC0415 (there is a plan)
+
         ages = {
             one.name: self.age_s(one) or 0.0
             for one in self.seen

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.record.lock import CampaignLock
-from backends.keeper.credentials import by_hand
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
@@ -409,6 +408,8 @@ class Session:
             return _read_only()
         if self.simulated:
             return _not_kept("a later 'dlperf-tui demo' can go on with what this one leaves")
+        from backends.keeper.credentials import by_hand  # noqa: PLC0415 (seldom needed)
+
         logins, used = self.workspace.cluster.let_in_by(), [host.name for host in plan.hosts]
         if names := by_hand(logins, used):
             return DlperfError(

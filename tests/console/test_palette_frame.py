@@ -75,7 +75,7 @@ async def test_an_action_has_a_row_with_what_it_does_and_its_key_in_a_column_at_
         assert not any("\n" in str(one.prompt) for one in listed.options)
 
 
-@pytest.mark.parametrize(("page", "of_row"), [("1", "r s z"), ("3", "c f y")])
+@pytest.mark.parametrize(("page", "of_row"), [("1", "r s z"), ("3", "c space f")])
 async def test_what_concerns_the_row_under_the_cursor_comes_first(
     workspace: FakeWorkspace, page: str, of_row: str
 ) -> None:

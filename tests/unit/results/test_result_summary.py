@@ -260,6 +260,8 @@ def test_a_mark_is_in_a_table_exactly_where_its_legend_is(
     assert tables is not None
     for table in tables(summarise(runs), LayoutOptions(columns=columns)):
         words = {word for row in table.rows for cell in row for word in cell.split()}
+        beside = [note for note in table.notes if not note.startswith(tuple(MARKS.values()))]
+        words |= {word.strip(",;") for note in beside for word in note.split()}
         assert {mark for mark in MARKS if mark in words} == {
             mark
             for mark, begin in MARKS.items()
