@@ -421,7 +421,7 @@ PANELS: Mapping[str, Panel] = {
         "◆: the speed dropped or rose, by the mean of what follows over that before.\n"
         "not level before: until there it was slower, or faster.\n"
         "drift: of a straight line through the readings that count; ×: a stall.\n"
-        "rank 5 14% slow: its own time of a step, for which the others wait.\n"
+        "rank 5 14% slow: its own time of a step above the median of the others, who wait for it.\n"
         "Telemetry:\n"
         "figures: the last; of a run that has ended means while it trained, °C the highest.\n"
         "over the run: as it trained too shortly for two, or its log came in one burst.\n"

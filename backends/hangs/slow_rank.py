@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class SlowRank:
-    """``excess``: 0.12 is 12% above ``usual_s``, the own time of the usual rank per step.
+    """``excess``: 0.12 is 12% above ``usual_s``, the own time of the usual rank per step, which is
+    the median of the ``others``, so many ranks (None: an older version told, which had no such
+    median). All are medians over ``steps``, the first and the last; None: its lines do not say.
 
     ``host``, ``device``: where its line was read, and which of the run's devices there it has, None
     where it has none of its own. ``since``, ``until``: seconds since the epoch, where the first of
@@ -24,9 +26,12 @@ class SlowRank:
     since: float
     until: float | None = None
     between_s: float = 0.0
+    others: int | None = None
+    steps: tuple[int, int] | None = None
 
     def after(self, before: SlowRank | None, touching_s: float = 0.0) -> SlowRank:
-        """With what was told of the rank before; a gap of ``touching_s`` or less is none."""
+        """With what was told of the rank before; a gap of ``touching_s`` or less is none. Only an
+        older version tells of the last span alone."""
         if before is None or self.since <= before.since:
             return self
         gap_s = 0.0 if before.until is None else max(0.0, self.since - before.until)

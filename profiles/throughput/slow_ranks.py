@@ -8,11 +8,10 @@ gradients to the moment when it has its own ready for the next: the others wait 
 from __future__ import annotations
 
 import statistics
-from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import takewhile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
 
 WARM_UP = 2
 """The first times of each rank, with compiling and the choice of kernels in them, do not count."""
@@ -23,121 +22,237 @@ STAYS = 0.03
 """… and to stay so."""
 NOISES = 3.0
 """Of its own standard error, and of the usual rank's."""
+KEPT = 4096
+"""Times of a rank that wait for the others' or that a median can be of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """``excess``: 0.12 is 12% above ``usual_s``, own time of the usual rank per step; ``since``:
-    when that began, in the seconds of who asks; ``every_s``: from one of its times to the next."""
+    """``excess``: 0.12 is 12% above ``usual_s``, the median of the other ranks' own times per step.
+
+    Both and ``own_s`` are medians over ``steps``, the first and the last. ``since``, ``until``:
+    where its first span begins and the last ends, in the seconds of who asks; until None: it still
+    is. ``between_s``: not slow in that time.
+    """
 
     rank: int
     excess: float
     own_s: float
     usual_s: float
     since: float
-    every_s: float
+    until: float | None
+    between_s: float
+    steps: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A rank's mean per step over the steps after ``begin`` up to ``end``, told ``at``."""
+
+    begin: int
+    end: int
+    own_s: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Lap:
+    """All ranks' means over the same steps; ``at``: when the first of them had told of it."""
+
+    begin: int
+    end: int
+    own_s: tuple[float, ...]
+    at: float
 
 
 @dataclass(slots=True)
-class _Pace:
-    seen: int = 0
-    began_at: float = 0.0
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    taken_at: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    median: float | None = None
-    """Of the window; None until it is full."""
-    slower_since: float | None = None
+class _Span:
+    """Laps in which a rank is slow, by their number."""
 
-    @property
-    def every_s(self) -> float:
-        return (self.taken_at[-1] - self.began_at) / max(1, self.seen - 1)
-
-    def begin(self, limit_s: float) -> float:
-        """When that began which its median tells: the first of its times that is above, or longer
-        ago, if all have been since."""
-        times = zip(self.taken_at, self.times, strict=True)
-        first = next((at for at, own_s in times if own_s > limit_s), self.taken_at[-1])
-        return first if self.slower_since is None else min(first, self.slower_since)
+    first: int
+    last: int
+    since: float
+    until: float
 
 
 class RankPaces:
-    """The own times of all ranks of a run, ``world`` of them, as they come."""
+    """The own times of all ranks of a run, ``world`` of them, as they come, however late some do.
+
+    Ranks are compared over the same steps alone, those of a lap of rank 0, once all have told of
+    these: what is found then does not depend on whose times came first.
+    """
 
     def __init__(self, world: int) -> None:
         self._world = world
-        self._paces: dict[int, _Pace] = {}
-        self._medians: list[float] = []  # of those that are known, sorted
+        self._told: list[deque[_Told]] = [deque(maxlen=KEPT) for _ in range(world)]
+        self._seen = [0] * world
+        self._ends = [0] * world  # the last step that each has told of
+        self._warm_from = 0
+        self._due = 0  # the last step of the lap that is next
+        self._behind: set[int] = set()  # who has not told of it
+        self._laps: deque[_Lap] = deque(maxlen=KEPT)
+        self._count = 0
         self._named: frozenset[int] = frozenset()
+        self._spans: dict[int, list[_Span]] = {}
+        self._over: dict[int, tuple[int, Slow | None]] = {}  # of those that are not slow now
 
-    def take(self, rank: int, own_s: float, now: float) -> None:
-        """One more time of a rank, of a step or the mean over several."""
-        if not 0 <= rank < self._world or not 0 < own_s < 1e6:
+    def take(self, rank: int, step: int, own_s: float, now: float) -> None:
+        """One more time of a rank, the mean per step since the step that it told of before.
+
+        What was told of a step counts, and not what is told of it again.
+        """
+        if not 0 <= rank < self._world or not 0 < own_s < 1e6 or step <= self._ends[rank]:
             return
-        pace = self._paces.setdefault(rank, _Pace())
-        pace.began_at = pace.began_at if pace.seen else now
-        pace.seen += 1
-        if pace.seen <= WARM_UP:
-            return
-        pace.times.append(own_s)
-        pace.taken_at.append(now)
-        if len(pace.times) == WINDOW:
-            if pace.median is not None:
-                del self._medians[bisect_left(self._medians, pace.median)]
-            pace.median = statistics.median(pace.times)
-            insort(self._medians, pace.median)
-        usual = self._usual()
-        if usual is None or own_s <= usual * (1 + STAYS):
-            pace.slower_since = None
-        elif pace.slower_since is None:
-            pace.slower_since = now
+        self._seen[rank] += 1
+        if self._seen[rank] <= WARM_UP:
+            self._warm_from = max(self._warm_from, step)
+        else:
+            self._told[rank].append(_Told(self._ends[rank], step, own_s, now))
+        self._ends[rank] = step
+        if step >= self._due and self._seen[rank] >= WARM_UP:
+            self._behind.discard(rank)
+        while self._told[0]:
+            if (due := self._told[0][0].end) != self._due:
+                self._due = due
+                self._behind = {
+                    one
+                    for one in range(self._world)
+                    if self._ends[one] < due or self._seen[one] < WARM_UP
+                }
+            if self._behind:
+                break
+            self._judge(self._told[0].popleft())
 
     @property
     def judged(self) -> bool:
-        """Whether enough ranks have told often enough."""
-        return 2 <= self._world <= 2 * len(self._medians)
+        """Whether all ranks have told of enough steps."""
+        return self._count >= WINDOW
 
-    def slow(self, now: float) -> tuple[Slow, ...]:
-        """Who is slow at this moment, the slowest first. At most half of the ranks can be."""
-        usual = self._usual()
-        if not self.judged or usual is None:
-            return ()
-        medians = {
-            rank: pace.median
-            for rank, pace in sorted(self._paces.items())
-            if pace.median is not None
-        }
-        of_usual = min(medians, key=lambda rank: (abs(medians[rank] - usual), rank))
-        found = []
-        for rank, own in medians.items():
+    def slow(self, *, ended: bool = False) -> tuple[Slow, ...]:
+        """Who is or was slow, the slowest first. At most half of the ranks are at a time.
+
+        By its last times, whoever is; with ``ended`` and of the others by all in which it was. Of
+        spans that are over, those of fewer laps than a median is of count for nothing.
+        """
+        slow = [self._slow(rank, ended=ended) for rank in self._spans]
+        found = [one for one in slow if one is not None]
+        return tuple(sorted(found, key=lambda one: (-one.excess, one.rank)))
+
+    def _judge(self, lap: _Told) -> None:
+        if lap.begin < self._warm_from:
+            return
+        means = [_mean(told, lap) for told in self._told[1:]]
+        own_s = (lap.own_s, *(mean for mean, _ in means))
+        at = min(lap.at, *(at for _, at in means)) if means else lap.at
+        self._laps.append(_Lap(lap.begin, lap.end, own_s, at))
+        self._count += 1
+        if self._count < WINDOW or self._world < 2:
+            return
+        self._named = self._slow_now()
+        number = self._count - 1 - WINDOW // 2
+        first = 0 if self._count == WINDOW else number
+        for rank in self._named:
+            spans = self._spans.setdefault(rank, [])
+            if not spans or spans[-1].last < first - 1:
+                spans.append(_Span(first, first, self._lap(first).at, 0.0))
+            spans[-1].last, spans[-1].until = number, self._lap(number).at
+        if self._count % (KEPT // 2) == 0:
+            self.slow()  # of spans that are over, before their laps are let go
+
+    def _slow_now(self) -> frozenset[int]:
+        """Those that are slower than the usual rank, the lower median of all: with half of them
+        slow it is one which is not."""
+        times = list(zip(*self._last(WINDOW), strict=True))
+        medians = [sorted(own)[WINDOW // 2] for own in times]
+        usual = sorted(medians)[(self._world - 1) // 2]
+        noise = _error(times[medians.index(usual)])
+        named = set()
+        for rank, own in enumerate(medians):
             excess = own / usual - 1
-            noise = _error(self._paces[rank].times) + _error(self._paces[of_usual].times)
-            limit = STAYS if rank in self._named else LEAST
-            if excess >= max(limit, NOISES * noise / usual):
-                pace = self._paces[rank]
-                since = pace.begin(usual * (1 + STAYS))
-                found.append(Slow(rank, excess, own, usual, since, pace.every_s))
-        self._named = frozenset(slow.rank for slow in found)
-        return tuple(sorted(found, key=lambda slow: (-slow.excess, slow.rank)))
+            if excess >= (STAYS if rank in self._named else LEAST) and (
+                excess * usual >= NOISES * (noise + _error(times[rank]))
+            ):
+                named.add(rank)
+        return frozenset(named)
 
-    def last_slow(self, rank: int) -> float | None:
-        """When the last of its times came that was above what a slow rank stays above, of those
-        that its median is of, before one was below; None where the first is."""
-        pace, usual = self._paces.get(rank), self._usual()
-        if pace is None or usual is None:
+    def _slow(self, rank: int, *, ended: bool) -> Slow | None:
+        spans = self._spans[rank]
+        if rank in self._named:
+            spans = [*_long(spans[:-1]), spans[-1]]
+            tail = range(spans[-1].last + 1, self._count)
+            window = range(self._count - WINDOW, self._count)
+            numbers = [*_numbers(spans), *tail] if ended else window
+            return self._over_laps(rank, spans, numbers, still=True)
+        last = spans[-1].last
+        known = self._over.get(rank)
+        if known is None or known[0] != last:
+            spans = _long(spans)
+            slow = self._over_laps(rank, spans, _numbers(spans), still=False)
+            known = self._over[rank] = (last, slow)
+        return known[1]
+
+    def _over_laps(
+        self, rank: int, spans: Sequence[_Span], numbers: Sequence[int], *, still: bool
+    ) -> Slow | None:
+        laps = [self._lap(number) for number in numbers if number >= self._count - len(self._laps)]
+        if not laps:
             return None
-        times = zip(pace.taken_at, pace.times, strict=True)
-        slow = takewhile(lambda time: time[1] > usual * (1 + STAYS), times)
-        return max((at for at, _ in slow), default=None)
+        times = zip(*(lap.own_s for lap in laps), strict=True)
+        medians = [statistics.median(own_s) for own_s in times]
+        own = medians[rank]
+        if own < sorted(medians)[(self._world - 1) // 2] * (1 + STAYS):
+            return None
+        usual = statistics.median(medians[:rank] + medians[rank + 1 :])
+        return Slow(
+            rank=rank,
+            excess=own / usual - 1,
+            own_s=own,
+            usual_s=usual,
+            since=spans[0].since,
+            until=None if still else spans[-1].until,
+            between_s=sum(
+                after.since - before.until
+                for before, after in pairwise(spans)
+                if after.first - before.last > 2
+            ),
+            steps=(laps[0].begin + 1, laps[-1].end),
+        )
 
-    def _usual(self) -> float | None:
-        """The lower median of all ranks: with half of them slow it is that of one which is not."""
-        count = len(self._medians)
-        return self._medians[(count - 1) // 2] if count > 1 else None
+    def _lap(self, number: int) -> _Lap:
+        return self._laps[number - self._count]
+
+    def _last(self, count: int) -> list[tuple[float, ...]]:
+        return [lap.own_s for lap in islice(reversed(self._laps), count)]
 
 
-def _error(times: Iterable[float]) -> float:
+def _long(spans: Sequence[_Span]) -> list[_Span]:
+    return [span for span in spans if span.last - span.first >= WINDOW - 1]
+
+
+def _numbers(spans: Iterable[_Span]) -> list[int]:
+    return [number for span in spans for number in range(span.first, span.last + 1)]
+
+
+def _mean(told: deque[_Told], lap: _Told) -> tuple[float, float]:
+    """Per step of the lap, by what a rank told of it, and when it had; what is before is let go."""
+    while told[0].end <= lap.begin:
+        told.popleft()
+    seconds, step, at = 0.0, lap.begin, told[0].at
+    for one in told:
+        steps = min(one.end, lap.end) - step
+        seconds, step, at = seconds + steps * one.own_s, step + steps, one.at
+        if step == lap.end:
+            break
+    return seconds / (lap.end - lap.begin), at
+
+
+def _error(values: Sequence[float]) -> float:
     """The standard error of their median, by their median absolute deviation."""
-    values = list(times)
-    middle = statistics.median(values)
-    deviation = statistics.median(abs(value - middle) for value in values)
+    middle = _middle(values)
+    deviation = _middle(abs(value - middle) for value in values)
     return float(1.4826 * 1.2533 * deviation / len(values) ** 0.5)
+
+
+def _middle(values: Iterable[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2]

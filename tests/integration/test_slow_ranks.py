@@ -67,6 +67,7 @@ def test_the_command_line_tells_who_was_slow_in_json_and_in_the_report(bench: Be
     assert (slow["rank"], slow["host"]) == (2, bench.hosts[0].name)
     assert set(slow) == {
         *("rank", "host", "device", "excess", "own_s", "usual_s", "since", "until", "between_s"),
+        *("others", "steps"),
     }
     report = (bench.campaign / "report.md").read_text()
     assert f"1n4g #1: rank 2 on {bench.hosts[0].name}: own time" in report

@@ -130,6 +130,10 @@ def _slow_ranks(value: Any) -> tuple[SlowRank, ...]:
         raise ValueError("no rank")
     if not all(0 <= one.between_s <= LATEST for one in found):
         raise ValueError("no time between")
+    if not all(one.others is None or 0 < one.others <= _MOST for one in found):
+        raise ValueError("no other ranks")
+    if not all(one.steps is None or 0 < one.steps[0] <= one.steps[1] <= _MOST for one in found):
+        raise ValueError("no steps")
     return found
 
 

@@ -326,7 +326,9 @@ def _slow_ranks(run: RunRecord, event: ev.SlowRanksTold) -> RunRecord:
     if not run.state.active:
         return run
     before = {one.rank: one for one in run.slow_ranks or ()}
-    slow = tuple(one.after(before.get(one.rank)) for one in event.slow_ranks)
+    slow = tuple(
+        one.after(before.get(one.rank)) if one.others is None else one for one in event.slow_ranks
+    )
     return _slow_by_its_end(replace(run, slow_ranks=slow))
 
 

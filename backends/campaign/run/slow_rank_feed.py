@@ -37,11 +37,13 @@ class SlowRankFeed:
         self._recorder = recorder
         self._clock = clock
         self._on_gpus = on_gpus
-        world = run.nodes * run.gpus_per_node
-        self._section = profile.ranks if world > 1 else None
-        self._paces = RankPaces(world)
+        self._world = run.nodes * run.gpus_per_node
+        self._section = profile.ranks if self._world > 1 else None
+        self._has_steps = False
+        self._paces = RankPaces(self._world)
         self._readers: dict[str, OwnTimeReader] = {}
         self._hosts: dict[int, str] = {}
+        self._earlier = {one.rank: one for one in run.slow_ranks or ()}
         self._told = run.slow_ranks
         self._looked_at = float("-inf")
 
@@ -52,64 +54,58 @@ class SlowRankFeed:
         reader = self._readers.get(host)
         if reader is None:
             reader = self._readers[host] = OwnTimeReader(self._section)
+        self._has_steps = reader.has_steps
         now = self._clock()
-        for rank, seconds in reader.feed(data):
+        for rank, step, seconds in reader.feed(data):
             self._hosts[rank] = host
-            self._paces.take(rank, seconds, now)
+            self._paces.take(rank, step, seconds, now)
         if self._paces.judged and not 0 <= now - self._looked_at < EVERY_S:
             self._tell(now)
 
     def finish(self) -> None:
-        """The run has ended: how it was at its end is told, too."""
+        """The run has ended and its logs are here: the last word, by all of their times."""
         if self._section is not None and self._paces.judged:
-            self._tell(self._clock())
+            self._tell(self._clock(), ended=True)
 
     def restart(self, host: str) -> None:
         """The host's log is read anew; what was said of its ranks counts no less for that."""
         self._readers.pop(host, None)
 
-    def _tell(self, now: float) -> None:
-        seen_at, self._looked_at = self._looked_at, now
-        before = {one.rank: one for one in self._told or ()}
+    def _tell(self, now: float, *, ended: bool = False) -> None:
+        self._looked_at = now
         found: dict[int, SlowRank] = {}
-        for slow in self._paces.slow(now):
+        for slow in self._paces.slow(ended=ended):
             host = self._hosts.get(slow.rank, "")
-            place = (slow.rank, host, self._device(slow.rank, host))
-            now_slow = SlowRank(*place, slow.excess, slow.own_s, slow.usual_s, slow.since)
-            known = before.get(slow.rank)
-            if known is not None and known.until is None and known.since < seen_at < slow.since:
-                known = replace(known, until=seen_at)  # and not all the time since
-            found[slow.rank] = now_slow.after(known, slow.every_s)
-        over = {
-            rank: one if one.until is not None else replace(one, until=self._end(one, seen_at, now))
-            for rank, one in before.items()
-            if rank not in found
-        }
-        if self._told is not None and not self._differs(before, found, over):
+            one = SlowRank(
+                rank=slow.rank,
+                host=host,
+                device=self._device(slow.rank, host),
+                excess=slow.excess,
+                own_s=slow.own_s,
+                usual_s=slow.usual_s,
+                since=slow.since,
+                until=slow.until,
+                between_s=slow.between_s,
+                others=self._world - 1,
+                steps=slow.steps if self._has_steps else None,
+            )
+            found[slow.rank] = self._as_seen(one)
+        if not ended:  # of a log that is read again not all may be here
+            found = {**self._earlier, **found}
+        before = None if self._told is None else {one.rank: one for one in self._told}
+        if before is not None and not _differs(before, found, ended=ended):
             return
-        self._told = (*found.values(), *over.values())
+        self._told = tuple(found.values())
         self._recorder.note(ev.SlowRanksTold(t=now, run_id=self._run.run_id, slow_ranks=self._told))
 
-    def _end(self, one: SlowRank, seen_at: float, now: float) -> float:
-        """When it was slow last, as far as that was seen."""
-        last = self._paces.last_slow(one.rank)
-        return min(now, max(one.since, seen_at, last if last is not None else seen_at))
-
-    def _differs(
-        self,
-        before: Mapping[int, SlowRank],
-        found: Mapping[int, SlowRank],
-        over: Mapping[int, SlowRank],
-    ) -> bool:
-        if over != {rank: one for rank, one in before.items() if rank not in found}:
-            return True
-        for rank, slow in found.items():
-            known = before.get(rank)
-            if known is None or known.until is not None or known.between_s != slow.between_s:
-                return True
-            if abs(known.excess - slow.excess) > MUCH:
-                return True
-        return False
+    def _as_seen(self, slow: SlowRank) -> SlowRank:
+        """With the times at which an earlier console saw it: the logs from before come at once."""
+        known = self._earlier.get(slow.rank)
+        if known is None or known.until is None or slow.until is None:
+            return slow.after(known)
+        if known.steps is not None and known.steps != slow.steps:
+            return slow.after(known)
+        return replace(slow, since=known.since, until=known.until, between_s=known.between_s)
 
     def _device(self, rank: int, host: str) -> int | None:
         """The device of a rank, where the host's ranks are as many as its devices."""
@@ -118,3 +114,16 @@ class SlowRankFeed:
             return None
         there = sorted(one for one, where in self._hosts.items() if where == host)
         return devices[there.index(rank)] if len(there) == len(devices) else None
+
+
+def _differs(before: Mapping[int, SlowRank], found: Mapping[int, SlowRank], *, ended: bool) -> bool:
+    """By more than what is worth a line."""
+    if ended or before.keys() != found.keys():
+        return before != found
+    for rank, slow in found.items():
+        known = before[rank]
+        if (known.since, known.until, known.between_s) != (slow.since, slow.until, slow.between_s):
+            return True
+        if abs(known.excess - slow.excess) > MUCH:
+            return True
+    return False

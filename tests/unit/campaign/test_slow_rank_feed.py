@@ -70,7 +70,7 @@ def told(
         for host, ranks in (("node1", (0, 1)), ("node2", (2, 3))):
             for rank in ranks:
                 ms = 100.0 * (slow if rank == 1 else 1.0)
-                line = b"own: rank %d, step %d, ms: %.3f\n" % (rank, step, ms)
+                line = b"own: rank %d, step %d, ms: %.3f\n" % (rank, step + 1, ms)
                 feed.take(host, line[:9])
                 feed.take(host, line[9:])
 
@@ -173,11 +173,97 @@ def test_a_rank_that_is_slow_again_within_one_reading_was_slow_all_the_time() ->
     told(feed, clock, range(10))
     told(feed, clock, range(10, 30), slow=1.2)
     [slow] = recorder.events[-1].slow_ranks
-    feed._told = (replace(slow, until=clock.now),)
+    feed._earlier = {1: replace(slow, until=clock.now)}
     told(feed, clock, range(30, 40), slow=1.3)
     feed.finish()
     [still] = recorder.events[-1].slow_ranks
     assert (still.since, still.until, still.between_s) == (slow.since, None, 0.0)
+
+
+def feed_of_three_ranks() -> tuple[SlowRankFeed, Recorder, Clock]:
+    feed, recorder, clock = feed_of_two_hosts()
+    run = replace(feed._run, nodes=3, gpus_per_node=1, devices={})
+    return SlowRankFeed(run, PROFILE, recorder, clock, on_gpus=True), recorder, clock  # type: ignore[arg-type]
+
+
+def verdict(recorder: Recorder) -> set[tuple[object, ...]]:
+    last = recorder.events[-1].slow_ranks if recorder.events else ()
+    return {(s.rank, s.excess, s.own_s, s.usual_s, s.until is None, s.steps) for s in last}
+
+
+MS = st.sampled_from([3.98, 4.0, 4.59, 5.3, 5.9])
+
+
+@given(st.lists(st.tuples(MS, MS, MS), min_size=7, max_size=60), st.data())
+def test_ranks_whose_logs_come_late_change_no_verdict_and_nobody_is_accused_meanwhile(
+    laps: list[tuple[float, float, float]], data: st.DataObject
+) -> None:
+    # each rank tells by its own clock, of a step or two fewer or more than the others
+    ends = [[20 * (lap + 1) + rank for lap in range(len(laps))] for rank in range(3)]
+    feed, at_once, clock = feed_of_three_ranks()
+    lines = [
+        [b"own: rank %d, step %d, ms: %.3f\n" % (rank, ends[rank][lap], times[rank])
+         for lap, times in enumerate(laps)]
+        for rank in range(3)
+    ]  # fmt: skip
+    for lap in range(len(laps)):
+        clock.now += EVERY_S
+        for rank in range(3):
+            feed.take(f"node{rank}", lines[rank][lap])
+    feed.finish()
+    late_feed, late, clock = feed_of_three_ranks()
+    came = [0, 0, 0]
+    while any(count < len(laps) for count in came):
+        rank = data.draw(st.sampled_from([r for r in range(3) if came[r] < len(laps)]))
+        count = data.draw(st.integers(1, len(laps)))
+        clock.now += data.draw(st.sampled_from([0.0, 1.0, EVERY_S]))
+        told_before = len(late.events)
+        late_feed.take(f"node{rank}", b"".join(lines[rank][came[rank] : came[rank] + count]))
+        came[rank] = min(len(laps), came[rank] + count)
+        for event in late.events[told_before:]:
+            assert min(came) >= 7
+            for slow in event.slow_ranks:
+                assert slow.steps is not None
+                assert slow.steps[1] <= min(ends[r][came[r] - 1] for r in range(3))
+                assert slow.own_s > slow.usual_s
+    late_feed.finish()
+    assert verdict(late) == verdict(at_once)
+    run = running(late_feed)
+    for event in late.events:
+        run = RUN_CHANGES[ev.SlowRanksTold](run, event)
+    assert run.slow_ranks == (late.events[-1].slow_ranks if late.events else None)
+
+
+def test_by_how_much_above_which_others_over_which_steps_is_the_last_word() -> None:
+    feed, recorder, clock = feed_of_three_ranks()
+    for rank in (0, 1, 2):  # the log of the last one comes last
+        for lap in range(1, 21):
+            clock.now += 1.0
+            first = lap <= 8 and rank == 0
+            ms = (5.3, 3.98, 4.59)[rank] * (0.9 if first else 1.0)
+            feed.take(f"node{rank}", b"own: rank %d, step %d, ms: %.3f\n" % (rank, 20 * lap, ms))
+        assert bool(recorder.events) == (rank == 2)
+    feed.finish()
+    [slow] = recorder.events[-1].slow_ranks
+    assert " on node0: own time 24% above the median of the other 2 ranks, steps 161 to 400, " in (
+        slow_rank_line(slow)
+    )
+
+
+def test_a_console_that_reads_the_logs_again_tells_when_the_first_saw_it() -> None:
+    feed, recorder, clock = feed_of_two_hosts()
+    told(feed, clock, range(10))
+    told(feed, clock, range(10, 30), slow=1.2)
+    told(feed, clock, range(30, 40))
+    [over] = recorder.events[-1].slow_ranks
+    for known in (over, replace(over, steps=None, others=None)):
+        run = replace(feed._run, slow_ranks=(known,))
+        again = SlowRankFeed(run, PROFILE, recorder, clock, on_gpus=True)  # type: ignore[arg-type]
+        told(again, clock, range(10), every_s=0.0)
+        told(again, clock, range(10, 30), slow=1.2, every_s=0.0)
+        told(again, clock, range(30, 40), every_s=0.0)
+        again.finish()
+        assert recorder.events[-1].slow_ranks == (over,)
 
 
 def test_a_run_of_one_rank_or_a_profile_that_does_not_tell_says_nothing() -> None:
@@ -195,26 +281,36 @@ def test_lines_are_read_whatever_is_around_them(name: str) -> None:
     assert section is not None
     reader = OwnTimeReader(section)
     line = section.example.encode()
-    [(rank, seconds)] = OwnTimeReader(section).feed(b"\x1b[31m" + line + b"\x1b[0m\n")
+    [(rank, step, seconds)] = OwnTimeReader(section).feed(b"\x1b[31m" + line + b"\x1b[0m\n")
     assert seconds < 1.0
     assert reader.feed(b"own: rank 99999999999, x\xff\n" + line[:10]) == []
-    assert reader.feed(line[10:] + b"\r" + line) == [(rank, seconds)]
-    assert reader.feed(b"\n") == [(rank, seconds)]
+    assert reader.feed(line[10:] + b"\r" + line) == [(rank, step, seconds)]
+    assert reader.feed(b"\n") == [(rank, step, seconds)]
+    uncounted = section.model_copy(update={"reading": section.reading.replace("?P<step>", "?:")})
+    counting = OwnTimeReader(uncounted)
+    assert counting.feed((line + b"\n") * 2) == [(rank, 1, seconds), (rank, 2, seconds)]
+    assert (reader.has_steps, counting.has_steps) == (True, False)
 
 
 SLOW = SlowRank(5, "node3", 5, 0.14, 0.114, 0.1, 1_795_400_000.0)
 
 
 def test_slow_ranks_survive_the_journal_and_what_cannot_be_does_not() -> None:
-    event = ev.SlowRanksTold(t=1.0, run_id="a-1", slow_ranks=(SLOW,))
+    with_steps = replace(SLOW, others=7, steps=(133, 400))
+    event = ev.SlowRanksTold(t=1.0, run_id="a-1", slow_ranks=(with_steps, SLOW))
     line = encode(event)
     assert decode(line) == event
+    old = json.loads(line)
+    del old["slow_ranks"][1]["others"], old["slow_ranks"][1]["steps"]
+    assert decode(json.dumps(old).encode()) == event
     for key, value in (
         ("rank", -1),
         ("since", -1.0),
         ("excess", "much"),
         ("host", None),
         ("between_s", -1.0),
+        ("others", 0),
+        ("steps", [20, 10]),
     ):
         record = json.loads(line)
         record["slow_ranks"][0][key] = value
