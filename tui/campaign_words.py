@@ -18,7 +18,8 @@ FIGURES = ("fastest case", "speedup", "grade", "device")
 MARKS = {
     "†": "not all repeats of it and of its base were measured in one environment",
     "‡": "measured by another rule than its base",
-    "§": "half or more of its repeats ran beside others, unlike its base's, or the reverse",
+    "§": "the share of repeats that ran beside other runs differs from that of its base by half or "
+    "more",
     "?": "logs were written after their runs; a report reads them each time, a list does not",
 }
 """Of a speedup, the last of a grade, in their places in :func:`figure_words`."""

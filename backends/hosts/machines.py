@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from backends.hosts.environment import gpu_settings
 from backends.hosts.fingerprint import UNKNOWN
-from backends.hosts.host_facts import HostFacts, HostSnapshot
+from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot
 from backends.hosts.same_machine import by_machine, joined_sets
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
@@ -60,14 +60,9 @@ def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Ma
     if not named or {*took_part} - {*facts}:
         return None
     used = [*named.values()]
-    called = by_machine((name, one.boot_id) for name, one in named.items())
+    called = _called(named)
     machines = [[named[name] for name in names] for names in called]
-    gpus = {
-        (gpu.uuid or f"{at} {gpu.index}", gpu.model): gpu
-        for at, own in enumerate(machines)
-        for one in own
-        for gpu in one.gpus
-    }
+    gpus = _gpus(machines)
     without_gpus = [] if gpus else used
     memory_mib = sum(max(one.memory_mib for one in own) for own in machines)
     return Machines(
@@ -75,15 +70,35 @@ def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Ma
         gpus=len(gpus),
         cpus=sum(max(one.cpus for one in own) for own in machines),
         memory_gib=round(memory_mib / 1024),
-        uuids=_all_told(gpu.uuid for gpu in gpus.values()),
+        uuids=_all_told(gpu.uuid for gpu in gpus),
         names=_all_told(one.hostname for one in without_gpus),
         ids=_all_told(one.machine for one in without_gpus),
         models=_all_told(one.cpu_model for one in without_gpus),
         boots=frozenset(filter(None, (one.boot_id for one in used))),
         by_names=tuple(tuple(names) for names in called if len(names) > 1),
-        gpu_models=frozenset(gpu.model for gpu in gpus.values()),
+        gpu_models=frozenset(gpu.model for gpu in gpus),
         setup=tuple(_setup(used)),
     )
+
+
+def _called(named: Mapping[str, HostFacts]) -> list[list[str]]:
+    return by_machine((name, one.boot_id) for name, one in named.items())
+
+
+def count_gpus(hosts: Iterable[HostSnapshot]) -> int:
+    """Of all whose facts are known, each once, whatever names its machine has."""
+    named = {host.name: host.facts for host in hosts if host.facts is not None}
+    return len(_gpus([[named[name] for name in names] for names in _called(named)]))
+
+
+def _gpus(machines: Iterable[Iterable[HostFacts]]) -> Collection[Gpu]:
+    found = {
+        (gpu.uuid or f"{at} {gpu.index}", gpu.model): gpu
+        for at, own in enumerate(machines)
+        for one in own
+        for gpu in one.gpus
+    }
+    return found.values()
 
 
 def _setup(used: Sequence[HostFacts]) -> Iterator[tuple[str, str]]:
@@ -168,6 +183,16 @@ def setup_apart(ours: Machines, theirs: Machines) -> str:
         for name, value in ours.setup
         if there.get(name, value) != value
     )
+
+
+def same_machines(ours: Machines, theirs: Machines) -> bool:
+    """They are known to be the same, all of them, by whatever names."""
+    if ours.hosts != theirs.hosts:
+        return False
+    if len(ours.boots) == ours.hosts and ours.boots == theirs.boots:
+        return True
+    kept = ((ours.uuids, theirs.uuids), (ours.ids, theirs.ids))
+    return any(len(own) >= ours.hosts and own == other for own, other in kept)
 
 
 def nothing_shared(ours: Machines, theirs: Machines) -> str:

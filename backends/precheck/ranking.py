@@ -269,8 +269,9 @@ def _busy(measured: Measured, host: str) -> str:
     """Also where its figures alone say so: on an idle host all CPUs compute no less than one."""
     told = measured.busy.get(host, "")
     found = {figure.metric: figure.value for figure in measured.figures if figure.hosts == (host,)}
-    least = found.get("cpu_one", 0.0) * (1 - METRICS["cpu_all"].tolerance)
-    below = "all CPUs together computed less than one alone"
+    share = 1 - METRICS["cpu_all"].tolerance
+    least = found.get("cpu_one", 0.0) * share
+    below = f"all CPUs together computed less than {share:.0%} of what one alone did"
     return ", ".join([told] * bool(told) + [below] * (found.get("cpu_all", least) < least))
 
 

@@ -134,7 +134,8 @@ def v100_hosts() -> tuple[HostSnapshot, ...]:
 
 def known_host(name: str, address: str, found: HostFacts) -> HostSnapshot:
     """A host as a probe would have it."""
-    found = replace(found, boot_id=f"boot-{name}")
+    gpus = tuple(replace(gpu, uuid=gpu.uuid and f"{gpu.uuid}-{name}") for gpu in found.gpus)
+    found = replace(found, boot_id=f"boot-{name}", gpus=gpus)
     state, reason = state_of(found)
     return HostSnapshot(
         name,

@@ -925,6 +925,8 @@ def test_nobody_uses_a_gpu_only_where_that_was_asked_since(
     gpus = [line for line in text.splitlines() if re.match(r" +\d  .*°C", line)]
     assert gpus
     assert all(("not known" in line) is unknown for line in gpus)
+    why = f"not known, as it was asked {outdated}; r asks it again"
+    assert (why in " ".join(text.split())) is bool(outdated)
 
 
 @given(

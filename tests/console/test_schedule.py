@@ -233,7 +233,10 @@ def test_a_run_that_outlives_its_estimate_is_told_by_how_long_it_has_been_at_wor
     assert "since" not in text
 
 
-def test_a_run_that_is_silent_has_no_end_that_anything_tells() -> None:
+@pytest.mark.parametrize("limit_s", [None, 90.0, 600.0])
+def test_of_a_silent_run_the_limit_of_its_profile_is_told_while_its_end_is_not_known(
+    limit_s: float | None,
+) -> None:
     viewed, now = campaign([1, 2, 1], 1, 1)
     points = tuple((float(i), 100.0, now + i) for i in range(6))
     told = ev.ReadingsArrived(t=now + 6, run_id="r-0002-a1", first=0, readings=points)
@@ -242,10 +245,20 @@ def test_a_run_that_is_silent_has_no_end_that_anything_tells() -> None:
         later = take(state, Path("c"), now=now + later_s)
         run = later.runs[1]
         assert run.silent_s is not None
-        text = shown_for(later, run, now + later_s)
+        waits = later.runs[2]
+        own, other = (
+            Schedule().lines(later, one, 100, at, HOSTS, stall_limit=lambda _: limit_s).plain
+            for at in [now + later_s]
+            for one in (run, waits)
+        )
         lasting = format_duration(30.0 + later_s)
-        assert f"{run.label} has been on h[1-2] for {lasting}; nothing tells when it ends" in text
-        assert "expected until" not in text
+        if limit_s is None:
+            ends = "nothing tells when {} ends"
+        else:
+            ends = f"{{}} is ended as stalled after {format_duration(limit_s)} without a reading"
+        assert f"{run.label} has been on h[1-2] for {lasting}; {ends.format('it')}" in own
+        assert "expected until" not in own
+        assert f"when it begins is not known: {ends.format(run.label)}" in other
 
 
 @given(st.integers(1, 3600))

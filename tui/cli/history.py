@@ -70,7 +70,7 @@ FEW = 5
 
 def _could_be(campaigns: Sequence[CampaignSummary]) -> list[str]:
     """Words for what it could be of: the campaigns of a tag, or of what was measured, the newest
-    first."""
+    first; all of them where they are of one profile, or less than three."""
     usable = [one for one in campaigns if one.total]
     tags = dict.fromkeys(tag for one in usable for tag in one.about.tags)
     measured: dict[str, list[str]] = {}
@@ -80,6 +80,8 @@ def _could_be(campaigns: Sequence[CampaignSummary]) -> list[str]:
     together = [names for names in measured.values() if len(names) > 1]
     if not ways and not together:  # each has cases of its own: a beginning, at least
         together = [*measured.values()]
+    if usable and (len(usable) < 3 or len({one.profiles for one in usable}) == 1):
+        return [*ways, shlex.join(one.path.name for one in usable)]
     return ways + [" ".join(map(shlex.quote, names[:FEW])) for names in together[:FEW]]
 
 

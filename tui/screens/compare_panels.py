@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from backends.hosts.fingerprint import Part, has_gpus, of_packages, side_by_side
-from backends.hosts.machines import Machines, machines_apart, machines_text, nothing_shared
+from backends.hosts.machines import (
+    Machines,
+    machines_apart,
+    machines_text,
+    nothing_shared,
+    same_machines,
+)
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_environments import Apart, environments_apart
@@ -288,7 +294,9 @@ def machines_shown(machines: Sequence[Machines | None]) -> Text:
         text.append("alike", GOOD)
         return text.append(f"  {machines_text(first)}\n", MUTED)
     else:
-        text.append("alike, but not the same ones\n", GOOD)
+        same = all(same_machines(first, one) for one in known)
+        other = "the same, by other names" if same else "alike, but not the same ones"
+        text.append(f"{other}\n", GOOD)
     for place, one in enumerate(machines):
         text.append(f"    {place + 1}: ", series_colour(place))
         text.append(machines_text(one) if one else "not recorded")

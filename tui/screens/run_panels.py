@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.engines.engine import WaitKind
 from backends.hosts.fingerprint import has_gpus
 from backends.hosts.host_facts import HostFacts
+from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 from tui.messages import NoMore, Said
 from tui.screens.dialogs import Prompt
@@ -121,6 +123,7 @@ class RunPanels(Vertical):
         self._read_of: object = None  # what the log's readings are of
         self._readings: LogReadings | None = None
         self._profiles: tuple[object, Profiles] | None = None  # of which campaign, as it began
+        self._begun_with: dict[str, Profile | None] = {}  # by name
         self._asks_why: tuple[str, float | None, str] | None = None  # of whom, told when, as said
         self._drawn: object = None  # what the chart is of, and of which second of its run
         self._drawn_s = 0.0
@@ -216,6 +219,20 @@ class RunPanels(Vertical):
             today = self._session.workspace.catalog.find
             self._profiles = of, Profiles(viewed.path, viewed.state.frozen, today)
         return self._profiles[1].of(run.profile)[0]
+
+    def _profiles_of(self, viewed: CampaignSnapshot) -> dict[str, Profile | None]:
+        """By name, as :meth:`_profile_of`. Blocking."""
+        one_of_each = {run.profile: run for run in viewed.runs}
+        return {name: self._profile_of(viewed, run) for name, run in one_of_each.items()}
+
+    def _stall_limit(self, run: RunView) -> float | None:
+        """Seconds without a reading after which it is ended; None where its profile is not
+        known."""
+        profile = self._begun_with.get(run.profile)
+        with suppress(DlperfError):
+            if profile is not None:
+                return parse_duration(profile.launch_for(run.case).stall_timeout)
+        return None
 
     def first_host(self) -> None:
         """Of another run, the log of its rank 0 is shown first."""
@@ -440,6 +457,7 @@ class RunPanels(Vertical):
                 rows=rows,
                 whole=None if self.alone else ": z",
                 near=self.near,
+                stall_limit=self._stall_limit,
             )
             of = "around the run" if self.near and self.may_be_near else "hosts over time"
             self.schedule.show(f"Schedule · {of}", text)
@@ -493,7 +511,9 @@ class RunPanels(Vertical):
         from backends.campaign.folder.recorded_hosts import recorded_hosts  # noqa: PLC0415
 
         found = await asyncio.to_thread(recorded_hosts, viewed.path, 0.0)
+        begun_with = await asyncio.to_thread(self._profiles_of, viewed)
         if viewed.identity == self._hosts_of:
+            self._begun_with = begun_with
             self._hosts = {one.name: one.facts for one in found if one.facts is not None}
             self._told = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -27,6 +27,7 @@ MOST_PLAYED = 200
 """Runs to come that are drawn; more have no room on any screen."""
 PLAY_EVERY_S = 5.0
 """Where a run outlives what was expected, all others move on."""
+StallLimit = Callable[[RunView], float | None]
 _FILLS = {RunState.FAILED: "╌", RunState.CANCELLED: "╌"}
 _TO_COME = "┄"
 _UNUSABLE = "░"
@@ -62,6 +63,7 @@ class Schedule:
         rows: int = 0,
         whole: str | None = "",
         near: bool = False,
+        stall_limit: StallLimit = lambda _: None,
     ) -> Text:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts,
         in the order in which runs take them.
@@ -70,7 +72,8 @@ class Schedule:
         what the signs mean; where they are too few, the hosts of the run under the cursor come
         first. ``whole``: how names for which there is no room come into sight; None: they are
         all there, and more lines than ``rows``. ``near``: only the time around the run under the
-        cursor."""
+        cursor. ``stall_limit``: seconds without a reading after which a run is ended as stalled,
+        as far as its profile is known."""
         records = list(viewed.state.runs.values())
         over = is_over(viewed)
         slots = {} if over else self._ahead(viewed, now, names)
@@ -103,7 +106,8 @@ class Schedule:
             closed = list(_within(closed, *around))
             at = None if at is None or not from_s <= at <= until_s else at - from_s
         told = [
-            Text(w, MUTED) for w in _words(viewed, selected, slots, began, later, self._is_told)
+            Text(w, MUTED)
+            for w in _words(viewed, selected, slots, began, later, self._is_told, stall_limit)
         ]
 
         def drawn_bars() -> list[Text]:
@@ -342,6 +346,7 @@ def _words(
     began: float,
     later: int,
     is_told: str,
+    stall_limit: StallLimit,
 ) -> Iterator[str]:
     """Of the run under the cursor, and of those that have no place. ``later``: so many because
     there are more than are played. ``is_told``: how what is to come is known."""
@@ -349,7 +354,8 @@ def _words(
     silent = [run for run in viewed.runs if run.silent_s is not None]
     if selected is not None and slot is None:
         yield ""
-        yield _without_slot(viewed.state.runs[selected.run_id], selected, began, silent)
+        why = _end_of(_who(silent), silent, stall_limit) if silent else ""
+        yield _without_slot(viewed.state.runs[selected.run_id], selected, began, why)
     elif selected is not None and slot is not None:
         on = _on(slot)
         lasting = format_duration(selected.elapsed_s or 0.0)
@@ -357,7 +363,8 @@ def _words(
         if selected.outlived:
             yield f"{plain(selected.label)} has been{on} for {lasting}, longer than was expected"
         elif selected.silent_s is not None:
-            yield f"{plain(selected.label)} has been{on} for {lasting}; {_end_of('it', [selected])}"
+            ends = _end_of("it", [selected], stall_limit)
+            yield f"{plain(selected.label)} has been{on} for {lasting}; {ends}"
         else:
             active = selected.state.active  # else all of it is expected
             words = f"{plain(selected.label)} is{'' if active else f' {is_told}'}"
@@ -378,14 +385,17 @@ def _who(silent: Sequence[RunView]) -> str:
     return plain(silent[0].label) if len(silent) == 1 else f"{len(silent)} silent runs"
 
 
-def _end_of(who: str, silent: Sequence[RunView]) -> str:
-    """The latest that is known of when they end."""
+def _end_of(who: str, silent: Sequence[RunView], stall_limit: StallLimit) -> str:
+    """The latest that is known of when they end, else of how long they may be silent."""
     left = [run.given_up_in_s for run in silent if run.given_up_in_s is not None]
+    limits = [s for run in silent if (s := stall_limit(run)) is not None]
     one = len(silent) == 1
-    if len(left) < len(silent):
-        return f"nothing tells when {who} {'ends' if one else 'end'}"
-    within = format_duration(max(left))
-    return f"{who} {'is' if one else 'are'} ended as stalled in {within} unless a reading comes"
+    ended = f"{who} {'is' if one else 'are'} ended as stalled"
+    if len(left) == len(silent):
+        return f"{ended} in {format_duration(max(left))} unless a reading comes"
+    if len(limits) == len(silent):
+        return f"{ended} after {format_duration(max(limits))} without a reading"
+    return f"nothing tells when {who} {'ends' if one else 'end'}"
 
 
 def _on(slot: Slot) -> str:
@@ -401,10 +411,10 @@ def _expected_words(slot: Slot, began: float, is_told: str = "") -> str:
     return f"{_on(slot)} from {begin}, {is_told}until {until}"
 
 
-def _without_slot(one: RunRecord, run: RunView, began: float, silent: Sequence[RunView]) -> str:
-    """Where a run was that has ended, or why nobody can tell when it will be anywhere."""
-    if silent and run.state.waits and not run.paused:
-        why = _end_of(_who(silent), silent)
+def _without_slot(one: RunRecord, run: RunView, began: float, why: str) -> str:
+    """Where a run was that has ended, or why nobody can tell when it will be anywhere: ``why``, of
+    what it waits for."""
+    if why and run.state.waits and not run.paused:
         return f"{plain(run.label)}: {plain(run.state_text)}; when it begins is not known: {why}"
     if one.started_at is None or one.ended_at is None or not one.hosts:
         why = "skipped: cancelled before it began" if run.skipped else plain(run.state_text)

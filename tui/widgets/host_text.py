@@ -231,6 +231,9 @@ def _devices(host: HostSnapshot, facts: HostFacts, width: int, own: Mapping[str,
     short = _width(table) > room
     gpus = lines(width=room) if short else table
     text = _beside(gpus, links) if beside else _stacked(gpus)
+    if host.outdated:
+        why = f"not known, as it was asked {host.outdated}; r asks it again"
+        text.append_text(_wrapped(why, width, MUTED))
     users = users_text(facts, own, width) if short else Text(end="")
     if users or beside:
         text.append("\n").append_text(users)

@@ -39,6 +39,10 @@ class StallWatch:
         self._looked_at = now
         return self.over
 
+    def quiet_by(self, now: float) -> float:
+        """With the time since the last look."""
+        return self.quiet_s + max(0.0, now - self._looked_at)
+
     @property
     def over(self) -> bool:
         return self.quiet_s >= self.limit_s

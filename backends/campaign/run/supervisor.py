@@ -183,7 +183,7 @@ class RunSupervisor:
     def given_up_at(self) -> float | None:
         """To the second, when it will be ended as stalled if no reading comes; None where one came
         a moment ago."""
-        if self._watch.quiet_s <= SILENT_S:
+        if self._watch.quiet_by(self._now()) <= SILENT_S / 2:  # what was read late is silent sooner
             return None
         return float(round(self._clock() + self._watch.over_at - self._now()))
 

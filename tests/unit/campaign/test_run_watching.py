@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.events import NOT_ASKED_SINCE
+from backends.campaign.record.silence import SILENT_S
 from backends.campaign.run.end_reason import (
     Ended,
     exit_reason,
@@ -24,6 +26,7 @@ from backends.campaign.run.host_part import FailureLog
 from backends.campaign.run.postmortem import read_answer
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.stall import LONGEST_LOOK_S, StallWatch
+from backends.campaign.run.supervisor import RunSupervisor
 from backends.engines.engine import AllocationEnd, EndKind
 from backends.hangs.diagnosis import Confidence, Diagnosis, Finding, Sign, Suspect
 from backends.remote.wrapper_messages import RunPhase, RunStatus
@@ -109,6 +112,23 @@ def test_a_jumping_clock_never_makes_quiet_negative(steps: list[tuple[float, boo
         watch.stalled(now, in_contact=contact)
         assert watch.quiet_s >= 0.0
         assert 0.0 < watch.next_look_s <= 5.0
+
+
+@given(st.floats(60.0, 3600.0), st.lists(st.floats(0.1, 5.0), max_size=20), st.floats(0.0, 4.9))
+@example(600.0, [5.0, 5.0, 5.0, 4.0], 4.0)
+def test_when_a_run_is_given_up_is_known_from_when_it_is_silent(
+    limit_s: float, looks_s: list[float], since_look_s: float
+) -> None:
+    watch, now = StallWatch(limit_s), 0.0
+    watch.start(now)
+    for look_s in looks_s:
+        now += look_s
+        watch.stalled(now, in_contact=True)
+    now += since_look_s
+    of = SimpleNamespace(_watch=watch, _now=lambda: now, _clock=lambda: 1e6 + now)
+    told = RunSupervisor.given_up_at.fget(of)  # type: ignore[attr-defined]
+    assert told is not None or now <= SILENT_S
+    assert told is None or told == pytest.approx(1e6 + limit_s, abs=1.0)
 
 
 class Clock:

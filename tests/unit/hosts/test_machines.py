@@ -17,10 +17,13 @@ from backends.hosts.machines import (
     machines_of,
     machines_text,
     nothing_shared,
+    same_machines,
     setup_apart,
     told_apart,
 )
 from backends.inventory.nodesets import fold_nodeset
+from tui.screens.compare_panels import machines_shown
+from tui.widgets.header import cluster_words
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
@@ -191,3 +194,35 @@ def test_models_and_settings_of_gpus_are_told_but_of_runs_that_use_none() -> Non
     apart = replace(v100, boots=frozenset({"another"}))
     assert machines_apart(h200.of_cpus(), apart.of_cpus(), setup=True) == "no host in common"
     assert setup_apart(h200, replace(v100, setup=())) == ""  # it does not tell
+
+
+@given(
+    *[st.lists(st.sampled_from("xyz"), min_size=1, max_size=4)] * 2,
+    st.sampled_from(["boot", "GPUs"]),
+)
+def test_the_same_machines_are_said_to_be_so_by_whatever_names_and_their_gpus_count_once(
+    ours: list[str], theirs: list[str], by: str
+) -> None:
+    """``by`` GPUs: each machine was restarted between the campaigns."""
+    (vm,) = recorded_hosts(EXAMPLES / "h200-x4", 0.0)
+    assert vm.facts is not None
+    sides = []
+    for side, on in enumerate((ours, theirs)):
+        hosts = []
+        for at, machine in enumerate(on):
+            gpus = tuple(replace(gpu, uuid=f"{machine} {gpu.index}") for gpu in vm.facts.gpus)
+            boot = machine if by == "boot" else f"{machine}{side}"
+            facts = replace(vm.facts, boot_id=boot, gpus=gpus)
+            hosts.append(replace(vm, name=f"{machine}{at}", facts=facts))
+        found = machines_of(hosts, {host.name for host in hosts})
+        assert found is not None
+        assert found.gpus == 4 * len({*on})
+        assert f" {found.gpus} GPUs" in cluster_words(hosts)
+        sides.append(found)
+    same = {*ours} == {*theirs}
+    assert same_machines(*sides) is same
+    shown = machines_shown(sides).plain
+    assert not (same and "not the same" in shown)
+    if same and sides[0].by_names != sides[1].by_names:
+        assert shown.startswith("Hosts  the same, by other names\n")
+        assert all(machines_text(side) in shown for side in sides)

@@ -56,6 +56,7 @@ from backends.results.summary import Group, summarise
 from backends.results.translations import EN, LANGUAGES, Lang, words
 from profiles.format.measure_section import Statistic
 from profiles.throughput.steady import Disturbance, Shape
+from tui.campaign_words import MARKS
 
 STEADY = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
 
@@ -793,6 +794,12 @@ def test_a_speedup_is_marked_where_its_machines_were_not_shared_as_the_bases_wer
             assert (counts in lines) is marked[-1]
     report = render_report(ReportContext("c"), runs, [group])
     assert ("§ the share of repeats" in report) is any(marked)
+
+
+@pytest.mark.parametrize("mark", "‡§")
+def test_a_mark_of_a_speedup_is_explained_as_in_a_report(mark: str):
+    legends = {"‡": EN.mark_rule, "§": EN.mark_shared}
+    assert f"{mark} {MARKS[mark]}" == legends[mark].format(base="its base").split(": ")[0]
 
 
 @given(warned=st.lists(st.text("abc ", min_size=3), min_size=1, max_size=4, unique=True))

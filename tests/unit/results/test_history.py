@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -460,6 +461,26 @@ def test_where_none_is_named_it_says_what_it_could_be_of(
     )
     for way in ways:
         assert main(way.split()[1:]) == 0, "as printed"
+
+
+@pytest.mark.parametrize("profiles", ["F", "FG", "FF", "FFFFFFF"])
+def test_all_campaigns_are_named_where_they_are_of_one_profile_or_less_than_three(
+    profiles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever cases each has."""
+    kept = ["--campaigns", str(tmp_path / "kept")]
+    for at, profile in enumerate(profiles):
+        figures = tmp_path / f"{profile}{at}.toml"
+        case = f'figures = [{{ case = "1n{at + 1}g", throughput = [5.0] }}]\n'
+        figures.write_text(f'framework = "{profile}"\nmodel = "M"\n{case}', encoding="utf-8")
+        where = tmp_path / "kept" / f"c{at}"
+        assert main([*kept, "import", str(figures), "-o", str(where)]) == 0
+    capsys.readouterr()
+    assert main([*kept, "history"]) == 2
+    _, *ways = capsys.readouterr().err.splitlines()
+    [named] = [{word for word in way.split() if re.fullmatch(r"c\d", word)} for way in ways]
+    assert named == {f"c{at}" for at in range(len(profiles))}
+    assert main(ways[0].split()[1:]) == 0
 
 
 def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):
