@@ -239,7 +239,7 @@ async def test_what_was_looked_at_and_is_removed_is_no_longer_shown(on_disk: OnD
 async def test_what_is_being_removed_here_is_not_told_as_moved(
     on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = campaign(on_disk, "done", *DONE)
+    path = campaign(on_disk, "begun-so", *DONE).rename(on_disk.campaigns_dir / "done")
     going, gone = threading.Event(), threading.Event()
 
     def remove(of: Path, *, asked: Removable | None = None) -> None:
@@ -262,6 +262,7 @@ async def test_what_is_being_removed_here_is_not_told_as_moved(
             assert app.session.opened is not None
         gone.set()
         await until(pilot, partial(shows, app, "done is removed, "))
+        assert not shows(app, "begun-so is removed")
         assert app.session.opened is None
         assert not [one for one in app._notifications if "was moved" in one.message]
 
