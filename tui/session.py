@@ -89,7 +89,7 @@ class Session:
         self._loading = threading.Lock()
         self._on_disk = asyncio.Lock()
         """One change of a campaign's files at a time: each would find the other's lock there."""
-        self._removing: set[Path] = set()  # campaigns, on request
+        self._removing: set[Path] = set()  # campaigns, or moving them, on request
 
     @property
     def hosts(self) -> tuple[HostSnapshot, ...]:
@@ -541,17 +541,21 @@ class Session:
         DlperfError: read-only, or it stays where it is, as ``campaigns mv`` says.
         """
         self._refuse_readonly()
-        async with self._on_disk:
-            new = await asyncio.to_thread(
-                self.workspace.move_campaign, path, str(path.with_name(name))
-            )
-        shown = path == self.viewed_path
-        await self._forget(path)
+        self._removing.add(path)
+        try:
+            async with self._on_disk:
+                new = await asyncio.to_thread(
+                    self.workspace.move_campaign, path, str(path.with_name(name))
+                )
+            if path == self.viewed_path:
+                await self.open(new)
+        finally:
+            if not await asyncio.to_thread(path.exists):
+                await self._forget(path)
+            self._removing.discard(path)
         marks = [new if one == path else one for one in self.marked]
         self.marked.clear()  # the list has it, too
         self.marked |= dict.fromkeys(marks)
-        if shown:
-            await self.open(new)
         return new
 
     async def _forget(self, path: Path) -> None:

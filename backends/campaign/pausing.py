@@ -47,10 +47,10 @@ def runs_to_pause(
         found = tuple(run.run_id for run in every if (run.pausable if pause else run.paused))
         if not found:
             what = "no run is left to start" if pause else "no run is paused"
-            raise SelectionError(what, where=state.campaign, remedy=LISTED)
+            raise SelectionError(what, where=state.called, remedy=LISTED)
         return found
     for run_id in run_ids:
-        _check(state.run(run_id), state.campaign, pause=pause)
+        _check(state.run(run_id), state.called, pause=pause)
     return tuple(run_ids)
 
 

@@ -236,7 +236,7 @@ def asker_of(campaign: Path, uid: int) -> tuple[str, str]:
 def _taken_event(request: Request, by: str, state: CampaignState, now: float) -> ev.RequestTaken:
     """What a request means at this moment. Raises SelectionError where that cannot be."""
     if request.campaign != campaign_of(next(iter(state.runs), "")):
-        raise SelectionError("it is meant for another campaign", where=state.campaign)
+        raise SelectionError("it is meant for another campaign", where=state.called)
     runs = None if request.run_ids is None else unique(request.run_ids)
     chosen: tuple[str, ...] = ()
     first = more = 0
@@ -262,7 +262,7 @@ def _taken_event(request: Request, by: str, state: CampaignState, now: float) ->
     if not everything and (count := len(chosen) or more) > MOST_RUNS:
         raise SelectionError(
             f"that is {count} runs, and no more than {MOST_RUNS} at once can be answered",
-            where=state.campaign,
+            where=state.called,
             remedy="ask for less at a time",
         )
     return ev.RequestTaken(

@@ -86,7 +86,8 @@ def published(
     _refuse_options(layout, written_as, options)
     if not chosen.fits(results.groups):
         what, remedy = chosen.lacks if results.groups else NO_RUNS
-        raise SelectionError(what, where=results.campaign, remedy=remedy)
+        called = results.path.name if results.path else results.campaign
+        raise SelectionError(what, where=called, remedy=remedy)
     _refuse_column(chosen, results, options)
     if not chosen.translates(written_as):
         options = replace(options, lang="en")

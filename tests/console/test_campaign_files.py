@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import re
@@ -33,6 +34,7 @@ from backends.campaign.folder.tags_and_note import About, read_about, write_abou
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLockedError, Role
 from backends.campaign.record.state import CampaignState
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.host_entry import Inventory
 from backends.results.findings import Grade
 from backends.results.past_result import PastResult
@@ -42,6 +44,7 @@ from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, sho
 from tests.console.fakes import START, FakeSummary, FakeWorkspace
 from tests.unit.cli.conftest import FINISHED, append, assigned, hold, planned, succeeded
 from tui.app import DlperfApp
+from tui.backend_protocols import Controller
 from tui.cli import main
 from tui.past_reading import PastReading
 from tui.screens.campaign_list import CampaignList, Unfinished
@@ -239,7 +242,7 @@ async def test_what_was_looked_at_and_is_removed_is_no_longer_shown(on_disk: OnD
 async def test_what_is_being_removed_here_is_not_told_as_moved(
     on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = campaign(on_disk, "done", *DONE)
+    path = campaign(on_disk, "begun-so", *DONE).rename(on_disk.campaigns_dir / "done")
     going, gone = threading.Event(), threading.Event()
 
     def remove(of: Path, *, asked: Removable | None = None) -> None:
@@ -262,6 +265,7 @@ async def test_what_is_being_removed_here_is_not_told_as_moved(
             assert app.session.opened is not None
         gone.set()
         await until(pilot, partial(shows, app, "done is removed, "))
+        assert not shows(app, "begun-so is removed")
         assert app.session.opened is None
         assert not [one for one in app._notifications if "was moved" in one.message]
 
@@ -534,6 +538,46 @@ async def test_a_campaign_that_is_shown_is_shown_under_its_new_name(
     assert session.opened is not None
     assert session.opened.path == (new if shown else other)
     assert session.opened.total
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+async def test_what_is_being_renamed_here_is_not_told_as_moved_and_stays_in_sight(
+    on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch, *, at_work: bool
+) -> None:
+    path = campaign(on_disk, "a", *DONE)
+    session = Session(Workspace(Inventory(()), None, on_disk.campaigns_dir))
+    await session.open(path)
+    if at_work:
+        shown, session.opened = session.opened, None
+        ours = SimpleNamespace(path=path, snapshot=lambda: shown, detach=partial(asyncio.sleep, 0))
+        session.controller = cast(Controller, ours)
+    seen: list[Path | None] = []
+
+    async def looks_on() -> None:
+        session._written = ()  # so that it is read again
+        await session.refresh()
+        seen.append(session.viewed_path)
+
+    move, load, loop = session.workspace.move_campaign, session._load, asyncio.get_running_loop()
+
+    def moved(of: Path, new: str) -> Path:
+        found = move(of, new)
+        asyncio.run_coroutine_threadsafe(looks_on(), loop).result(10)
+        return found
+
+    def loaded(of: Path) -> tuple[CampaignSnapshot, tuple[int, ...] | None]:
+        if of.name == "b" and not session.opened:
+            seen.append(session.viewed_path)
+        return load(of)
+
+    monkeypatch.setattr(session.workspace, "move_campaign", moved)
+    monkeypatch.setattr(session, "_load", loaded)
+    new = await session.rename(path, "b")
+    await looks_on()
+    assert None not in seen
+    assert session.viewed_path == new
+    assert session.controller is None or not at_work
+    assert session.moved_to is None
 
 
 async def test_what_somebody_is_at_work_on_is_not_renamed(workspace: FakeWorkspace) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from textual.message import Message
 from textual.pilot import Pilot
 
 from backends.campaign.record import events as ev
@@ -20,19 +22,21 @@ from tests.console.conftest import (
     begin,
     console,
     screen_text,
+    settled,
     shows,
     tick,
     type_ahead,
     until,
 )
 from tests.console.fakes import FakeWorkspace
+from tests.console.test_bursts import key_event
 from tests.console.test_runs import open_runs, pass_time
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice
 from tui.screens.marked_runs import able, marked_question
-from tui.screens.runs_page import NOT_MARKED
+from tui.screens.runs_page import NOT_MARKED, RunsPage
 from tui.widgets.keyed_table import KeyedTable
 
 
@@ -281,6 +285,65 @@ async def test_a_run_that_the_cursor_went_to_by_itself_is_not_marked_unseen(
         assert app.screen is page
         await pilot.press("space")
         assert [*page._marked] == ["r02"]
+
+
+def never_seen(page: RunsPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that has no time to draw where the cursor went by itself."""
+    monkeypatch.setattr(page._led, "_drawn", lambda drawing: None)
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+@given(typed=st.lists(st.sampled_from([*"jjkgGu", "space", "space"]), max_size=12))
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_on_a_slow_page_space_marks_where_the_keys_before_it_led_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, typed: list[str], *, by_key: bool
+) -> None:
+    workspace = FakeWorkspace(tmp_path_factory.mktemp("campaigns"))
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pilot.press("G")
+        shown = page.query_one(KeyedTable).shown_keys
+        with pytest.MonkeyPatch.context() as patch:
+            never_seen(page, patch)
+            if by_key:
+                typed = ["a", *typed]
+            else:
+                page._select("r02")
+            await type_ahead(app, pilot, *typed)
+        assert page._led.since == inf
+        at, led, expected = shown.index("r00" if by_key else "r02"), False, set[str]()
+        for key in typed:
+            to = {"j": at + 1, "k": at - 1, "g": 0, "G": len(shown) - 1}.get(key)
+            if to is not None:
+                at, led = min(max(to, 0), len(shown) - 1), True
+            elif key == "u":
+                expected = set()
+            elif key == "space" and not led:
+                break
+            elif key == "space":
+                expected ^= {shown[at]}
+        assert set(page._marked) == expected
+
+
+@pytest.mark.parametrize(("key", "marks"), [("j", None), ("g", "r00")])
+async def test_a_key_typed_before_the_cursor_went_by_itself_leads_only_to_an_end(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, key: str, marks: str | None
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        never_seen(page, monkeypatch)
+        typed = [key_event(key), key_event("space")]
+        page._select("r02")
+        page._led_at = Message().time
+        for event in typed:
+            app.post_message(event)
+        await settled(app)
+        assert [*page._marked] == ([marks] if marks else [])
+        assert shows(app, NOT_MARKED) is (marks is None)
 
 
 async def test_of_another_campaign_nothing_is_marked(workspace: FakeWorkspace) -> None:

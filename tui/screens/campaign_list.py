@@ -490,7 +490,7 @@ class CampaignList(Dialog[str]):
         async def removed() -> None:
             await self._session.remove(asked)
             self.app.post_message(
-                Said(plain(f"{asked.summary.name} is removed, {bytes_text(asked.size)}"))
+                Said(plain(f"{asked.summary.called} is removed, {bytes_text(asked.size)}"))
             )
 
         def answered(answer: str | None) -> None:

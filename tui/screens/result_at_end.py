@@ -34,11 +34,14 @@ def groups_of(shown: CampaignSnapshot) -> tuple[Group, ...]:
 
 def result_lines(groups: Sequence[Group]) -> list[str]:
     """``1n8g b128  2,942 images/s  speedup 7.64  grade B``: a line for each case, by the names and
-    in the order of Results; of more than :data:`MOST` the first, and how many others there are."""
+    in the order of Results; of more than :data:`MOST` the first, those with a figure before the
+    others, and how many more there are."""
     cases = [(group, case) for group in groups for case in group.cases]
     if all(case.throughput is None for _, case in cases):
         return ["No case has a figure."]
-    shown = cases if len(cases) <= MOST else cases[: MOST - 1]
+    shown = cases
+    if len(cases) > MOST:
+        shown = sorted(cases, key=lambda one: one[1].throughput is None)[: MOST - 1]
     figures = _aligned([_figures(group, case) for group, case in shown])
     named = case_names(groups, labels_of(groups))
     names = [named[case.as_case.key].plain for _, case in shown]

@@ -7,6 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from textual import events, on
+from textual.message import Message
 from textual.widget import Widget
 
 from backends.campaign.record.run_view import RunView
@@ -77,6 +78,14 @@ _OF_A_RUN = frozenset(
 that hands the cursor back, and the list's order."""
 
 
+_TO_AN_END = frozenset(("home", "g", "end", "G"))
+"""Keys that lead to one row from wherever the cursor is."""
+_MOVE_CURSOR = _TO_AN_END | {
+    *("down", "j", "up", "k", "pageup", "pagedown"),
+    *("x", "X"),
+}
+
+
 class _Able(NamedTuple):
     """What decides which keys work; ``hosts``: how many the run under the cursor has, if any."""
 
@@ -115,6 +124,7 @@ class RunsPage(RunChanges):
         self._marked_of: object = None  # the campaign whose runs are marked
         self._led = Sight(self, self.paint)  # since when the cursor is where it went by itself
         self._led.since = -inf
+        self._led_at = inf  # when it went there; inf: a key or a click has led it on since
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
@@ -231,10 +241,14 @@ class RunsPage(RunChanges):
         if table.current_key != before:
             self.sight.changed()
             self._led.changed()
+            self._led_at = Message().time
 
     def on_key(self, event: events.Key) -> None:
         if event.key in _OF_A_RUN:
             self._hold()
+        known = event.key in _TO_AN_END or event.time >= self._led_at
+        if known and event.key in _MOVE_CURSOR and self._in_list:
+            self._led_at = inf
         if said := self._end_question.too_late(event.key):
             event.stop()
             self.post_message(Said(said))
@@ -242,6 +256,8 @@ class RunsPage(RunChanges):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         if self.query_one("#body").region.contains(event.screen_x, event.screen_y):
             self._hold()
+            if self.main_panel().region.contains(event.screen_x, event.screen_y):
+                self._led_at = inf
 
     def _hold(self) -> None:
         """The cursor stays on the run that somebody works on."""
@@ -548,10 +564,11 @@ class RunsPage(RunChanges):
         return not self.session.readonly and may_mark(self.viewed)
 
     def action_mark(self) -> None:
-        """The run under the cursor, or take its mark away; not one that nobody has seen there."""
+        """The run under the cursor, or take its mark away; not one that nobody has seen there, or
+        led the cursor to."""
         if (run := self.selected) is None:
             return
-        if not self._led.seen:
+        if self._led_at < inf and not self._led.seen:
             self.app.bell()
             self.post_message(Said(NOT_MARKED))
             typed_ahead(self).drop_unseen(self._led)
@@ -581,7 +598,9 @@ class RunsPage(RunChanges):
         table = self.main_panel().table
         before, self._held = table.current_key, False
         self._steer(self.viewed)
-        if table.current_key == before:
+        if table.current_key != before:
+            self._led_at = -inf  # as was asked for: whatever key comes then leads on from there
+        else:
             self.post_message(Said(GOES_ALONG))
         self._show_selected()
         self.refresh_bindings()

@@ -221,7 +221,8 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
             run.run_id in cancelled and run.started_at is None for run in latest
         )
     writer = CampaignLock(path, clock).living()
-    elsewhere = elsewhere_words(state.found(frozen_damage="", copy_of=copied_from(path, state)))
+    copy_of = copied_from(path, state)
+    elsewhere = elsewhere_words(state.found(path.name, frozen_damage="", copy_of=copy_of))
     return CampaignSummary(
         name=state.campaign or path.name,
         path=path,

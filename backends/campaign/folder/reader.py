@@ -62,7 +62,8 @@ class CampaignReader:
                 where=str(self.directory),
                 remedy="import the raw logs in it: 'dlperf-tui import --profile P LOGS -o DIR'",
             )
-        return state.found(frozen_damage=self._damage, copy_of=copied_from(self.directory, state))
+        copy_of = copied_from(self.directory, state)
+        return state.found(self.directory.name, frozen_damage=self._damage, copy_of=copy_of)
 
     @property
     def planned(self) -> Set[str]:

@@ -81,7 +81,7 @@ def occasions(
 
 
 def _said(key: str, kind: str, state: CampaignState, text: str, **facts: Any) -> Occasion:
-    return Occasion(key, kind, clean_text(f"{state.campaign}: {text}"[:LONGEST]), facts)
+    return Occasion(key, kind, clean_text(f"{state.called}: {text}"[:LONGEST]), facts)
 
 
 def _hosts_lost(state: CampaignState, now: float) -> Iterator[Occasion]:

@@ -20,7 +20,7 @@ def first_of_more(state: CampaignState) -> int:
     if state.imported or not state.runs:
         raise SelectionError(
             "an imported campaign runs nothing",
-            where=state.campaign,
+            where=state.called,
             remedy="'dlperf-tui run' starts one",
         )
     return 1 + max(number_of(run_id) for run_id in (*state.runs, *state.strays))

@@ -20,7 +20,7 @@ def runs_to_retry(state: CampaignState, run_ids: Collection[str] | None) -> tupl
     if state.imported:
         raise SelectionError(
             "an imported campaign runs nothing",
-            where=state.campaign,
+            where=state.called,
             remedy="'dlperf-tui run' starts one",
         )
     latest = {run.slot: run for run in state.latest_attempts()}
@@ -29,13 +29,13 @@ def runs_to_retry(state: CampaignState, run_ids: Collection[str] | None) -> tupl
         if not failed:
             raise SelectionError(
                 "no run has failed",
-                where=state.campaign,
+                where=state.called,
                 remedy=_cancelled(latest.values()),
             )
         return failed
     for run_id in run_ids:
         run = state.run(run_id)
-        _check(run, latest[run.slot], state.campaign)
+        _check(run, latest[run.slot], state.called)
     return tuple(run_ids)
 
 

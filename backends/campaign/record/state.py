@@ -126,8 +126,14 @@ class CampaignState:
     place: Place = Place()  # where it goes on
     handed_to: Place | None = None  # nothing is run from this directory any more, but from there
     copy_of: Place | None = None  # this directory is a copy; the journal does not know
+    directory: str = field(default="", compare=False)  # its name; it can be another by now
     strays: frozenset[str] = frozenset()  # runs that something happened to, and nobody planned
     lost_ends: frozenset[str] = frozenset()  # active when the campaign finished: their end is lost
+
+    @property
+    def called(self) -> str:
+        """As its directory is: what lists have and commands take."""
+        return self.directory or self.campaign
 
     @property
     def stem(self) -> str:
@@ -208,11 +214,12 @@ class CampaignState:
         ended = sum(run.state.ended and not run.skipped for run in latest)
         return f"it has not finished: {ended} of {counted(len(latest), 'run')} ended"
 
-    def found(self, *, frozen_damage: str, copy_of: Place | None) -> CampaignState:
+    def found(self, directory: str, *, frozen_damage: str, copy_of: Place | None) -> CampaignState:
         """With what a look at its directory says; the journal does not know."""
-        if (frozen_damage, copy_of) == (self.frozen_damage, self.copy_of):
+        known = (self.directory, self.frozen_damage, self.copy_of)
+        if (directory, frozen_damage, copy_of) == known:
             return self
-        return replace(self, frozen_damage=frozen_damage, copy_of=copy_of)
+        return replace(self, directory=directory, frozen_damage=frozen_damage, copy_of=copy_of)
 
     @property
     def cancel_wished(self) -> frozenset[str]:
@@ -233,7 +240,7 @@ class CampaignState:
         if run_id not in self.runs:
             raise SelectionError(
                 f"no run {run_id!r} in this campaign",
-                where=self.campaign,
+                where=self.called,
                 remedy="'dlperf-tui status CAMPAIGN --json' lists them",
             )
         return self.runs[run_id]

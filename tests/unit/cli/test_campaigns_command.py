@@ -212,6 +212,26 @@ def test_without_an_action_they_are_listed_and_a_moved_one_by_its_new_name(
     assert cli("status", "baseline").code == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("pause", "unpause", "retry")),
+        *(f"{verb} --run {run}" for verb in ("pause", "unpause", "retry") for run in "ax"),
+        "cancel --run x",
+        "report --layout collectives",
+    ],
+)
+def test_a_refusal_names_a_moved_campaign_as_the_list_does(
+    cli: Cli, campaign: Campaign, words: str
+) -> None:
+    campaign("begun-so", *DONE)
+    cli("campaigns", "mv", "begun-so", "called-so")
+    verb, *options = words.split()
+    said = cli(verb, "called-so", *options, code=2).err.splitlines()[-1]
+    assert "called-so: " in said
+    assert "begun-so" not in said
+
+
 def test_tags_are_added_once_and_taken_away(cli: Cli, campaign: Campaign) -> None:
     path = campaign("done", *DONE)
     cli("campaigns", "tag", "done", "b", "a")
