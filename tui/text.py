@@ -282,7 +282,8 @@ def without_middles(texts: Collection[Text], width: int) -> Mapping[str, Text]:
     short = {name: shorter[said] for name, said in short.items()}
     cut = {}
     for text in texts:
-        said = text.plain if cell_len(text.plain) <= width else short[text.plain]
+        brief = _ATTEMPT.sub("a", text.plain) if cell_len(text.plain) > width else text.plain
+        said = brief if cell_len(brief) <= width else short[text.plain]
         said = _DATE.sub("…", said) if cell_len(said) > width else said
         shown = text if said == text.plain else cell(said, str(text.style))
         cut[text.plain] = without_middle(shown, width)

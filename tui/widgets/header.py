@@ -13,7 +13,6 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.hosts.machines import count_gpus
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from tui.kept_words import HANDING_OVER, PAST
@@ -32,7 +31,11 @@ SEARCHING = "looking for a campaign …"
 def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
     """ "4 hosts 32 GPUs", a GPU once, whatever names its machine has; devices without GPUs are
     slots; hosts not probed yet say so, and so do those whose driver does not tell its GPUs."""
-    gpus = count_gpus(hosts)
+    gpus = 0
+    if any(host.facts is not None for host in hosts):
+        from backends.hosts.machines import count_gpus  # noqa: PLC0415 (not for the first paint)
+
+        gpus = count_gpus(hosts)
     slots = sum(h.slots for h in hosts if not (h.facts and h.facts.gpus))
     parts = [counted(len(hosts), "host") if hosts else "no hosts yet"]
     if gpus:

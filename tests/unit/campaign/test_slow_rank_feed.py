@@ -20,11 +20,21 @@ from backends.campaign.run.slow_rank_feed import EVERY_S, SlowRankFeed
 from backends.hangs.slow_rank import SlowRank
 from backends.hangs.slow_rank_words import slow_rank_line, still_slow
 from profiles.format.catalog import Catalog
+from profiles.format.measure_section import OwnTimes
 from profiles.throughput.own_times import OwnTimeReader
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 
-PROFILE = Catalog.load((), None).get("torch-resnet50")
+
+def with_steps(section: OwnTimes) -> OwnTimes:
+    """Whose lines say the step, whatever the bundled profiles capture."""
+    told = section.reading.replace(r"step \d+", r"step (?P<step>\d+)")
+    return section.model_copy(update={"reading": told})
+
+
+_BUNDLED = Catalog.load((), None).get("torch-resnet50")
+assert _BUNDLED.ranks is not None
+PROFILE = _BUNDLED.model_copy(update={"ranks": with_steps(_BUNDLED.ranks)})
 
 
 @dataclass
@@ -277,8 +287,9 @@ def test_a_run_of_one_rank_or_a_profile_that_does_not_tell_says_nothing() -> Non
 
 @pytest.mark.parametrize("name", ["torch-resnet50", "torch-gpt", "cpu-smoke"])
 def test_lines_are_read_whatever_is_around_them(name: str) -> None:
-    section = Catalog.load((), None).get(name).ranks
-    assert section is not None
+    bundled = Catalog.load((), None).get(name).ranks
+    assert bundled is not None
+    section = with_steps(bundled)
     reader = OwnTimeReader(section)
     line = section.example.encode()
     [(rank, step, seconds)] = OwnTimeReader(section).feed(b"\x1b[31m" + line + b"\x1b[0m\n")
