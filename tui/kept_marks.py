@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,14 +53,11 @@ def keep(file: Path, inventory: str, asked: Mapping[str, Any]) -> bool:
     kept.pop(inventory, None)
     kept[inventory] = dict(asked)
     newest = dict([*kept.items()][-MOST_INVENTORIES:])
-    new = file.with_name(f"{file.name}.{os.getpid()}")
+    from backends.results.result_files import write_atomically  # noqa: PLC0415 (at the end)
+
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(json.dumps(newest), encoding="utf-8")
-        new.replace(file)
+        write_atomically(file, json.dumps(newest))
     except OSError:
-        with suppress(OSError):
-            new.unlink()
         return False
     return True
 

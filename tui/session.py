@@ -398,7 +398,7 @@ class Session:
         self._refuse_readonly()
         why = self.why_not_added(plan, findings)
         if why or self.controller is None:
-            raise DlperfError(f"not added: {why}", remedy="K has a keeper start it by itself")
+            raise DlperfError(f"not added: {why}")
         self.opened = None
         return self.controller.add(plan)
 
@@ -408,15 +408,11 @@ class Session:
             return _read_only()
         if self.simulated:
             return _not_kept("a later 'dlperf-tui demo' can go on with what this one leaves")
-        from backends.keeper.credentials import by_hand  # noqa: PLC0415 (seldom needed)
+        from backends.keeper.credentials import why_by_hand  # noqa: PLC0415 (seldom needed)
 
         logins, used = self.workspace.cluster.let_in_by(), [host.name for host in plan.hosts]
-        if names := by_hand(logins, used):
-            return DlperfError(
-                f"{names}: the login asks for what only you can answer, and a keeper asks nobody",
-                remedy="unlock the key in an ssh agent",
-            )
-        return None
+        why = why_by_hand(logins, used)
+        return DlperfError(why, remedy="unlock the key in an ssh agent") if why else None
 
     async def resume(self, path: Path, *, take_over: bool = False) -> None:
         """Attach to a campaign that is not finished; raises like :meth:`start`."""

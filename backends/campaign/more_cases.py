@@ -45,9 +45,8 @@ def why_not_added(
         "what is profiled is planned at the beginning": asked.explain,
         "it takes devices by another rule": placement_of(state.placement) is not asked.placement,
         "it has other hosts": {host.name for host in plan.hosts} != {*begun_with.hosts},
-        "".join(new[:1]): bool(new),
     }
-    told = [reason for reason, so in reasons.items() if so]
+    told = [*(reason for reason, so in reasons.items() if so), *new]
     if not told and not new_cases(begun_with, state, plan).cases:
         told = [*others(begun_with, plan), "it has these cases; + on Runs adds repeats"]
     return told[0] if told else ""

@@ -13,6 +13,13 @@ def by_hand(let_in_by: Mapping[str, Credential], hosts: Collection[str]) -> str:
     return _of(Credential.HAND, let_in_by, hosts)
 
 
+def why_by_hand(let_in_by: Mapping[str, Credential], hosts: Collection[str]) -> str:
+    """Why no keeper can begin on ``hosts``; empty where one can."""
+    names = by_hand(let_in_by, hosts)
+    asks = "the login asks for what only you can answer, and a keeper asks nobody"
+    return f"{names}: {asks}" if names else ""
+
+
 def what_may_expire(
     let_in_by: Mapping[str, Credential], hosts: Collection[str], environ: Mapping[str, str]
 ) -> list[str]:

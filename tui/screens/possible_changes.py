@@ -43,8 +43,7 @@ def possible_changes(
     gone on with by."""
     if viewed is None:
         return frozenset()
-    nobody = viewed.read_only and viewed.kept_by is None
-    if nobody and not may_go_on(viewed):
+    if not may_change(viewed):
         return frozenset()
     ending = run is None or run.state.ended or run.state is RunState.CANCELLING
     able = {
@@ -57,7 +56,7 @@ def possible_changes(
         "repeat": bool(viewed.runs),
         "pause_all": bool(waiting_runs(listed)),
     }
-    return frozenset(name for name in (GO_ON if nobody else CHANGES) if able[name])
+    return frozenset(name for name in (GO_ON if viewed.unattended else CHANGES) if able[name])
 
 
 def waiting_runs(listed: Sequence[RunView]) -> list[RunView]:
@@ -72,18 +71,16 @@ def failed_runs(viewed: CampaignSnapshot, listed: Sequence[RunView]) -> list[Run
     return [run for run in failed if run.run_id in last]
 
 
-def may_mark(viewed: CampaignSnapshot | None) -> bool:
+def may_change(viewed: CampaignSnapshot) -> bool:
     """Something of it can be changed, by whoever is at work on it or as it goes on."""
-    nobody = viewed is None or (viewed.read_only and viewed.kept_by is None)
-    return viewed is not None and (not nobody or may_go_on(viewed))
+    return not viewed.unattended or may_go_on(viewed)
 
 
 def may_go_on(viewed: CampaignSnapshot) -> bool:
     """It is over and nobody is at work on it, and another attempt or repeat would be run on real
     hosts, as it was."""
-    nobody = viewed.read_only and viewed.kept_by is None
     elsewhere = viewed.simulated or viewed.state.imported or lies_elsewhere(viewed)
-    return nobody and viewed.finished and not elsewhere
+    return viewed.unattended and viewed.finished and not elsewhere
 
 
 def why_not(
@@ -101,11 +98,12 @@ def why_not(
     if run is None:
         none = {"pause_all": NONE_WAITS, "retry_all": NONE_FAILED}
         return none.get(action, "there is no run under the cursor")
-    nobody = viewed.read_only and viewed.kept_by is None
     again = _tried_again(viewed, run)
-    if action == "retry" and again and (not nobody or may_go_on(viewed)):
+    if action == "retry" and again and may_change(viewed):
         return again
-    if (action in (*CHANGES, "mark") and nobody) or (action in GOES_WITH_IT and viewed.deserted):
+    if (action in (*CHANGES, "mark") and viewed.unattended) or (
+        action in GOES_WITH_IT and viewed.deserted
+    ):
         return _nobody_to_ask(action, viewed, run)
     is_so = f"the run {said_of(run)}"
     details = "its details have" if told else "v: its details have"
@@ -142,7 +140,7 @@ def way_on(viewed: CampaignSnapshot, run: RunView, *, readonly: bool = False) ->
     console starts nothing."""
     if viewed.replayed and run.state.waits and run.state_text == run.state:
         return "why it waited is not recorded; ] goes on to the next begin or end of a run"
-    nobody = viewed.read_only and viewed.kept_by is None and not viewed.state.imported
+    nobody = viewed.unattended and not viewed.state.imported
     if not (nobody and run.state in RETRIABLE and _is_last(viewed, run)):
         return ""
     if not may_go_on(viewed):

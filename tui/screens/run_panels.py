@@ -468,7 +468,7 @@ class RunPanels(Vertical):
             self._show_details(*self._tells_of)
 
     def _show_details(self, viewed: CampaignSnapshot, run: RunView, called: str) -> None:
-        fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
+        fixed = self._session.readonly or viewed.unattended
         clock = int(run.elapsed_s or 0)
         self._read_hosts_of(viewed)
         at_work = run.state.active and not (run.over or run.out_of_reach or viewed.deserted)

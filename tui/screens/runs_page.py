@@ -26,7 +26,7 @@ from tui.screens.possible_changes import (
     GO_ON,
     change_labels,
     last_attempt,
-    may_mark,
+    may_change,
     possible_changes,
     why_not,
 )
@@ -337,8 +337,7 @@ class RunsPage(RunChanges):
     ) -> frozenset[str]:
         """``changes``, which are those of the run under the cursor, where they are for all that are
         marked."""
-        nobody = viewed.read_only and viewed.kept_by is None
-        actions = [a for a in ON_MARKED if not nobody or a in GO_ON]
+        actions = [a for a in ON_MARKED if not viewed.unattended or a in GO_ON]
         can = {a for a in actions if able(verb_of(a, marked), viewed, marked).runs}
         return changes.difference(ON_MARKED) | can
 
@@ -561,7 +560,8 @@ class RunsPage(RunChanges):
 
     @property
     def _may_mark(self) -> bool:
-        return not self.session.readonly and may_mark(self.viewed)
+        viewed = self.viewed
+        return not self.session.readonly and viewed is not None and may_change(viewed)
 
     def action_mark(self) -> None:
         """The run under the cursor, or take its mark away; not one that nobody has seen there, or

@@ -74,10 +74,14 @@ class CampaignSnapshot:
         return self.path, self.state.stem
 
     @property
+    def unattended(self) -> bool:
+        """It is only looked at, and nobody is at work on it who could be asked for a change."""
+        return self.read_only and self.kept_by is None
+
+    @property
     def deserted(self) -> bool:
         """It is only looked at, it is not over, and nobody goes on with it."""
-        over = self.finished or self.state.imported
-        return self.read_only and not over and self.kept_by is None
+        return self.unattended and not (self.finished or self.state.imported)
 
     @property
     def handed_over(self) -> bool:

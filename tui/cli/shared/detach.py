@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from backends.keeper.credentials import by_hand
+from backends.keeper.credentials import why_by_hand
 from backends.keeper.process import Begun
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
@@ -25,9 +25,9 @@ def add_detach(parser: argparse.ArgumentParser) -> None:
 
 def refuse_logins_by_hand(workspace: Workspace, hosts: list[str]) -> None:
     """Raise SelectionError where somebody had to answer what a login asked."""
-    if names := by_hand(workspace.cluster.let_in_by(), hosts):
+    if why := why_by_hand(workspace.cluster.let_in_by(), hosts):
         raise SelectionError(
-            f"{names}: the login asks for what only you can answer, and a keeper asks nobody",
+            why,
             where="--detach",
             remedy="unlock the key in an ssh agent, or leave --detach out and use tmux",
         )
