@@ -54,7 +54,10 @@ def wrong_in(words: str) -> str:
 
 
 def write_film(frames: Sequence[Frame], path: Path) -> int:
-    """Its size in bytes. Of each frame there is in it what differs from the one before."""
+    """Its size in bytes. Of each frame there is in it what differs from the one before.
+
+    Raises ValueError where that is more than ``MOST_BYTES``: the file at *path* stays as it was.
+    """
     frames = _without_stills(frames)
     pictures = [Image.open(io.BytesIO(one.png)).convert("RGB") for one in frames]
     palette = _palette(pictures[:: max(1, len(pictures) // SAMPLED)])
@@ -66,8 +69,10 @@ def write_film(frames: Sequence[Frame], path: Path) -> int:
     layers = [Image.fromarray(one.astype(np.uint8)) for one in (mapped[0], *changes)]
     for layer in layers:
         layer.putpalette(colours)
+    written = io.BytesIO()
     layers[0].save(
-        path,
+        written,
+        format="GIF",
         save_all=True,
         append_images=layers[1:],
         duration=[round(1000 * one.seconds) for one in frames],
@@ -77,7 +82,11 @@ def write_film(frames: Sequence[Frame], path: Path) -> int:
         optimize=False,
         comment=zlib.compress(json.dumps([one.words for one in frames]).encode(), 9),
     )
-    return path.stat().st_size
+    size = written.tell()
+    if size > MOST_BYTES:
+        raise ValueError(f"the film has {size:,} bytes; {MOST_BYTES:,} are the most")
+    path.write_bytes(written.getvalue())
+    return size
 
 
 def _without_stills(frames: Sequence[Frame]) -> list[Frame]:

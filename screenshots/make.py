@@ -61,7 +61,7 @@ FONTS = "Fira Code, DejaVu Sans Mono, Menlo, Consolas, monospace"
 BEGUN = 1_795_226_400.0  # 2026-11-21 02:00 UTC
 COMFORTABLE, SMALL = (120, 40), (80, 24)
 FILM_SIZE, FILM_ZOOM, FILM_SPEED = (100, 34), 0.9, 20.0
-FILM_STEP = 0.4
+FILM_STEP = 0.6
 """By how many runs the campaign goes on from one frame to the next."""
 
 
@@ -245,7 +245,7 @@ async def film() -> list[Frame]:
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "runs")
         while not finished(app):
-            await shown(0.25, "Enter   the runs, as they train")
+            await shown(0.35, "Enter   the runs, as they train")
             next_at = done(app) + FILM_STEP
             await until(pilot, lambda: done(app) >= next_at or finished(app))
         app.clear_notifications()

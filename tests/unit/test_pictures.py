@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import re
 import sys
 from pathlib import Path
@@ -91,6 +92,22 @@ def test_a_frame_that_does_not_say_so_or_has_escapes_is_refused(film: ModuleType
     assert "does not say SIMULATED" in refused("4 hosts")
     for rubbish in ("\x1b", "\x9b", "\N{REPLACEMENT CHARACTER}", "\u202e", "\ue0b0"):
         assert "a frame of the film has" in refused(f"SIMULATED {rubbish}[31m")
+
+
+def test_a_film_beyond_its_bound_is_not_written(
+    film: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = io.BytesIO()
+    Image.effect_noise((64, 64), 64).save(drawing, "PNG")
+    frames = [film.Frame(drawing.getvalue(), "SIMULATED", 1.0)]
+    path = tmp_path / "film.gif"
+    size = film.write_film(frames, path)
+    assert path.stat().st_size == size
+    before = path.read_bytes()
+    monkeypatch.setattr(film, "MOST_BYTES", size - 1)
+    with pytest.raises(ValueError, match="the film has"):
+        film.write_film(frames, path)
+    assert path.read_bytes() == before
 
 
 def drawn(*lines: str) -> str:
