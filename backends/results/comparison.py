@@ -74,11 +74,12 @@ class Verdict(StrEnum):
     DIFFERENT_MODEL = "different model"
 
 
-_CHANGES = {Verdict.REGRESSION: SLOWER, Verdict.IMPROVEMENT: FASTER}
+_CHANGES = {Verdict.REGRESSION: SLOWER, Verdict.IMPROVEMENT: FASTER, Verdict.SAME: "same"}
 
 
 def verdict_words(verdict: Verdict, doubts: Sequence[Doubt], *, brief: bool = False) -> str:
-    """The verdict as it is shown: ``slower, in doubt: grade D`` is no regression yet."""
+    """The verdict as it is shown: ``slower, in doubt: grade D`` is no regression yet, and on other
+    hosts two things may have come to ``same``."""
     if verdict in (Verdict.SAME, Verdict.INCONCLUSIVE) and Doubt.MIXED in doubts:
         return "in doubt" if brief else f"in doubt: {why_doubted(doubts)}"
     if verdict not in _CHANGES or not doubts:
