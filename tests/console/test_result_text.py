@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
@@ -23,6 +23,7 @@ from backends.results.short_flags import SHORT
 from backends.results.summary import Group, summarise
 from tests.console.conftest import screen_text
 from tui.screens.result_text import (
+    CV_COLUMNS,
     case_text,
     flags,
     flags_below,
@@ -67,6 +68,35 @@ def test_what_sets_the_grade_stands_first(speeds: list[float], failed: int) -> N
     assert ("→ more repeats" in panel) == bool(sets & {"few repeats", "wide interval"}) * (
         case.grade > Grade.A
     )
+
+
+@given(
+    st.lists(st.floats(0.001, 1e9), min_size=2, max_size=40),
+    st.floats(0.0, 1.0),
+)
+@example([3335.5, 531.6, 9653.1], 1.0)
+@example([100.0, 102.828428], 1.0)
+@example([1e-3, *([1e-3] * 38), 1e9], 1.0)
+@settings(max_examples=300, deadline=None)
+def test_a_cv_in_its_column_is_the_cv(speeds: list[float], near: float) -> None:
+    """However large, small or near to a limit; with as many digits as there is room for."""
+    middle = sum(speeds) / len(speeds)
+    (group,) = summarise(runs([middle + near * (speed - middle) for speed in speeds], 0))
+    (case,) = group.cases
+    assert case.spread is not None
+    cv = case.spread.cv
+    assert cv is not None
+    labels = labels_of([group])
+    columns = [column.key for column in result_columns([group], labels)]
+    (row,) = result_rows([group], labels)
+    shown = row.cells[columns.index("cv")].plain
+    assert cell_len(shown) <= CV_COLUMNS
+    if shown[0] in "<>":
+        bound = float(shown[1:-1]) / 100
+        assert cv < bound if shown[0] == "<" else cv >= bound
+        return
+    digits = len(shown[:-1].partition(".")[2])
+    assert abs(float(shown[:-1]) - 100 * cv) <= 0.5000001 * 10**-digits
 
 
 @given(

@@ -32,7 +32,7 @@ from backends.results.layouts.cells import (
     speedup_marks,
 )
 from backends.results.mixed_environments import mixed_models
-from backends.results.numbers import NOTHING, fixed, scatter
+from backends.results.numbers import NOTHING, fixed, percent, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
@@ -269,9 +269,14 @@ def shared_reasons(groups: Sequence[Group]) -> list[str]:
 
 
 def _cv_text(cv: float | None) -> str:
-    """As wide as its column."""
+    """As its column has room for: with fewer digits, or an end that it is beyond."""
     told = scatter(cv, beyond=CV_LIMITS)
-    return told if cell_len(told) <= CV_COLUMNS else "<0.01%"
+    if cv is None or cell_len(told) <= CV_COLUMNS:
+        return told
+    if cv < 0.0001:
+        return "<0.01%"
+    shorter = (percent(cv, decimals) for decimals in (2, 1, 0))
+    return next((text for text in shorter if cell_len(text) <= CV_COLUMNS), ">9999%")
 
 
 def _cv_colour(case: CaseResult) -> str:
