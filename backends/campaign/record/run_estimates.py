@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from statistics import median
+from statistics import median, median_high, median_low
 
 from backends.campaign.record.run_record import RunRecord, avoided
 from backends.campaign.record.run_state import RunState
@@ -146,7 +146,16 @@ def _slowness(ended: Iterable[RunRecord], took: Mapping[str, float]) -> dict[str
             usual = median(chain.from_iterable(hosts.values()))
             for name, seconds in hosts.items():
                 found[name] += [one / usual for one in seconds]
-    return {name: median(shares) for name, shares in found.items()}
+    return {name: _usual(shares) for name, shares in found.items()}
+
+
+def _usual(shares: Sequence[float]) -> float:
+    """Their median; of two in the middle the one nearer to 1. One run alone, which may have stood
+    still, tells nothing of a host."""
+    if len(shares) < 2:
+        return 1.0
+    middle = median_low(shares), median_high(shares)
+    return min(middle, key=lambda share: abs(math.log(share)))
 
 
 def case_key(run: RunRecord) -> CaseKey:

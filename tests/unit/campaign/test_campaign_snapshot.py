@@ -313,7 +313,7 @@ def test_what_was_measured_before_is_no_measure_of_what_profiles_guess(
     st.lists(st.sampled_from((0.31, 0.97, 1.13, 2.9)), min_size=2, max_size=4, unique=True),
     st.floats(5.0, 500.0),
     st.integers(1, 12),
-    st.integers(1, 3),
+    st.integers(2, 3),
 )
 def test_the_estimate_takes_each_host_for_as_fast_as_it_was_measured(
     speeds: list[float], seconds: float, left: int, rounds: int
@@ -352,11 +352,35 @@ def test_the_estimate_of_a_run_at_work_is_that_of_its_host() -> None:
         ends = [] if end is None else [replace(succeeded(run_id), t=end)]
         return [made, begun, launched, *ends]
 
-    ids = [f"r-000{number}-a1" for number in range(1, 5)]
+    ids = [f"r-000{number}-a1" for number in range(1, 7)]
     measured = [*on(ids[0], "slow", 1.0, 31.0), *on(ids[1], "fast", 1.0, 11.0)]
-    state = fold([*measured, *on(ids[2], "slow", 40.0, None), *on(ids[3], "fast", 40.0, None)])
-    now = shown(state, 45.0)
-    assert (view(now, ids[2]).eta_s, view(now, ids[3]).eta_s) == pytest.approx((25.0, 5.0))
+    measured += [*on(ids[2], "slow", 31.0, 61.0), *on(ids[3], "fast", 11.0, 21.0)]
+    state = fold([*measured, *on(ids[4], "slow", 70.0, None), *on(ids[5], "fast", 70.0, None)])
+    now = shown(state, 75.0)
+    assert (view(now, ids[4]).eta_s, view(now, ids[5]).eta_s) == pytest.approx((25.0, 5.0))
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.floats(3.0, 100.0), st.data())
+def test_one_run_that_stood_still_changes_no_estimate(
+    hosts: int, rounds: int, times: float, data: st.DataObject
+) -> None:
+    """Neither that of its host nor any other's, once three or more have been measured."""
+    runs = max(3, hosts * rounds)
+    still = data.draw(st.integers(0, runs - 1))
+    journal: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", hosts=hosts)]
+    for number in range(runs):
+        run_id, took = f"r-{number + 1:04}-a1", 9.0 * (times if number == still else 1.0)
+        journal += [
+            replace(planned(run_id), nodes=1, repeat=number + 1),
+            replace(assigned(run_id), t=1.0, hosts=(f"node{number % hosts}",)),
+            ev.RunLaunched(t=1.0, run_id=run_id),
+            replace(succeeded(run_id), t=1.0 + took),
+        ]
+    ended = fold(journal).runs
+    expected = durations(ended.values())
+    for name in (f"node{number}" for number in range(hosts)):
+        left = replace(ended["r-0001-a1"], run_id="left", hosts=(name,))
+        assert expected.of(left) == pytest.approx(9.0)
 
 
 def test_the_estimate_does_not_run_down_while_nothing_runs() -> None:
