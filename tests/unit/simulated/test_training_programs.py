@@ -87,6 +87,22 @@ async def test_a_profiles_own_rule_finds_the_published_figure_in_what_is_printed
 
 
 @pytest.mark.parametrize("profile", SETTINGS)
+async def test_a_run_takes_what_it_is_expected_to_whatever_its_case(
+    demo: Workspace, profile: str
+) -> None:
+    """No run of the demo is late by its estimate alone."""
+    parameters = demo.catalog.get(profile).parameters
+    for batch in parameters["batch_size"].choices:
+        for precision in parameters["precision"].choices:
+            for gpus in TAGS:
+                case = planned(demo, profile, int(str(batch)), str(precision), gpus)
+                program, job = asked(demo, case)
+                takes = program.workload(job, 1, BEGAN, None).ends_after_s
+                assert case.expected_s is not None
+                assert 0.97 < case.expected_s / takes < 1.15, (case.case.label, takes)
+
+
+@pytest.mark.parametrize("profile", SETTINGS)
 async def test_the_same_seed_prints_the_same_and_another_does_not(
     demo: Workspace, profile: str
 ) -> None:
