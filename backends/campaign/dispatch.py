@@ -20,6 +20,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_view import TAKEN_UP
+from backends.campaign.record.silence import SILENT_S
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.cleanup import Cleaner
 from backends.campaign.run.end_and_fetch import Kept
@@ -189,7 +190,7 @@ class Dispatcher:
                 tasks.create_task(self._see_through(run.run_id, None, tasks))
             # The engine takes for free what is not adopted yet.
             wanted = [] if self._unadopted else self._due.wanted(self._under_way)
-            before, self.schedule = self.schedule, self._engine.schedule(wanted)
+            before, self.schedule = self.schedule, self._engine.schedule(wanted, self._silent_s)
             tell_why(self.schedule, before)
             for want in wanted:
                 if want.run_id in self.schedule.starts:
@@ -201,7 +202,7 @@ class Dispatcher:
             if wanted and not self._under_way:
                 await self._give_up_hopeless()
             if not self._wake.is_set():
-                await self._changed(self.schedule.next_at)
+                await self._changed(self._looks_again_at(waits=bool(wanted)))
 
     async def _take_up(self) -> None:
         """What was asked for, and what an earlier console had no time for."""
@@ -217,6 +218,19 @@ class Dispatcher:
             for run in state.latest_attempts():
                 if run.state is RunState.FAILED:  # and no other attempt had been planned
                     await self._plan_retry(run)
+
+    @property
+    def _silent_s(self) -> Mapping[str, float]:
+        """By run: in how many seconds it will be ended as stalled."""
+        now = self._clock()
+        return {run_id: max(0.0, at - now) for run_id, at in self.given_up.items()}
+
+    def _looks_again_at(self, *, waits: bool) -> float | None:
+        """Also while runs are at work, of which one may fall silent and leave room meanwhile."""
+        if not waits or not self._supervisors:
+            return self.schedule.next_at
+        look = loop_time() + SILENT_S
+        return look if self.schedule.next_at is None else min(look, self.schedule.next_at)
 
     async def _changed(self, until: float | None) -> None:
         wait_s = None if until is None else max(0.0, until - loop_time())

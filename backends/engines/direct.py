@@ -77,6 +77,17 @@ class _HostUse:
     def uses(self) -> tuple[Use, ...]:
         return (*(part.use for part in self.runs.values()), *self.rests)
 
+    def expected(self, now: float, silent_s: Mapping[str, float]) -> tuple[Use, ...]:
+        """As :attr:`uses`, but of what is late and silent until it is ended: so long it may stay,
+        for all that is known."""
+        runs = {
+            run_id: part.use._replace(until=now + silent_s[run_id])
+            for run_id, part in self.runs.items()
+            if run_id in silent_s and part.use.until <= now
+        }
+        kept = (part.use for run_id, part in self.runs.items() if run_id not in runs)
+        return (*runs.values(), *kept, *self.rests)
+
     def free(self, now: float) -> Collection[int] | None:
         """The devices that nothing is on, where runs may share it; None: it is not known which."""
         count = self.snapshot.capacity.devices(gpu_only=False)
@@ -135,12 +146,12 @@ class DirectEngine:
 
     # Runs ----------------------------------------------------------------------------------------
 
-    def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
-        offers = [self._offer(use) for use in self._hosts.values()]
+    def schedule(self, wanted: Sequence[Wanted], silent_s: Mapping[str, float]) -> Schedule:
+        offers = [self._offer(use, silent_s) for use in self._hosts.values()]
         now = self._monotonic()
         return _dated(schedule_on(offers, wanted, now), self._clock() - now)
 
-    def _offer(self, use: _HostUse) -> Offer:
+    def _offer(self, use: _HostUse, silent_s: Mapping[str, float]) -> Offer:
         snapshot = use.snapshot
         unusable = ""
         if snapshot.state is HostState.UNREACHABLE:
@@ -151,7 +162,7 @@ class DirectEngine:
             unusable = f"{HELD_BY}{use.held_by}"
         return Offer(
             snapshot.capacity,
-            use.uses,
+            use.expected(self._monotonic(), silent_s),
             unusable=unusable,
             away_s=None if use.away_since is None else self._monotonic() - use.away_since,
         )

@@ -286,8 +286,12 @@ class Trouble(StrEnum):
 class Engine(Protocol):
     """Decides where runs execute. All methods are called on the campaign's event loop."""
 
-    def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
-        """What of ``wanted``, in planning order, can go now. Changes nothing."""
+    def schedule(self, wanted: Sequence[Wanted], silent_s: Mapping[str, float]) -> Schedule:
+        """What of ``wanted``, in planning order, can go now. Changes nothing.
+
+        ``silent_s``: by run id, of those at work that are silent, in how many seconds they will be
+        ended if they stay so.
+        """
 
     @property
     def queues(self) -> bool:

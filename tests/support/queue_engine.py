@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -123,7 +123,7 @@ class QueueEngine:
     def queues(self) -> bool:
         return True
 
-    def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
+    def schedule(self, wanted: Sequence[Wanted], silent_s: Mapping[str, float]) -> Schedule:
         starts: dict[str, tuple[str, ...]] = {want.run_id: () for want in wanted}
         waiting = {
             job.run_id: Waiting(WaitKind.QUEUED, detail="Priority")

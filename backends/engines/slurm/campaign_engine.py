@@ -107,7 +107,7 @@ class CampaignEngine:
 
     # Runs ----------------------------------------------------------------------------------------
 
-    def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
+    def schedule(self, wanted: Sequence[Wanted], silent_s: Mapping[str, float]) -> Schedule:
         self._job.want(wanted)
         nodes, now = self._job.nodes, loop_time()
         if self._job.refused is not None:
@@ -118,7 +118,7 @@ class CampaignEngine:
             waiting = {want.run_id: self._waiting() for want in due}
             return Schedule(waiting=waiting, next_at=min(later, default=None))
         fitting = [want for want in wanted if nodes.holds(want, self._clock())]
-        found = nodes.inside.schedule(fitting)
+        found = nodes.inside.schedule(fitting, silent_s)
         later_ones = Waiting(WaitKind.QUEUED, detail="for the campaign's next job")
         rest = {want.run_id: later_ones for want in wanted if want not in fitting}
         return replace(found, waiting={**found.waiting, **rest})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from backends.clocks import loop_time
@@ -72,7 +72,7 @@ class SlurmEngine:
 
     # Runs ----------------------------------------------------------------------------------------
 
-    def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
+    def schedule(self, wanted: Sequence[Wanted], silent_s: Mapping[str, float]) -> Schedule:
         """Slurm's queue is the order of things; only what it would not take at once waits here."""
         now = loop_time()
         due = [want for _, want in in_turn(wanted) if want.not_before <= now]

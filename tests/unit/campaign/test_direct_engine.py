@@ -6,7 +6,9 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.engines import direct
@@ -47,10 +49,10 @@ def engine_of(*snapshots: HostSnapshot, clock: Clock | None = None, force: bool 
 async def test_a_host_that_failed_to_answer_is_not_used_until_it_is_seen_again() -> None:
     engine = engine_of(snapshot("a"))
     engine.trouble("a", Trouble.OUT_OF_REACH, "connection refused")
-    found = engine.schedule([Wanted("r", 1, 1)])
+    found = engine.schedule([Wanted("r", 1, 1)], {})
     assert found.waiting == {"r": cannot_be_used("a", "connection refused")}
     engine.seen(snapshot("a"))
-    assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
+    assert engine.schedule([Wanted("r", 1, 1)], {}).starts == {"r": ("a",)}
 
 
 async def test_trouble_in_the_moment_of_the_end_does_not_keep_the_engine_from_ending() -> None:
@@ -77,19 +79,19 @@ async def test_a_host_that_two_runs_have_after_a_restart_is_free_when_both_are_o
     for run_id in sorted(("ended", "starts"), key=lambda name: name != first):
         await engine.adopt(Journaled(Wanted(run_id, 2, 1), ("a", "b"), {}, ""))
     for run_id in ("ended", "starts"):
-        assert not engine.schedule([Wanted("r", 1, 1)]).starts
+        assert not engine.schedule([Wanted("r", 1, 1)], {}).starts
         engine.release(run_id, 0.0)
-    assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
+    assert engine.schedule([Wanted("r", 1, 1)], {}).starts == {"r": ("a",)}
 
 
 async def test_a_host_held_by_others_is_waited_for() -> None:
     engine = engine_of(snapshot("a"))
     engine.trouble("a", Trouble.HELD, "bob, campaign x")
-    assert engine.schedule([Wanted("r", 1, 1)]).waiting == {
+    assert engine.schedule([Wanted("r", 1, 1)], {}).waiting == {
         "r": cannot_be_used("a", "held by bob, campaign x")
     }
     engine.trouble("a", Trouble.HELD, "")
-    assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
+    assert engine.schedule([Wanted("r", 1, 1)], {}).starts == {"r": ("a",)}
 
 
 async def test_who_holds_a_host_is_told_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +117,7 @@ async def test_who_holds_a_host_is_told_as_it_is_now(monkeypatch: pytest.MonkeyP
         held[0] = lease_now
         async with asyncio.timeout(10):
             await told.get()
-        found = engine.schedule([Wanted("r", 1, 1)])
+        found = engine.schedule([Wanted("r", 1, 1)], {})
         if lease_now is None:
             assert found.starts == {"r": ("a",)}
         else:
@@ -138,15 +140,15 @@ async def test_a_host_that_was_seen_to_be_held_is_waited_for_from_the_beginning(
     held = replace(vm, state=HostState.READY, facts=replace(vm.facts, lease=lease), slots=2)
     known = [(Host(vm.name, transport="local"), held)]
     engine = DirectEngine(known, Pool(), monotonic=Clock(), lease="alice", group="mine")
-    found = engine.schedule([Wanted(name, 1, 1) for name in "abc"])
+    found = engine.schedule([Wanted(name, 1, 1) for name in "abc"], {})
     why = cannot_be_used(vm.name, f"held by {lease.explained}")
     assert found.waiting == dict.fromkeys("abc", why) if waits else found.starts
 
 
 async def test_a_busy_host_is_used_only_by_force() -> None:
     busy = snapshot("a", HostState.BUSY, "bob uses GPU0")
-    assert not engine_of(busy).schedule([Wanted("r", 1, 1)]).starts
-    assert engine_of(busy, force=True).schedule([Wanted("r", 1, 1)]).starts
+    assert not engine_of(busy).schedule([Wanted("r", 1, 1)], {}).starts
+    assert engine_of(busy, force=True).schedule([Wanted("r", 1, 1)], {}).starts
 
 
 async def test_a_run_waits_in_vain_only_when_the_hosts_it_lacks_stay_away() -> None:
@@ -155,25 +157,25 @@ async def test_a_run_waits_in_vain_only_when_the_hosts_it_lacks_stay_away() -> N
     wanted = [Wanted("r", 2, 1, patience_s=900.0), Wanted("s", 1, 1, patience_s=900.0)]
     engine.trouble("b", Trouble.OUT_OF_REACH, "connection timed out")
     clock.now = 899.0
-    assert engine.schedule(wanted).vain == {}
+    assert engine.schedule(wanted, {}).vain == {}
     clock.now = 901.0
-    vain = engine.schedule(wanted).vain
+    vain = engine.schedule(wanted, {}).vain
     assert {run_id: waiting.detail for run_id, waiting in vain.items()} == {
         "r": "b: connection timed out"
     }
     engine.seen(snapshot("b"))
-    assert engine.schedule(wanted).vain == {}
+    assert engine.schedule(wanted, {}).vain == {}
 
 
 async def test_settling_is_counted_from_the_end_of_the_run() -> None:
     clock = Clock()
     engine = engine_of(snapshot("a"), clock=clock)
     engine.request(Wanted("r", 1, 1), ["a"])
-    assert engine.schedule([Wanted("s", 1, 1)]).waiting["s"].kind is WaitKind.BUSY
+    assert engine.schedule([Wanted("s", 1, 1)], {}).waiting["s"].kind is WaitKind.BUSY
     clock.now = 30.0
     engine.release("r", 20.0)
     engine.release("r", 99.0)  # twice is once
-    assert engine.schedule([Wanted("s", 1, 1)]).next_at == 50.0
+    assert engine.schedule([Wanted("s", 1, 1)], {}).next_at == 50.0
 
 
 async def test_until_when_hosts_settle_is_told_in_seconds_since_the_epoch() -> None:
@@ -183,7 +185,7 @@ async def test_until_when_hosts_settle_is_told_in_seconds_since_the_epoch() -> N
     engine = DirectEngine(known, Pool(), clock=calendar, monotonic=clock)
     engine.request(Wanted("r", 1, 1), ["a"])
     engine.release("r", 20.0)
-    why = engine.schedule([Wanted("s", 1, 1)]).waiting["s"]
+    why = engine.schedule([Wanted("s", 1, 1)], {}).waiting["s"]
     assert why == Waiting(WaitKind.SETTLING, expected_at=1_000_020.0)
 
 
@@ -194,9 +196,9 @@ async def test_a_clock_that_is_set_holds_up_nobody() -> None:
     engine.request(Wanted("r", 1, 1), ["a"])
     engine.release("r", 20.0)
     calendar.now, clock.now = -3600.0, 19.0
-    assert engine.schedule([Wanted("s", 1, 1)]).next_at == 20.0
+    assert engine.schedule([Wanted("s", 1, 1)], {}).next_at == 20.0
     clock.now = 20.0
-    assert engine.schedule([Wanted("s", 1, 1)]).starts == {"s": ("a",)}
+    assert engine.schedule([Wanted("s", 1, 1)], {}).starts == {"s": ("a",)}
 
 
 async def test_an_allocation_holds_the_first_devices_and_is_found_again_as_it_was() -> None:
@@ -214,7 +216,7 @@ async def test_an_allocation_holds_the_first_devices_and_is_found_again_as_it_wa
 
 async def given(engine: DirectEngine, *wanted: Wanted) -> dict[str, tuple[int, ...]]:
     """The devices of those that start now."""
-    starts = engine.schedule(wanted).starts
+    starts = engine.schedule(wanted, {}).starts
     tickets = [engine.request(w, starts[w.run_id]) for w in wanted if w.run_id in starts]
     allocations = [await engine.given(ticket) for ticket in tickets]
     return {one.run_id: devices for one in allocations for devices in one.devices.values()}
@@ -261,4 +263,21 @@ async def test_who_does_not_pack_shares_with_nobody() -> None:
     engine = engine_that_packs()
     [ticket] = [engine.request(Wanted("r", 1, 1), ("a",))]
     assert (await engine.given(ticket)).group == ""
-    assert not engine.schedule([packed("s")]).starts
+    assert not engine.schedule([packed("s")], {}).starts
+
+
+@hypothesis.given(st.integers(2, 5), st.floats(1.0, 500.0), st.floats(1.0, 900.0), st.booleans())
+def test_beside_a_run_that_hangs_goes_what_ends_before_it_is_given_up(
+    hosts: int, short_s: float, left_s: float, silent: bool
+) -> None:
+    """Of a run that is late and silent it is known until when it stays at most; one that is late
+    and speaks may end any moment, and a run on all hosts is next."""
+    clock = Clock()
+    engine = engine_of(*(snapshot(f"n{number}") for number in range(hosts)), clock=clock)
+    engine.request(Wanted("hangs", 1, 1, expected_s=100.0), ("n0",))
+    clock.now = 101.0
+    large = Wanted("large", hosts, 1, expected_s=1000.0)
+    short = Wanted("short", 1, 1, expected_s=short_s)
+    said = engine.schedule([large, short], {"hangs": left_s} if silent else {})
+    fits = silent and short_s <= left_s * (1 + 1 / hosts)
+    assert set(said.starts) == ({"short"} if fits else set())
