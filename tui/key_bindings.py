@@ -580,7 +580,7 @@ PANELS: Mapping[str, Panel] = {
         about_actions=(
             (
                 "pause",
-                f"p, P, t and R act at once; c, C and + ask, as do t and R of a {PAST}.",
+                f"p, P and t act at once; c, C, + and R of several ask, as do t and R of a {PAST}.",
             ),
         ),
     ),

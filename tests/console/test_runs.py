@@ -536,6 +536,11 @@ async def test_every_failed_run_of_the_list_is_tried_again_once(
         controller.fails = {}
         await pilot.press("R")
         await pass_time(workspace, app, pilot, 0)
+        if wanted:  # several: it asks, as t does of those that are marked
+            assert shows(app, f"Try {len(wanted)} failed runs again?")
+            assert not controller.retried
+            await pilot.press("y")
+            await pass_time(workspace, app, pilot, 0)
         assert sorted(controller.retried) == sorted(wanted)
         if wanted:
             assert shows(app, f"{len(wanted)} runs tried again")
@@ -563,7 +568,7 @@ async def test_what_help_says_asks_first_does_so_of_a_campaign_that_has_ended_he
         await pilot.pause()
         assert ("past campaign" in screen_text(app)) is past
         (_, said) = PANELS["runs"].about_actions[0]
-        assert "c, C and + ask, as do t and R of a past campaign" in said
+        assert "c, C, + and R of several ask, as do t and R of a past campaign" in said
         assert ("repeat" in page.urgent_now) is page.check_action("repeat", ())
         for key, action in (("t", "retry"), ("plus", "repeat")):
             able = bool(page.check_action(action, ()))

@@ -332,12 +332,14 @@ def retry_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
 
 
 def retry_all_question(viewed: CampaignSnapshot, runs: Sequence[RunView]) -> Choice:
-    """The same of several."""
+    """The same of several, and whether to try them again in a campaign that is at work."""
     if len(runs) == 1:
         return retry_question(viewed, runs[0])
     answers = (Answer("y", "try them again", "yes"), Answer("n", "leave them as they are", "no"))
     asked = f"Try {counted(len(runs), 'failed run')} again?"
-    return Choice(f"Retry · {plain(viewed.called)}", f"{asked} {GOES_ON}", answers)
+    if may_go_on(viewed):
+        asked = f"{asked} {GOES_ON}"
+    return Choice(f"Retry · {plain(viewed.called)}", asked, answers)
 
 
 def repeat_question(

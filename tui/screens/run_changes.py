@@ -182,8 +182,16 @@ class RunChanges(Page):
         if may_go_on(viewed):
             self._ask_to_go_on(retry_all_question(viewed, failed), viewed, again)
             return
-        self._go_with(again)
-        self._change(Verb.RETRY, again)
+
+        def answered(said: str | None) -> None:
+            if said == "yes":
+                self._go_with(again)
+                self._change(Verb.RETRY, again, of=viewed.identity)
+
+        if len(failed) == 1:
+            answered("yes")
+        else:
+            self.app.push_screen(retry_all_question(viewed, failed), answered)
 
     def _ask_to_go_on(
         self, question: Choice, viewed: CampaignSnapshot, again: Sequence[str]
