@@ -618,7 +618,7 @@ async def test_help_says_that_it_is_a_replay() -> None:
 
 async def test_help_of_runs_speaks_only_of_keys_that_there_are() -> None:
     """As in a console that only looks; where runs are changed, it warns what acts at once."""
-    warning = "p, P, t and R act at once"
+    warning = "p, P and t act at once"
     assert warning in drawn(help_text(["runs"]), 400)
     async with replay() as (app, pilot, _):
         await pilot.press("3")
