@@ -158,12 +158,25 @@ def _banners(
         banners.append(f"> {w.partial.format(left=left)}")
     if skipped := sum(len(case.skipped_runs) for group in groups for case in group.cases):
         banners.append(f"> {w.never_started.format(skipped=skipped)}")
+    banners += _cancelled_lines(groups, lang, w)
     return banners + [md_text(note) for note in context.notes]
 
 
 def _failed_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     """Which cases have no figure, and so no grade."""
     return _cases_line(groups, lang, w.no_figure, lambda case: case.failed)
+
+
+def _cancelled_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """How many runs were stopped while they ran, and of which cases."""
+    every = [(case_parts(case, groups), case.lost_runs) for group in groups for case in group.cases]
+    stopped = [
+        name for name, lost in every for run in lost if run.state == "cancelled" and not run.skipped
+    ]
+    if not stopped:
+        return []
+    names = told_of(stopped, {name for name, _ in every}, lang)
+    return [f"> {w.cancelled.format(cancelled=len(stopped), cases=md_text(names))}"]
 
 
 def _slower_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:

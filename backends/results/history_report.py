@@ -164,13 +164,23 @@ def _every_column(history: History, shared: Shared) -> Table:
 
 
 def _grounds(history: History) -> Iterator[str]:
-    """What each verdict rests on, once of cases of which the same is said."""
+    """What each verdict rests on, once of cases of which the same is said; the verdict itself
+    stands for the most of several that have it, as the rows tell which these are."""
     alike: dict[str, list[CaseHistory]] = {}
     for case in history.cases:
         alike.setdefault(rests_on(case), []).append(case)
     name = _namer(history)
     for words, cases in alike.items():
-        yield f"The verdict on {', '.join(map(name, cases))} rests on: {words}"
+        whose = f"on {', '.join(map(name, cases))}"
+        told = {case.words for case in cases}
+        others = [
+            own
+            for own in alike.values()
+            if own is not cases and any(case.words in told for case in own)
+        ]
+        if len(cases) > 1 and len(told) == 1 and all(len(own) < len(cases) for own in others):
+            whose = cases[0].words + ", unless another line has the case," * bool(others)
+        yield f"The verdict {whose} rests on: {words}"
 
 
 def _legend(history: History) -> str:

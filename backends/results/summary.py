@@ -40,7 +40,8 @@ class Group:
     per device of its own.
 
     ``base`` is the tag that speedups refer to: 1n1g where it is among the cases, else the smallest;
-    whether it was measured is a different question (without, there are no speedups).
+    whether it was measured is a different question (without, there are no speedups). One case alone
+    of several devices has none: what one device does nobody measured.
     """
 
     campaign: str
@@ -57,6 +58,11 @@ class Group:
     def scales(self) -> bool:
         """Whether twice the devices should give twice the figure."""
         return self.base_case.scales
+
+    @property
+    def alone(self) -> bool:
+        """It has one case, whose figure can be compared with no other's: a base of nothing."""
+        return len(self.cases) == 1
 
     @property
     def on_cpus(self) -> bool:
@@ -147,7 +153,9 @@ def _group(runs: Sequence[RunResult], center: Center) -> Group:
         by_case.setdefault((run.gpus, run.nodes, run.gpus_per_node), []).append(run)
     cases = [_case(by_case[size], center) for size in sorted(by_case)]
     base = next((case for case in cases if case.gpus == 1), cases[0])
-    graded = _graded([_scaled(case, base, center) for case in cases], base.case)
+    if len(cases) > 1 or base.gpus == 1:
+        cases = [_scaled(case, base, center) for case in cases]
+    graded = _graded(cases, base.case)
     first = runs[0]
     return Group(
         campaign=first.campaign,

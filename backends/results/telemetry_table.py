@@ -60,14 +60,22 @@ def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
     for number, (case, group) in enumerate(cases):
         which = [group_title(group, groups)] if several else []
         rows.append((case.case, *which, *(cells[number] or NOTHING for _, cells in columns)))
+    hottest = any(_hottest(of_case, lang) for of_case in runs)
+    medians = [pick(lang, *(_BUT_HOTTEST if hottest else _MEDIANS))]
+    medians *= any(len(of_case) > 1 for of_case in runs)
     return Table(
         title=pick(lang, "What the machines did meanwhile", "测试期间的机器状态"),
         columns=(*heads, *(Column(name) for name, _ in columns)),
         rows=tuple(rows),
-        notes=tuple(_notes(runs, chain.from_iterable(cells for _, cells in columns), lang)),
+        notes=(*medians, *_notes(runs, chain.from_iterable(cells for _, cells in columns), lang)),
     )
 
 
+_MEDIANS = ("medians of the repeats", "各次重复的中位数")
+_BUT_HOTTEST = (
+    "medians of the repeats, but the hottest °C of any",
+    "各次重复的中位数；最高温度取所有重复中的最高值",
+)
 _OF_SO_MANY = (
     "(k/n): of k of n repeats, for no other that was watched has the figure",
     "(k/n)：仅来自 n 次重复中的 k 次，其余有监测的重复没有该数值",
@@ -115,9 +123,24 @@ def _of_maximum(gpu: GpuUse) -> float | None:
     return gpu.sm_clock_mhz_mean / gpu.sm_clock_mhz_max
 
 
+def _throttled(runs: Sequence[RunResult], lang: Lang, *, at_its_limit: bool) -> str:
+    """``3%``; ``0%, most 65.2%`` where that of one repeat is let pass no more, and over twice the
+    median."""
+    middle = typical(runs, partial(most_throttled, at_its_limit=at_its_limit))
+    worst = throttled(runs, at_its_limit=at_its_limit)
+    if middle is None or worst is None or not worst.repeats or worst.share <= 2 * middle:
+        return _share(middle)
+    return _share(middle) + pick(lang, ", most ", "，最多 ") + percent(worst.share)
+
+
+def _throttled_cell(runs: Sequence[RunResult], lang: Lang) -> str:
+    share = _throttled(runs, lang, at_its_limit=False)
+    return _of_so_many(share, runs, partial(most_throttled, at_its_limit=False))
+
+
 def _at_its_limit(runs: Sequence[RunResult], lang: Lang) -> str:
     """``98% (power cap)``: for how much of the time, and by which limit most of all."""
-    share = _share(typical(runs, partial(most_throttled, at_its_limit=True)))
+    share = _throttled(runs, lang, at_its_limit=True)
     found = throttled(runs, at_its_limit=True)
     if found is None or not found.seconds:
         return share
@@ -134,11 +157,14 @@ def _typical(
     """The median over those of the runs that have such a figure; ``100% (2/4)`` where these are not
     all that were watched."""
 
-    def cell(runs: Sequence[RunResult], _lang: Lang) -> str:
-        shown, known = text(typical(runs, figure)), known_of(runs, figure)
-        return f"{shown} ({known}/{len(runs)})" if shown and known else shown
+    return lambda runs, _lang: _of_so_many(text(typical(runs, figure)), runs, figure)
 
-    return cell
+
+def _of_so_many(
+    shown: str, runs: Sequence[RunResult], figure: Callable[[RunResult], float | None]
+) -> str:
+    known = known_of(runs, figure)
+    return f"{shown} ({known}/{len(runs)})" if shown and known else shown
 
 
 def _without_gpus(
@@ -170,7 +196,7 @@ _CELLS: tuple[tuple[tuple[str, str], Cell], ...] = (
     (("SM clock MHz", "SM频率MHz"), _typical(of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number)),
     (("of its maximum", "频率占最高值"), _typical(of_gpus(_of_maximum), _share)),
     (("hottest °C", "最高温度°C"), _hottest),
-    (("throttled", "降频占时"), _typical(partial(most_throttled, at_its_limit=False), _share)),
+    (("throttled", "降频占时"), _throttled_cell),
     (("at its limit", "达到上限占时"), _at_its_limit),
     (("CPUs", "CPU数"), _typical(_without_gpus(_cpus), _number)),
     (("load at start", "开始时负载"), _typical(_without_gpus(_load), partial(fixed, nothing=""))),

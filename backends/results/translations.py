@@ -84,6 +84,14 @@ class Words:
         "Strong scaling, global batch {total}: speedup relative to {base}.",
         "强扩展（全局batch size为 {total}）：加速比以 {base} 为基准。",
     )
+    caption_no_single = Both(
+        "No case of one device: {base} counts as 1 and 100%.",
+        "没有单设备用例：{base} 计为 1 和 100%。",
+    )
+    caption_alone = Both(
+        "No speedup: there is no other case to compare with.",
+        "无加速比：没有可比较的其他用例。",
+    )
     no_base = Both(
         "No speedups: the base {base} has no successful run.",
         "无加速比：基准 {base} 没有成功的运行。",
@@ -298,6 +306,10 @@ class Words:
     never_started = Both(
         "Skipped, and never started: {skipped} of the planned runs.",
         "已跳过、从未启动：{skipped} 个计划中的运行。",
+    )
+    cancelled = Both(
+        "Cancelled after they had started: {cancelled} of the planned runs, of {cases}.",
+        "启动之后被取消：{cancelled} 个计划中的运行，属于 {cases}。",
     )
     partial = Both(
         "Not ended yet: {left} of the planned runs.", "尚有 {left} 个计划中的运行未结束。"

@@ -395,7 +395,8 @@ def test_what_began_in_simulated_time_has_no_date_beside_the_one_in_its_name(
         summary = FakeSummary("a", tmp_path, "finished", 2, 2, START, simulated=simulated)
         told = summary_words(summary, START + 120.0).plain
         assert "2m ago" in told
-        assert told.endswith("begun 2m ago") == simulated
+        assert told.endswith("begun 2m ago by your clock") == simulated
+        assert ("by your clock" in told) == simulated
 
 
 def test_a_name_that_says_simulated_says_it_once(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from backends.results.findings import Concern, Finding, Grade, gravest_first
 from backends.results.grade import CEILINGS
 from backends.results.grade_words import found_lines
 from backends.results.layouts.cells import flags_cell
+from backends.results.layouts.speedup import speedup_tables
 from backends.results.run_result import RunResult
 from backends.results.short_flags import SHORT
 from backends.results.summary import Group, summarise
@@ -523,4 +524,12 @@ def test_a_base_has_others_only_where_there_are_some(tags: list[str]) -> None:
     (group,) = summarise(of_all)
     panel = " ".join(case_text(group.base_case, group, retriable=True).plain.split())
     assert ("1, the base of the others" in panel) is (len(tags) > 1)
-    assert ("1, its own base: no other size" in panel) is (len(tags) == 1)
+    assert ("–, as there is no other size to compare with" in panel) is (len(tags) == 1)
+    (table,) = speedup_tables([group])
+    told = dict(zip(table.headings, table.rows[0], strict=True))
+    alone, of_one_device = len(tags) == 1, "1n1g" in tags
+    none_or_base = ("–", "–") if alone else ("1", "100.0%")
+    assert (told["speedup"], told["efficiency"]) == none_or_base
+    assert ("relative to" in table.caption) is not alone
+    assert ("No case of one device" in table.caption) is not (alone or of_one_device)
+    assert (group.base_case.efficiency is None) is (alone and not of_one_device)

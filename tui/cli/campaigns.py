@@ -25,7 +25,7 @@ from tui.cli.shared.campaign_rows import campaign_rows
 from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import add_campaign, add_json, find_first, open_workspace
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output import print_json, say, say_folded
 from tui.cli.shared.print_table import print_rows
 from tui.cli.shared.readonly_option import refuse_change
 
@@ -132,7 +132,7 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         told = [figure for figure in figures if figure is not None]
         marks = {mark for one in told for mark in (*one.marks, *grade_mark(one))}
         for mark in sorted(marks):
-            say(f"{mark} {MARKS[mark]}")
+            say_folded(f"{mark} {MARKS[mark]}")
         if any(figures):
             say("speedup, grade and device: of the fastest case")
         say(f"{_many(campaigns)}, {bytes_text(sum(sizes))} in {workspace.campaigns_dir}")

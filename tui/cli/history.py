@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.folder.index import CampaignSummary
 from backends.results.history_json import history_document
 from backends.results.history_report import MARKS, history_tables, history_words
+from backends.results.past_result import PastResult
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import say_log_doubts, say_remarks
@@ -40,11 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.campaigns_named) == bool(arguments.tag):
         both = "campaigns and a tag are named, and it is of either"
         kept = option_of(workspace.campaigns_dir)
-        ways = [f"dlperf-tui history {way}{kept}" for way in _could_be(workspace.campaigns())]
+        ways = [f"dlperf-tui history {way}{kept}" for way in _could_be(workspace)]
+        told = ", as" if ways else "; no two that have finished have figures of the same case"
         error = SelectionError(
             both if arguments.tag else "no campaign is named, and no tag",
             where="history",
-            remedy=f"name those that 'dlperf-tui campaigns' lists, or a tag{', as' * bool(ways)}",
+            remedy=f"name those that 'dlperf-tui campaigns' lists, or a tag{told}",
         )
         for way in ways:
             error.add_note(way)
@@ -65,24 +65,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 FEW = 5
-"""Tags, and profiles, that are named where none was."""
+"""Tags, and campaigns, that are named where none was."""
 
 
-def _could_be(campaigns: Sequence[CampaignSummary]) -> list[str]:
-    """Words for what it could be of: the campaigns of a tag, or of what was measured, the newest
-    first; all of them where they are of one profile, or less than three."""
-    usable = [one for one in campaigns if one.total]
+def _could_be(workspace: Workspace) -> list[str]:
+    """Words for what it could be of: a tag, or finished campaigns with figures of the same cases,
+    the newest first."""
+    workspace.past.read()
+    measured = {
+        one: {
+            (past.profile, past.tag, frozenset(past.parameters.items()), past.simulated)
+            for past in workspace.past.by_campaign.get(one.path, ())
+            if isinstance(past, PastResult)
+        }
+        for one in workspace.campaigns()
+        if one.state == "finished"
+    }
+    usable = [one for one, cases in measured.items() if cases]
     tags = dict.fromkeys(tag for one in usable for tag in one.about.tags)
-    measured: dict[str, list[str]] = {}
-    for one in usable:
-        measured.setdefault(one.measures, []).append(one.path.name)
     ways = [f"--tag {shlex.quote(tag)}" for tag in [*tags][:FEW]]
-    together = [names for names in measured.values() if len(names) > 1]
-    if not ways and not together:  # each has cases of its own: a beginning, at least
-        together = [*measured.values()]
-    if usable and (len(usable) < 3 or len({one.profiles for one in usable}) == 1):
-        return [*ways, shlex.join(one.path.name for one in usable)]
-    return ways + [" ".join(map(shlex.quote, names[:FEW])) for names in together[:FEW]]
+    named: set[Path] = set()
+    for newest in usable:
+        alike = [one for one in usable if not measured[newest].isdisjoint(measured[one])]
+        if len(alike) > 1 and newest.path not in named:
+            named.update(one.path for one in alike)
+            ways.append(shlex.join(one.path.name for one in alike[:FEW]))
+    return ways[: 2 * FEW]
 
 
 def _named(workspace: Workspace, name: str) -> Path:

@@ -169,6 +169,11 @@ def _age(summary: CampaignSummary, now: float) -> str:
     return "–" if summary.created_at is None else ago(now - summary.created_at)
 
 
+def _whose_clock(summary: CampaignSummary) -> str:
+    """Of a simulated one, whose runs have a faster one."""
+    return " by your clock" * summary.simulated
+
+
 def chosen_words(
     summary: CampaignSummary, now: float, results: Results = NO_RESULTS, *, ours: bool = False
 ) -> Text:
@@ -218,7 +223,7 @@ def summary_words(
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
         # The name of a simulated one has a date by its own clock, which runs ahead of this one.
         dated = "" if summary.simulated else f"{begun}, "
-        parts.append(f"begun {dated}{_age(summary, now)}")
+        parts.append(f"begun {dated}{_age(summary, now)}{_whose_clock(summary)}")
     return Text(" · ".join(map(plain, parts)), MUTED)
 
 
@@ -234,7 +239,8 @@ def none_shown(nothing: str, session: Session) -> str:
     age = _age(last, session.now)
     runs = f"{succeeded(last)} of {last.total} runs succeeded"
     parts = [last.measures or "no run is known", runs]
-    said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
+    begun = f"begun {age}{_whose_clock(last)}"
+    said = ", ".join([*map(plain, parts), begun, *["SIMULATED"] * last.simulated])
     words = f"No campaign is open. O, then Enter, opens the last: {plain(last.called)} ({said})."
     return f"{words} {start} for a new one."
 

@@ -22,16 +22,21 @@ _MARKS = {
 def speedup_cell(
     case: CaseResult, group: Group, *, nothing: str = NOTHING, beside: RatioInterval | None = None
 ) -> str:
-    """``3.85``, ``1`` for the base, ``–`` without one; † where the environments differ, ‡ where
-    the rules do, § where machines were shared unlike. ``beside``: the interval that stands there,
-    whose decimals it has."""
+    """``3.85``, ``1`` for the base, ``–`` without one and of one case alone; † where the
+    environments differ, ‡ where the rules do, § where machines were shared unlike. ``beside``: the
+    interval that stands there, whose decimals it has."""
+    if group.alone:
+        return nothing
     base = case.case == group.base
     text = ratio(case.speedup, ratio_decimals(beside), is_base=base, nothing=nothing)
     return " ".join([text, *speedup_marks(case, group)])
 
 
 def efficiency_cell(case: CaseResult, group: Group) -> str:
-    """``93.9%``, ``–`` without one; with the marks of the speedup, which is the same quotient."""
+    """``93.9%``, ``–`` without one and of one case alone; with the marks of the speedup, which is
+    the same quotient."""
+    if group.alone:
+        return NOTHING
     return " ".join([percent(case.efficiency), *speedup_marks(case, group)])
 
 

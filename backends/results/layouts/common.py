@@ -95,10 +95,15 @@ def base_caption(group: Group, w: Words) -> str:
     """What speedups refer to; empty where there are none."""
     if not group.scales:
         return ""
+    if group.alone:
+        return w.caption_alone
+    said = w.caption_base.format(base=group.base)
     if scaling(group) is Scaling.STRONG:
         total = group.parameters[GLOBAL_BATCH]
-        return w.caption_strong.format(base=group.base, total=total)
-    return w.caption_base.format(base=group.base)
+        said = w.caption_strong.format(base=group.base, total=total)
+    if group.base_case.gpus > 1:
+        said += w.gap + w.caption_no_single.format(base=group.base)
+    return said
 
 
 def card_name(gpus: int, w: Words) -> str:

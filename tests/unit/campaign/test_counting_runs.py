@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from backends.campaign.folder.artifacts import report_context
 from backends.campaign.folder.bundle import Bundle
@@ -29,6 +31,7 @@ from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.campaign_words import state_words
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
+from tui.cli.shared.watching import drawn_one, on_screen
 from tui.kept_words import titled
 from tui.screens.campaign_text import summary_words
 from tui.screens.run_text import RunRows, summary
@@ -77,6 +80,33 @@ def test_what_has_no_room_is_counted_in_runs(attempts: list[int], room: int) -> 
     assert len([run for run in told if run.run_id in last]) + more == len(attempts)
 
 
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["running", "failed", "succeeded", "planned"]), min_size=1, max_size=50
+    ),
+    st.integers(14, 50),
+    st.integers(60, 160),
+)
+def test_what_is_watched_fits_the_screen_and_begins_with_its_headline(
+    outcomes: list[str], height: int, width: int
+) -> None:
+    shown = take(fold(with_outcomes(outcomes)), Path("c"), now=20.0)
+    out = io.StringIO()
+    console = Console(width=width, height=height, file=out, highlight=False)
+    console.print(on_screen(drawn_one, shown, console))
+    lines = out.getvalue().splitlines()
+    assert len(lines) < height
+    assert lines[0].startswith("c")
+    there = [run for run in shown.runs if re.search(rf"\b{run.run_id}\b", out.getvalue())]
+    more = len(outcomes) - len(there)
+    below = " ".join(lines[-2:])
+    assert (re.findall(r"and (\d+) more run", below) == [str(more)]) is (more > 0)
+    if more:
+        gone = [run for run in shown.runs if run not in there]
+        assert not any(run.state.active for run in gone) or all(run.state.active for run in there)
+
+
 OUTCOMES = ("succeeded", "failed", "cancelled", "skipped", "planned", "running")
 
 
@@ -84,7 +114,7 @@ def with_outcomes(outcomes: list[str]) -> list[ev.Event]:
     events: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", version="1")]
     for repeat, outcome in enumerate(outcomes, 1):
         run_id = f"r-000{repeat}-a1"
-        events.append(planned(run_id))
+        events.append(replace(planned(run_id), repeat=repeat))
         if outcome not in ("skipped", "planned"):
             events += [assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
         if outcome == "succeeded":

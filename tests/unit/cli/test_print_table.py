@@ -266,6 +266,19 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
     assert b"#before-the-upgrade" in listed.shown
 
 
+def test_what_is_said_below_a_list_fits_80_columns_too(
+    cli: Cli, terminal: Callable[..., OnTerminal]
+) -> None:
+    """The legend of a mark is a sentence."""
+    cli.campaigns.symlink_to(EXAMPLES)
+    shown = terminal("campaigns", "ls", NO_COLOR="1", COLUMNS="80")
+    assert shown.end() == 0, shown.shown
+    text = re.sub(r"\x1b\[[\d;]*m", "", shown.shown.decode())
+    assert "? logs were written after their runs" in text
+    lines = [line for line in text.splitlines() if str(cli.campaigns) not in line]
+    assert max(map(cell_len, lines)) <= 80
+
+
 @pytest.mark.parametrize("name", ["h200-x4-gpt-124m", "h200-x4-resnet50-graphs"])
 def test_runs_of_long_cases_have_whole_words_in_80_columns(
     cli: Cli, terminal: Callable[..., OnTerminal], name: str

@@ -654,7 +654,7 @@ def test_a_watch_of_all_has_a_line_for_each_that_is_live_or_unfinished_and_count
     height = data.draw(st.integers(6, 60))
     out = io.StringIO()
     console = Console(width=120, height=height, file=out, highlight=False)
-    heading, rows, below = drawn_all(every, console, Path("/c"))
+    heading, rows, below = drawn_all(every, height - 4, Path("/c"))
     console.print(*fitted(rows, 120), sep="\n")
     shown = out.getvalue().splitlines()
     lines = [line for line in shown if "2026-11-21-" in line]

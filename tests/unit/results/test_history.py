@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from hypothesis import strategies as st
 
 from backends.campaign.folder.compare_campaigns import on_recorded
 from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.campaign.record import events as ev
+from backends.campaign.record import journal
+from backends.campaign.record.codec import encode
 from backends.hosts.host_facts import HostSnapshot
 from backends.hosts.machines import Machines, machines_of
 from backends.results.change_points import change_points, last_against_level, tellable
@@ -42,6 +46,7 @@ from backends.results.run_result import RunResult
 from backends.results.sparkline import sparkline
 from profiles.counted import first_of
 from profiles.errors import SelectionError
+from tests.unit.campaign.strategies import planned
 from tests.unit.hosts.test_machines import EXAMPLES
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
@@ -450,7 +455,7 @@ def test_where_none_is_named_it_says_what_it_could_be_of(
         if name == "one":
             capsys.readouterr()
             assert main([*kept, "history"]) == 2
-            assert capsys.readouterr().err.splitlines()[1].split()[2:4] == ["one", "--campaigns"]
+            assert "no two that have finished" in capsys.readouterr().err
     assert main([*kept, "campaigns", "tag", "one", "nightly"]) == 0
     capsys.readouterr()
     assert main([*kept, "history"]) == 2
@@ -463,24 +468,48 @@ def test_where_none_is_named_it_says_what_it_could_be_of(
         assert main(way.split()[1:]) == 0, "as printed"
 
 
-@pytest.mark.parametrize("profiles", ["F", "FG", "FF", "FFFFFFF"])
-def test_all_campaigns_are_named_where_they_are_of_one_profile_or_less_than_three(
-    profiles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@given(measured=st.lists(st.sets(st.sampled_from([1, 2, 4])), max_size=4))
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_what_is_proposed_shares_a_case_with_figures_or_nothing_is(
+    measured: list[set[int]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever cases each has."""
-    kept = ["--campaigns", str(tmp_path / "kept")]
-    for at, profile in enumerate(profiles):
-        figures = tmp_path / f"{profile}{at}.toml"
-        case = f'figures = [{{ case = "1n{at + 1}g", throughput = [5.0] }}]\n'
-        figures.write_text(f'framework = "{profile}"\nmodel = "M"\n{case}', encoding="utf-8")
-        where = tmp_path / "kept" / f"c{at}"
-        assert main([*kept, "import", str(figures), "-o", str(where)]) == 0
-    capsys.readouterr()
-    assert main([*kept, "history"]) == 2
-    _, *ways = capsys.readouterr().err.splitlines()
-    [named] = [{word for word in way.split() if re.fullmatch(r"c\d", word)} for way in ways]
-    assert named == {f"c{at}" for at in range(len(profiles))}
-    assert main(ways[0].split()[1:]) == 0
+    """A campaign without any figure is the newest."""
+    with TemporaryDirectory() as directory:
+        kept = ["--campaigns", str(Path(directory, "kept"))]
+        for at, sizes in enumerate([*measured, {1, 2, 4}]):
+            values = [] if at == len(measured) else [5.0]
+            cases = [f'{{ case = "1n{size}g", throughput = {values} }}' for size in sizes]
+            if not values:  # planned, and not begun
+                open_ = Path(directory, "kept", "open")
+                open_.mkdir(parents=True)
+                created = ev.CampaignCreated(t=2e9, campaign="open", version="1")
+                (open_ / journal.FILE_NAME).write_bytes(
+                    encode(created) + encode(planned("r-0001-a1"))
+                )
+            elif sizes:
+                file = Path(directory, f"{at}.toml")
+                file.write_text(
+                    f'framework = "F"\nmodel = "M"\nfigures = [{", ".join(cases)}]\n', "utf-8"
+                )
+                where = Path(directory, "kept", f"c{at}")
+                assert main([*kept, "import", str(file), "-o", str(where)]) == 0
+        capsys.readouterr()
+        assert main([*kept, "history"]) == 2
+        refused, *ways = capsys.readouterr().err.splitlines()
+        proposed = [[int(word[1:]) for word in re.findall(r"\bc\d\b", way)] for way in ways]
+        share = any(one & two for at, one in enumerate(measured) for two in measured[:at])
+        assert bool(ways) is share
+        assert ("no two that have finished" in refused) is not share
+        for named in proposed:
+            assert len(named) > 1
+            assert all(measured[named[0]] & measured[one] for one in named)
+        for way in ways:
+            assert main(way.split()[1:]) == 0, "as printed"
+        capsys.readouterr()
 
 
 def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):

@@ -103,7 +103,18 @@ def test_what_verdicts_rest_on_stands_once_below_the_table_by_case_and_in_json_o
     assert len(grounds) == len({*told})
     for case, words in zip(seen.cases, told, strict=True):
         (ground,) = [one for one in grounds if one.endswith(f" rests on: {words}")]
-        assert case.case in ground.partition(" rests on: ")[0]
+        whose = ground.partition(" rests on: ")[0]
+        named = [one.case for one in seen.cases if one.case in whose]
+        alike = [one.case for one, own in zip(seen.cases, told, strict=True) if own == words]
+        if not named:
+            assert whose.startswith(f"The verdict {case.words}")
+            assert len(alike) > 1
+        else:
+            assert named == alike
+    by_verdict = [one for one in grounds if one.startswith("The verdict on ")]
+    assert len(by_verdict) >= len(grounds) - len({case.words for case in seen.cases})
+    if len(seen.cases) > 1 and len(grounds) == 1:
+        assert not by_verdict, "which these are the rows tell"
 
 
 @given(

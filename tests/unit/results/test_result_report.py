@@ -32,7 +32,7 @@ from backends.results.run_result import RunResult
 from backends.results.student import quantile
 from backends.results.summary import summarise
 from backends.results.svg_figures import draw_figures
-from backends.results.translations import words
+from backends.results.translations import Lang, words
 from profiles.errors import DlperfError
 from profiles.logs.failures import REMEDIES
 
@@ -538,3 +538,34 @@ def test_a_command_that_nearly_all_hosts_have_is_reported_once(
     assert report.count(rest) == 1
     for n in range(1, hosts):
         assert f"# h{n}: as above{f' with --rank {n}' * (not alike)}\n" in report
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(["1n1g", "1n2g", "2n2g"]),
+        st.lists(st.sampled_from(["failed", "cancelled", "skipped"]), min_size=1, max_size=3),
+        min_size=1,
+    ),
+    st.sampled_from(["en", "zh"]),
+)
+def test_the_head_names_each_case_of_which_a_run_was_cancelled(
+    runs_of, became: dict[str, list[str]], lang: Lang
+) -> None:
+    runs = [
+        replace(
+            run,
+            state="failed" if what == "failed" else "cancelled",
+            started_at=None if what == "skipped" else 1.0,
+        )
+        for tag, ends in became.items()
+        for run, what in zip(runs_of(tag, [None] * len(ends)), ends, strict=True)
+    ]
+    report = render_report(ReportContext("c"), runs, summarise(runs), lang)
+    head = report.partition("\n## ")[0].splitlines()
+    lines = [line for line in head if "Cancelled after" in line or "启动之后被取消" in line]
+    cancelled = {tag: ends.count("cancelled") for tag, ends in became.items()}
+    assert len(lines) == bool(sum(cancelled.values()))
+    for line in lines:
+        assert f" {sum(cancelled.values())} " in line.replace("：", " ")
+        assert {tag for tag in became if tag in line} == {t for t, n in cancelled.items() if n}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from backends.results.campaign_report import ReportContext, render_report
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Grade
 from backends.results.grade_words import finding_lines
-from backends.results.numbers import fixed
+from backends.results.numbers import fixed, percent
 from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
@@ -321,6 +322,35 @@ def test_table_and_notes_have_one_measure_of_throttling(runs_of) -> None:
     assert "44%（功耗上限）" in chinese.rows[0]
     said = finding_lines(*only(runs))
     assert any(line.endswith("66.7% of the 60 s that it was watched (power cap)") for line in said)
+
+
+@given(
+    shares=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7),
+    reason=st.sampled_from(["power cap", "power brake"]),
+)
+@example(shares=[0.0, 0.652, 0.0], reason="power brake")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_no_median_hides_what_the_flags_say_of_the_worst_repeat(
+    runs_of, shares: list[float], reason: str
+) -> None:
+    runs = runs_of("1n1g", VALUES[: len(shares)], fingerprint="a")
+    for number, share in enumerate(shares):
+        seen = Telemetry((gpu(throttled_s={reason: 100.0 * share}),))
+        runs[number] = replace(runs[number], telemetry=seen)
+    case, _ = only(runs)
+    flagged = not {Concern.THROTTLED, Concern.POWER_CAPPED}.isdisjoint(case.concerns)
+    for lang, says in (("en", ", most "), ("zh", "，最多 ")):
+        table = telemetry_table(summarise(runs), lang)
+        assert table is not None
+        told = next(cell for cell in table.rows[0] if "%" in cell)
+        much_more = flagged and max(shares) > 2 * median(shares)
+        assert (says + percent(max(shares)) in told) == much_more, told
+        assert any(note in " ".join(table.notes) for note in ("medians of", "中位数")) == (
+            len(shares) > 1
+        )
+        report = render_report(ReportContext("c"), runs, summarise(runs), lang)
+        assert told in report
+        assert all(note in report for note in table.notes)
 
 
 def test_of_how_many_repeats_throttling_is_said(runs_of) -> None:

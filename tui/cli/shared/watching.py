@@ -16,6 +16,7 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.run_counts import lost_words, succeeded
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 from tui.cli.shared.campaign_rows import most_telling, run_rows, watched_rows
 from tui.cli.shared.exit_codes import code_of
 from tui.cli.shared.print_table import Rows, fitted
@@ -23,11 +24,13 @@ from tui.cli.shared.progress import Changes
 from tui.kept_words import DESERTED, kept_words, titled
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
 
 Shown = TypeVar("Shown")
 Drawn = tuple[str, Rows, str]
 """A heading, rows, and a line below them."""
+Draw = Callable[[Shown, int], Drawn]
+"""With no more rows than that, but for one."""
 
 EVERY_S = 1.0
 """A look reads what was added to the journal, and nothing where nothing was."""
@@ -36,6 +39,7 @@ REST = 10
 """A look at all campaigns reads each journal: for so many times as long nothing is done then."""
 _WATCHED = ("live", "unfinished")
 """States of campaigns that somebody works on, or may."""
+_WITHOUT = ": without --watch all"
 _AROUND = 4  # lines beside the runs: a heading, a blank, the columns, and where the cursor waits
 
 
@@ -50,7 +54,7 @@ def watch_one(workspace: Workspace, path: Path) -> int:
             by[:] = [words]
             out(words)
 
-    with _shown_by(tell, _drawn_one) as show:
+    with _shown_by(tell, drawn_one) as show:
         while True:
             shown = workspace.load(path)
             show(shown)
@@ -79,8 +83,8 @@ def watch_all(workspace: Workspace) -> int:
             out(clean_text(f"{gone.name} is gone"))
             del known[gone]
 
-    def drawn(campaigns: tuple[CampaignSummary, ...], console: Console) -> Drawn:
-        return drawn_all(campaigns, console, workspace.campaigns_dir)
+    def drawn(campaigns: tuple[CampaignSummary, ...], room: int) -> Drawn:
+        return drawn_all(campaigns, room, workspace.campaigns_dir)
 
     with _shown_by(tell, drawn) as show:
         while True:
@@ -89,12 +93,11 @@ def watch_all(workspace: Workspace) -> int:
             time.sleep(max(ALL_EVERY_S, REST * (time.monotonic() - began)))
 
 
-def drawn_all(campaigns: Sequence[CampaignSummary], console: Console, where: Path) -> Drawn:
-    """``where``: they lie."""
+def drawn_all(campaigns: Sequence[CampaignSummary], room: int, where: Path) -> Drawn:
+    """``room``: for so many of them. ``where``: they lie."""
     watched = [one for one in campaigns if one.state in _WATCHED]
     watched.sort(key=lambda one: one.state != "live")
-    room = max(1, console.height - _AROUND)
-    more = f"{len(watched) - room} more" if len(watched) > room else ""
+    more = f"and {len(watched) - room} more{_WITHOUT}" if len(watched) > room else ""
     below = ", ".join(filter(None, [more, _others(campaigns)]))
     if watched:
         return "", watched_rows(watched[:room]), below
@@ -114,25 +117,43 @@ def _kept(shown: CampaignSnapshot) -> str:
     return clean_text(kept_words(by, time.time())) if by is not None else DESERTED
 
 
-def _drawn_one(shown: CampaignSnapshot, console: Console) -> Drawn:
-    runs, more = most_telling(shown, console.height - _AROUND)
+def drawn_one(shown: CampaignSnapshot, room: int) -> Drawn:
+    """``room``: for so many runs, or a line of how many more there are."""
+    runs, more = most_telling(shown, room)
     heading = titled(shown)
     if not shown.finished:
         heading = f"{heading} · {_kept(shown)}"
-    return (f"{heading} · {more} more runs" if more else heading), run_rows(runs), ""
+    left = f"and {counted(more, 'more run')}{_WITHOUT}" if more else ""
+    return heading, run_rows(runs), left
+
+
+def on_screen(drawn: Draw[Shown], shown: Shown, console: Console) -> Group:
+    """With as many rows as leave all of it on the screen, and the line where the cursor waits."""
+    from rich.console import Group  # noqa: PLC0415 (comes with Textual; 50 ms)
+    from rich.text import Text  # noqa: PLC0415
+
+    room = max(1, console.height - _AROUND)
+    while True:
+        heading, rows, below = drawn(shown, room)
+        parts = [Text(clean_text(heading)), Text("")] if heading else []
+        under = [Text(clean_text(below))] if below else []
+        told = Group(*parts, *fitted(rows, console.width), *under)
+        lines = len(console.render_lines(told, pad=False))
+        if (over := lines - (console.height - 1)) <= 0 or room == 1:
+            return told
+        room = max(1, room - max(1, over * room // lines))
 
 
 @contextmanager
 def _shown_by(
     tell: Callable[[Shown, Callable[[str], None]], None],
-    drawn: Callable[[Shown, Console], Drawn],
+    drawn: Draw[Shown],
 ) -> Iterator[Callable[[Shown], None]]:
     if not sys.stdout.isatty():
         yield lambda shown: tell(shown, lambda line: print(line, flush=True))
         return
-    from rich.console import Console, Group  # noqa: PLC0415 (comes with Textual; 50 ms)
+    from rich.console import Console  # noqa: PLC0415 (comes with Textual; 50 ms)
     from rich.live import Live  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
 
     console = Console(highlight=False)
     size = console.size
@@ -143,9 +164,6 @@ def _shown_by(
             if size != console.size:  # the terminal has folded what is drawn on other lines
                 size = console.size
                 console.clear()
-            heading, rows, below = drawn(shown, console)
-            parts = [Text(clean_text(heading)), Text("")] if heading else []
-            under = [Text(clean_text(below))] if below else []
-            live.update(Group(*parts, *fitted(rows, console.width), *under), refresh=True)
+            live.update(on_screen(drawn, shown, console), refresh=True)
 
         yield draw
