@@ -40,8 +40,7 @@ class Group:
     per device of its own.
 
     ``base`` is the tag that speedups refer to: 1n1g where it is among the cases, else the smallest;
-    whether it was measured is a different question (without, there are no speedups). One case alone
-    of several devices has none: what one device does nobody measured.
+    whether it was measured is a different question (without, there are no speedups).
     """
 
     campaign: str
@@ -61,8 +60,8 @@ class Group:
 
     @property
     def alone(self) -> bool:
-        """It has one case, whose figure can be compared with no other's: a base of nothing."""
-        return len(self.cases) == 1
+        """It has one case, of several devices: a base of nothing, and no share of what one does."""
+        return len(self.cases) == 1 and self.base_case.gpus > 1
 
     @property
     def on_cpus(self) -> bool:
@@ -153,9 +152,7 @@ def _group(runs: Sequence[RunResult], center: Center) -> Group:
         by_case.setdefault((run.gpus, run.nodes, run.gpus_per_node), []).append(run)
     cases = [_case(by_case[size], center) for size in sorted(by_case)]
     base = next((case for case in cases if case.gpus == 1), cases[0])
-    if len(cases) > 1 or base.gpus == 1:
-        cases = [_scaled(case, base, center) for case in cases]
-    graded = _graded(cases, base.case)
+    graded = _graded([_scaled(case, base, center) for case in cases], base.case)
     first = runs[0]
     return Group(
         campaign=first.campaign,

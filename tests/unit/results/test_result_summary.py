@@ -303,7 +303,7 @@ def test_table_has_the_issue_columns_and_memory_only_where_known(runs_of):
         "n",
     )
     (table,) = speedup_tables(summarise([replace(run, gpu_memory_mib=12565) for run in runs]))
-    assert table.rows == (("1", "1", "1", "64", "12565", "100.00", "–", "–", "0.00%", "2"),)
+    assert table.rows == (("1", "1", "1", "64", "12565", "100.00", "1", "100.0%", "0.00%", "2"),)
 
 
 def test_document_has_the_keys_that_programs_rely_on(runs_of):
