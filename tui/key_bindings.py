@@ -157,6 +157,8 @@ PANELS: Mapping[str, Panel] = {
         "degraded: runs may use it, but what it measures cannot be trusted; o on Matrix leaves it "
         "out.\n"
         "a,b are the same machine: names of one kernel; runs on them share its devices.\n"
+        "24 GPUs (16 distinct), above: the sum of the rows, and without those of a machine's "
+        "second name.\n"
         "slot: a device for CPU workloads where there is no GPU: one for each CPU, or as many as "
         "the inventory says; with GPUs as many as GPUs.\n"
         "no lease: no run has the host; one at a time gets it, so that two do not share it.\n"
@@ -386,7 +388,7 @@ PANELS: Mapping[str, Panel] = {
         "Hosts: folded; log, schedule and details have them by rank, 0 first.\n"
         "Progress, ETA: by the clock and what its case took or its profile says.\n"
         "ETA ≈8m: no run was measured yet.\n"
-        "past ≈2m: it takes longer than was expected.\n"
+        "expected ≈2m: for all of it; it takes longer.\n"
         "profiled after the others: runs that e on Matrix adds, which are not counted.\n"
         "throughput: faint, the last reading of a run at work; bold, the figure of one that "
         "succeeded.\n"
@@ -429,6 +431,7 @@ PANELS: Mapping[str, Panel] = {
         "readings yet.\n"
         "without data loading: throughput while its log waits for no data.\n"
         "load 4.1/2.0: so many processes run or wait to, of the run and of others, on 2 CPUs.\n"
+        "GPU3 throttled 65%: so much of the run's time, by no limit that was set; the worst one.\n"
         "↑ in a line: beyond what a full one stands for, the figure after the /.\n"
         "Schedule:\n"
         "━: a run was or is there; ╌: it failed or was cancelled; ┄: expected.\n"
@@ -587,10 +590,11 @@ PANELS: Mapping[str, Panel] = {
     "log": Panel(
         "Log",
         "The raw log of the run, as it arrives. What you read stands still when you hold it; new "
-        "lines are counted meanwhile. ‹ and › stand where a line goes on, and its figure is in "
-        "sight. ┃ stands before a reading that counts, ┊ before one that does not, as of the "
-        "warm-up; where that is not known, the frame says why. A line 'own: rank 1' is no reading: "
-        "it has the time that a step takes this rank alone, by which slow ranks are found.",
+        "lines are counted meanwhile. ‹ and › stand where a line goes on, … between its step and "
+        "its figure, which are in sight. ┃ stands before a reading that counts, ┊ before one that "
+        "does not, as of the warm-up; where that is not known, the frame says why. A line 'own: "
+        "rank 1' is no reading: it has the time that a step takes this rank alone, by which slow "
+        "ranks are found.",
         (
             Key("slash", "search", "Search", "find words in all of the log", said="/", footer=1),
             Key("n", "again(1)", "Next", "the next line that has them", footer=2),

@@ -37,17 +37,32 @@ _SURELY = {
 }
 
 
-_PAST = {"is": "was", "are": "were", "has": "had", "have": "had", "does": "did", "gives": "gave"}
-_VERB = re.compile(rf"(?:^|(?<=\bothers )|(?<=\branks ))(?:{'|'.join(_PAST)})\b")
+_PAST = {
+    "is": "was",
+    "are": "were",
+    "has": "had",
+    "have": "had",
+    "does": "did",
+    "gives": "gave",
+    "keeps": "kept",
+    "wait": "waited",
+    "misses": "missed",
+    "says": "said",
+}
+_BEFORE = ("others", "ranks", "rank", "nothing", "RAS", "GPU", "says it")
+"""Words behind which one of these is a verb of ours, and no name in what a host said."""
+_BEHIND = "|".join(["^", *(rf"(?<=\b{word} )" for word in _BEFORE)])
+_VERB = re.compile(rf"(?:{_BEHIND})(?:{'|'.join(_PAST)})\b")
 
 
 def verdict_line(found: Diagnosis, *, silent: bool = True, past: bool = False) -> str:
     """``rank 5 on node3 is in all_reduce #1482, all others in #1483: node3 GPU5; Xid 79 at
     02:13:07``. ``silent``: the run does not move, so that something keeps it. ``past``: it
-    has ended since."""
+    has ended since, or moves."""
     if not found.suspects:
         keeps = "which rank keeps the others could not be told"
-        return f"{keeps if silent else 'nothing is wrong to be seen'}{_waiting(found)}"
+        line = f"{keeps if silent else 'nothing is wrong to be seen'}{_waiting(found)}"
+        return _in_the_past(line) if past else line
     named = [_accused(suspect, found, past=past) for suspect in found.suspects[:_MOST_NAMED]]
     more = len(found.suspects) - _MOST_NAMED
     line = " · ".join(named) + (f" · and {more} more" if more > 0 else "")
@@ -67,13 +82,17 @@ def _accused(suspect: Suspect, found: Diagnosis, *, past: bool) -> str:
     findings = sorted(suspect.findings, key=_order)
     first, rest = findings[0], findings[1:]
     said = _said(first, found, alone=len(found.suspects) == 1)
+    asides = [_aside(finding) for finding in rest]
     if past:
-        said = _VERB.sub(lambda verb: _PAST[verb[0]], said)
+        said, *asides = map(_in_the_past, (said, *asides))
     line = f"{_who(suspect)} {said}"
     if suspect.device is not None:
         line += f": {clean_text(suspect.host)} GPU{suspect.device}"
-    told = list(dict.fromkeys(_aside(finding) for finding in rest))
-    return "; ".join([line, *told])
+    return "; ".join([line, *dict.fromkeys(asides)])
+
+
+def _in_the_past(said: str) -> str:
+    return _VERB.sub(lambda verb: _PAST[verb[0]], said)
 
 
 def _order(finding: Finding) -> tuple[int, str]:

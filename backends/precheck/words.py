@@ -415,6 +415,8 @@ def plan_lines(plan: PrecheckPlan) -> tuple[str, ...]:
     for host, load in plan.busy.items():
         loads.setdefault(load, []).append(host)
     lines += [f"{UNJUDGED}: {fold_nodeset(hosts)}: {load}" for load, hosts in loads.items()]
+    if loads:
+        lines.append("  measured all the same: who is broken or slow is named, with that load")
     lines += [f"left out: {host}: {why}" for host, why in plan.left_out.items()]
     return tuple(lines)
 

@@ -529,7 +529,7 @@ def _diagnosed(run: RunResult, w: Words) -> list[str]:
     found = run.diagnosis
     if found is None:
         return []
-    told = [verdict_line(found), *evidence_lines(found)]
+    told = [verdict_line(found, past=True), *evidence_lines(found)]
     links = ", ".join(md_link(path.rpartition("/")[2], path) for path in found.files)
     return [
         *(f"    - {md_text(line)}" for line in told),

@@ -18,7 +18,7 @@ from backends.results.comparison import THRESHOLD, ComparedCase, Comparison, Gro
 from backends.results.escaping import md_text
 from backends.results.findings import Concern
 from backends.results.grade_words import rules_text
-from backends.results.layouts.cells import count_cell, range_cell
+from backends.results.layouts.cells import change_ends, count_cell, range_cell
 from backends.results.mixed_environments import no_verdict_words, shares_changed
 from backends.results.numbers import NOTHING, fixed, signed_percent
 from backends.results.paired_cases import Key, differing, differing_words
@@ -430,10 +430,8 @@ def reason(case: ComparedCase, threshold: float) -> str:
     if case.models is not None:
         figures["models"] = "{} in the baseline, {} in the candidate".format(*case.models)
     if case.evidence is not None:
-        interval = case.evidence.interval()
         figures["change"] = signed_percent(case.evidence.ratio - 1)
-        figures["low"] = signed_percent(interval.low - 1)
-        figures["high"] = signed_percent(interval.high - 1)
+        figures["low"], figures["high"] = change_ends(case.evidence.interval())
     text = _GROUNDS[case.ground].format(**figures) + _by_medians(case)
     if case.other_machines and case.evidence is not None:
         sides = (case.baseline, case.candidate)
@@ -461,7 +459,7 @@ def _by_medians(case: ComparedCase) -> str:
         return f"; the medians differ by {change}"
     if case.by_medians is None or case.by_medians is case.verdict:
         return ""
-    low, high = (signed_percent(end - 1) for end in (case.interval.low, case.interval.high))
+    low, high = change_ends(case.interval)
     return f"; the interval of the ratio of medians ({low} to {high}) would say: {case.by_medians}"
 
 

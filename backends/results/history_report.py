@@ -15,7 +15,7 @@ from backends.results.change_points import FEWEST_FOR_DAYS
 from backends.results.comparison import Verdict
 from backends.results.findings import Grade
 from backends.results.history import Campaign, CaseHistory, History, LevelChange, Point, Why
-from backends.results.layouts.cells import count_cell, cv_cell
+from backends.results.layouts.cells import change_ends, count_cell, cv_cell
 from backends.results.mixed_environments import no_verdict_words
 from backends.results.numbers import NOTHING, fixed, percent, signed_percent
 from backends.results.past_result import LOGS_CHANGED
@@ -284,7 +284,7 @@ def _line(history: History, case: CaseHistory) -> str:
 
 
 def _change_range(interval: RatioInterval) -> str:
-    return f"{signed_percent(interval.low - 1)} … {signed_percent(interval.high - 1)}"
+    return " … ".join(change_ends(interval))
 
 
 def rests_on(case: CaseHistory) -> str:

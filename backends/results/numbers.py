@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 NOTHING = "–"
 DIGITS = 3
 """Of a figure below 1, however many decimals that takes: what was measured is never told as 0."""
 
+_OF_ARITHMETIC = 1e-9
+"""So far two floats may be apart that are the same quotient."""
 _EXACT = Context(prec=800, rounding=ROUND_HALF_UP)  # a float has 309 digits before the point
 
 
@@ -103,6 +105,17 @@ def signed_percent(value: float, decimals: int = 1, *, beyond: Iterable[float] =
     either sign."""
     text = percent(abs(value), decimals, beyond=beyond)
     return text if not text.strip("0.%") else f"{'-' if value < 0 else '+'}{text}"
+
+
+def end_text(shown: Callable[[float, int], str], end: float, decimals: int, same: float) -> str:
+    """An end of an interval as ``shown`` with ``decimals``, and with more where it takes them to
+    tell it from ``same``, that of no change: ``0.9999`` of 0.99991, which would be told as 1."""
+    told = shown(end, decimals)
+    no_change = float(shown(same, decimals).rstrip("%"))
+    while abs(end - same) > _OF_ARITHMETIC and float(told.rstrip("%")) == no_change:
+        decimals += 1
+        told = shown(end, decimals)
+    return told
 
 
 def ratio(

@@ -195,6 +195,7 @@ class FakeSummary:
     measures: str = "oneflow-resnet50 1n1g"
     problem: str = ""
     keeper: bool = False
+    at_work: int = 0
     tried_again: int = 0
     planned_again: int = 0
     forced: bool = False

@@ -27,7 +27,7 @@ from tests.conformance.published import corpus, logs
 from tests.console.conftest import words
 from tui.screens.run_panels import RunPanels
 from tui.session import Session
-from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
+from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT, LEFT_OUT
 from tui.widgets.log_lines import LineReader
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.log_readings import (
@@ -151,9 +151,12 @@ def test_the_figure_of_a_line_is_in_sight_whatever_the_width_and_its_step_beside
     assert strip.cell_length == width
     assert f" {300 + step}.46" in strip.text
     if width >= 48:
-        kept = strip.text.rpartition(f" {300 + step}.46")[0].replace(CUT_LEFT, f" {CUT_LEFT} ")
+        kept = strip.text.rpartition(f" {300 + step}.46")[0]
+        for mark in (CUT_LEFT, LEFT_OUT):
+            kept = kept.replace(mark, f" {mark} ")
         assert str(step) in kept.split()
-        assert set(kept.split()) <= {CUT_LEFT, *text.split()}
+        assert set(kept.split()) <= {CUT_LEFT, LEFT_OUT, *text.split()}
+        assert CUT_LEFT not in kept.partition(str(step))[2], "between them something is left out"
 
 
 @given(st.data())
@@ -169,7 +172,7 @@ def test_a_line_that_fits_is_whole_and_only_a_mark_stands_for_what_is_cut(
         assert shown == text.ljust(width)
         return
     end, hidden = 0, 0
-    for piece in re.split(f"[{CUT_LEFT}{CUT_RIGHT}]", shown):
+    for piece in re.split(f"[{CUT_LEFT}{LEFT_OUT}{CUT_RIGHT}]", shown):
         at = text.find(piece.rstrip(), end + hidden)
         assert at >= 0
         end, hidden = at + len(piece.rstrip()), 2

@@ -21,6 +21,7 @@ from backends.precheck.naming import RankedHost, Verdict
 from backends.precheck.plan_precheck import PrecheckPlan
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
+from backends.precheck.words import who_is_named
 from backends.results.numbers import significant
 from profiles.errors import DlperfError, SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, type_ahead, until
@@ -65,6 +66,7 @@ async def test_which_hosts_would_not_be_judged_is_said_before_it_is_started(
         await pilot.press("p")
         await until(pilot, lambda: "left out: node3" in screen_text(app))
         assert "would not be judged now: node1: load 90.0 on 48 CPUs" in screen_text(app)
+        assert "measured all the same: who is broken or slow is named" in screen_text(app)
 
 
 async def test_who_is_left_out_and_what_becomes_of_the_slow_are_no_contradiction(
@@ -121,6 +123,27 @@ async def test_it_is_stopped_by_a_key_and_by_leaving_the_console(workspace: Fake
         await begin(app, pilot)
         await app.session.close()
         assert workspace.prechecks.ended == ["stopped", "stopped"]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+async def test_its_end_is_said_with_who_is_named_where_its_dialog_is_closed(
+    workspace: FakeWorkspace, *, closed: bool
+) -> None:
+    workspace.prechecks.measured = of_four_hosts()
+    async with console(workspace, LARGE) as (app, pilot):
+        await begin(app, pilot)
+        if closed:
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(app.screen, PrecheckDialog))
+            await pilot.press("3")
+        workspace.prechecks.go.set()
+        await until(pilot, lambda: app.session.precheck is not None and app.session.precheck.over)
+        named = f"ended, named: {who_is_named(workspace.prechecks.kept[0].ranking)}."
+        if closed:
+            await until(pilot, lambda: tick(app) or named in screen_text(app))
+        else:
+            await until(pilot, lambda: tick(app) or "✗ broken  node4" in screen_text(app))
+            assert named not in screen_text(app)
 
 
 @pytest.mark.parametrize("page", ["1", "2", "3", "4"])

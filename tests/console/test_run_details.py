@@ -450,6 +450,28 @@ def test_nobody_named_of_a_run_that_moves_is_nothing_wrong_and_goes_with_its_end
     assert ("◆" in details_text(run, state).plain) == named
 
 
+@pytest.mark.parametrize("since", ["nothing", "a reading", "succeeded", "failed"])
+def test_what_hosts_said_of_a_run_is_told_as_past_once_it_goes_on_or_has_ended(
+    tmp_path: Path, since: str
+) -> None:
+    run_id = "r-0001-a1"
+    found = Diagnosis((Suspect("node3", 0, 3, None, (Finding(Sign.STOPPED),)),), ranks=1)
+    told = [planned(run_id), assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+    told.append(ev.RunDiagnosed(t=80.0, run_id=run_id, diagnosis=found))
+    readings = ((7, 9.0, 85.0),)
+    told += {
+        "nothing": [],
+        "a reading": [ev.ReadingsArrived(t=85.0, run_id=run_id, first=0, readings=readings)],
+        "succeeded": [succeeded(run_id, t=99.0)],
+        "failed": [ev.RunFailed(t=99.0, run_id=run_id, reason="stalled", category=Cause.STALLED)],
+    }[since]
+    state = fold(told)
+    (run,) = take(state, tmp_path, now=100.0).runs
+    shown = details_text(run, state).plain
+    assert ("◆ rank 0 on node3 is stopped by a signal" in shown) is (since == "nothing")
+    assert ("◆ rank 0 on node3 was stopped by a signal" in shown) is (since != "nothing")
+
+
 def test_a_run_that_hosts_are_kept_from_is_promised_none_before_the_other_has_started(
     tmp_path: Path,
 ) -> None:

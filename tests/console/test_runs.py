@@ -47,7 +47,7 @@ from tui.key_bindings import PANELS
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.possible_changes import NONE_FAILED
 from tui.screens.results_page import ResultsPage
-from tui.screens.run_details import details_text
+from tui.screens.run_details import details_text, throttled_words
 from tui.screens.run_text import (
     BAR,
     BEHIND_BAR,
@@ -315,7 +315,7 @@ async def test_what_hosts_said_of_a_run_is_below_the_list_where_its_details_are_
         await pass_time(workspace, app, pilot, 60)
         await pilot.press("g", "j", "v")
         await until(pilot, lambda: not page.panels.told_in_sight)
-        await until(pilot, partial(shows, app, f"◆ {verdict_line(found)}"))
+        await until(pilot, partial(shows, app, f"◆ {verdict_line(found, past=True)}"))
 
 
 async def test_the_chart_of_a_run_that_stalled_goes_on_to_its_end(workspace: FakeWorkspace) -> None:
@@ -440,12 +440,12 @@ async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> No
 @pytest.mark.parametrize(
     ("opener", "said"),
     [
-        ("c", "1n1g b128 fp32 #1 goes on"),
-        ("C", "all runs go on"),
-        ("Gc", "4n8g b128 fp32 #2 stays"),
+        ("c", "1n1g b128 fp32 #1 was not cancelled"),
+        ("C", "no run was cancelled"),
+        ("Gc", "4n8g b128 fp32 #2 was not skipped"),
     ],
 )
-async def test_a_run_that_is_not_ended_after_all_is_said_to_go_on(
+async def test_after_a_no_it_is_said_what_was_not_done(
     workspace: FakeWorkspace, opener: str, said: str
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
@@ -482,7 +482,7 @@ async def test_to_cancel_all_where_none_is_at_work_speaks_of_no_run_that_goes_on
         assert "go on" not in told
         await pilot.press("n")
         await until(pilot, lambda: app.screen is page)
-        await until(pilot, partial(shows, app, "all runs stay as they are"))
+        await until(pilot, partial(shows, app, "no run was skipped"))
 
 
 async def test_cancel_all_asks(workspace: FakeWorkspace) -> None:
@@ -1557,6 +1557,8 @@ def test_a_run_that_succeeded_and_is_to_be_distrusted_says_so_in_its_row_and_its
     assert not troubled_runs(shown)
     details = details_text(run, state).plain
     assert ("▲" in details) is bool(kind)
+    words = throttled_words(state.runs[run.run_id], state)
+    assert words == f"GPU0 of {HOSTS[0]} throttled 30.0%" * (kind == "throttled")
 
 
 async def test_P_pauses_what_the_list_shows_and_says_so(workspace: FakeWorkspace) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from backends.results.case_result import CaseResult
 from backends.results.layouts.cells import speedup_marks
@@ -18,7 +19,7 @@ from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from tui.screens.repeats import repeats_text
 from tui.screens.result_text import case_text, flags
-from tui.widgets.chart import Line, Plot, legend
+from tui.widgets.chart import ABOVE, Line, Plot, draw, legend
 from tui.widgets.distribution import (
     AT_MEDIAN,
     INTERVAL,
@@ -294,6 +295,32 @@ def test_bars_say_what_they_are_95_percent_of(one: list[float], eight: list[floa
         plot = scaling_plot([("a", points)], width=80, quantity=quantity)
         having = any(point.interval is not None for point in points)
         assert any(said.endswith(f"95% of {quantity}") for said in plot.legend) == having
+
+
+@given(
+    st.lists(st.floats(0.5, 9), min_size=2, max_size=4),
+    st.lists(st.floats(1, 1e4), min_size=4, max_size=4),
+    st.sampled_from(Quantity),
+)
+@settings(deadline=None)
+@example([1.0, 1.9], [1.0, 46.0, 1.0, 1.0], Quantity.SPEEDUP)
+def test_points_and_ideal_rule_the_axis_and_an_interval_far_beyond_is_cut_and_says_so(
+    values: list[float], wide: list[float], quantity: Quantity
+) -> None:
+    points = [
+        Measured(1, 2**n, value, (value / wide[n], value * wide[n]))
+        for n, value in enumerate(values)
+    ]
+    plot = scaling_plot([("a", points)], width=80, quantity=quantity)
+    highest = max(y for line in plot.lines for _, y in line.points)
+    assert highest <= plot.top <= 2 * highest, "half of the height is theirs"
+    farthest = max(high for line in plot.lines for _, _, high in line.bars)
+    told = [words for words in plot.legend if words.startswith(ABOVE)]
+    assert bool(told) is (farthest > plot.top)
+    picture = [strip.text for strip in draw(plot, 80, 20, Console())]
+    if farthest > 4 * plot.top:  # farther than any round axis goes
+        own = max(points, key=lambda one: one.interval[1] if one.interval else 0.0)
+        assert any(ABOVE in row for row in picture) or own.value > 0.9 * plot.top
 
 
 @given(

@@ -246,6 +246,18 @@ async def test_lines_of_a_run_at_work_span_its_time_before_and_after_its_first_r
         assert spans == {False, True}
 
 
+async def test_beside_the_mean_stands_which_gpu_was_throttled_once_that_is_known(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "GPU3 throttled 65.0%"
+    monkeypatch.setattr("tui.screens.run_panels.throttled_words", lambda *_: words)
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_runs(app, pilot, workspace, gpu_lines(range(8), 60))
+        assert words not in screen_text(app)
+        workspace.clock.tick(300)
+        await until(pilot, lambda: tick(app) or f"{words} · mean of 8" in screen_text(app))
+
+
 async def test_the_chart_keeps_its_room_beside_many_runs_telemetry_and_a_log(
     workspace: FakeWorkspace,
 ) -> None:

@@ -125,7 +125,7 @@ async def test_of_two_ranks_the_stopped_one_is_named_and_the_evidence_kept(bench
     assert "stopped" in {finding["sign"] for finding in suspect["findings"]}
     assert found["verdict"].startswith(f"rank 1 on {name} is stopped by a signal")
     report = (bench.campaign / "report.md").read_text()
-    assert f"rank 1 on {name} is stopped by a signal" in report
+    assert f"rank 1 on {name} was stopped by a signal" in report
     for path in found["files"]:
         assert (bench.campaign / path).is_file()
         assert path.rpartition("/")[2] in report

@@ -218,6 +218,7 @@ def summary_words(
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded{of_them}"]
     parts += again_words(summary)
     parts += lost_words(summary)
+    parts += _unended_words(summary)
     parts += begun_words(summary)
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
@@ -225,6 +226,18 @@ def summary_words(
         dated = "" if summary.simulated else f"{begun}, "
         parts.append(f"begun {dated}{_age(summary, now)}{_whose_clock(summary)}")
     return Text(" · ".join(map(plain, parts)), MUTED)
+
+
+def _unended_words(summary: CampaignSummary) -> list[str]:
+    """``2 at work``, or ``2 left at work`` where nobody is, ``1 to come``: with those of
+    :func:`lost_words` and what succeeded all of its runs."""
+    if summary.state not in ("live", "unfinished"):
+        return []
+    unended = summary.total - summary.done
+    at_work = min(summary.at_work, unended)
+    words = "left at work" if summary.state == "unfinished" else "at work"
+    counts = ((at_work, words), (unended - at_work, "to come"))
+    return [f"{number} {word}" for number, word in counts if number]
 
 
 def none_shown(nothing: str, session: Session) -> str:

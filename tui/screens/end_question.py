@@ -47,8 +47,8 @@ class EndQuestion:
 
         def answered(said: str | None) -> None:
             why, self._asked = self._past_asking(), None
-            if said == "no" and not why:
-                app.post_message(Said(kept(self._as_asked(viewed))))
+            if said == "no":
+                app.post_message(Said(why or kept(self._as_asked(viewed))))
             if said not in ("yes", PAST_ASKING):
                 return
             if why:

@@ -293,10 +293,11 @@ def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
 
 
 def kept_words(run: RunView | None, viewed: CampaignSnapshot) -> str:
-    """After a "no", of the run as it was asked of; None: of all."""
+    """After a "no", of the run as it was asked of; None: of all. True also of what has ended by
+    itself meanwhile."""
     if run is None:
-        return "all runs go on" if viewed.active else "all runs stay as they are"
-    return f"{run.label} {'stays' if run.state is RunState.PLANNED else 'goes on'}"
+        return "no run was cancelled" if viewed.active else "no run was skipped"
+    return f"{run.label} was not {'skipped' if run.state is RunState.PLANNED else 'cancelled'}"
 
 
 def cancel_all_question(viewed: CampaignSnapshot) -> Choice:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import work
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
+from tui.messages import Said
 from tui.precheck_at_work import PrecheckAtWork
 from tui.screens.dialogs import Answer, Choice, Dialog, Pages
 from tui.screens.precheck_text import (
     at_work_text,
+    ended_words,
     found_text,
     nothing_measured,
     precheck_plan_text,
@@ -43,6 +45,15 @@ def ends_with_the_console() -> Choice:
         "A precheck is at work, and ends with the console. What was measured is kept.",
         (Answer("q", "End it and quit", "quit"),),
     )
+
+
+async def _see_out(app: App[str], session: Session, precheck: PrecheckAtWork) -> None:
+    """Say how it ended where its dialog is closed, and ask its hosts anew."""
+    await precheck.ended()
+    closed = not any(isinstance(screen, PrecheckDialog) for screen in app.screen_stack)
+    if closed and (said := ended_words(precheck)):
+        app.post_message(Said(said, ended="Precheck"))
+    await session.ask_after(precheck)
 
 
 class PrecheckDialog(Dialog[None]):
@@ -187,7 +198,9 @@ class PrecheckDialog(Dialog[None]):
             work = PrecheckAtWork(self._session.workspace.prechecks, self._plan)
             self._session.precheck = work
             self.app.run_worker(
-                self._session.ask_after(work), group="after a precheck", description="ask its hosts"
+                _see_out(self.app, self._session, work),
+                group="after a precheck",
+                description="say its end, and ask its hosts",
             )
             self._shown = None
             self._pull()

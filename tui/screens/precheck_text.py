@@ -19,6 +19,7 @@ from backends.precheck.words import (
     own_reasons_text,
     plan_lines,
     shared_remarks,
+    who_is_named,
 )
 from backends.prechecking import REPORT
 from profiles.counted import counted
@@ -76,6 +77,16 @@ def at_work_text(work: PrecheckAtWork) -> Text:
         text.append_text(bar(now.done / now.total, 24))
         text.append(f" {now.stage} {now.done}/{now.total}")
     return text
+
+
+def ended_words(work: PrecheckAtWork) -> str:
+    """``ended, named: node3. p on Hosts has all of it``, or why it found nothing; "" where it was
+    stopped, which is no news."""
+    if work.problem is not None:
+        return f"failed: {work.problem}"
+    if work.stopped or work.found is None:
+        return ""
+    return f"ended, named: {who_is_named(work.found.ranking)}. p on Hosts has all of it"
 
 
 def found_text(precheck: Precheck, now: float | None = None) -> Text:

@@ -23,6 +23,7 @@ from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from backends.results.device_words import memory_name
 from backends.results.grade_words import idle_line, logs_differ, rules_text
+from backends.results.numbers import percent
 from backends.results.run_result import RunResult
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import parameters_text
@@ -234,12 +235,13 @@ def _remedy(run: RunView, record: RunRecord) -> str:
 
 def verdict_of(run: RunView, record: RunRecord) -> str:
     """Why it did not move, when its hosts were asked for that; "" where nobody was, or where
-    nothing was wrong."""
+    nothing was wrong. As what was, once it has ended or a reading has come since."""
     found = record.diagnosis
     if found is None or (not found.suspects and run.state is RunState.SUCCEEDED):
         return ""
     silent = run.silent_s is not None or run.state is RunState.FAILED
-    return plain(verdict_line(found, silent=silent))
+    past = run.state.ended or (record.last_reading_at or 0.0) > (record.diagnosed_at or 0.0)
+    return plain(verdict_line(found, silent=silent, past=past))
 
 
 def _diagnosed(
@@ -382,6 +384,17 @@ def _host_words(facts: HostFacts) -> str:
     cuda = f"CUDA {facts.cuda_version}" if facts.cuda_version else ""
     cpus = ", ".join(filter(None, [counted(facts.cpus, "CPU"), facts.cpu_model]))
     return ", ".join(filter(None, (driver, cuda, facts.os, facts.kernel, cpus)))
+
+
+def throttled_words(record: RunRecord, state: CampaignState) -> str:
+    """``GPU3 of node1 throttled 65.0%``: the worst of its GPUs; "" where none was for long."""
+    if record.telemetry is None:
+        return ""
+    found = throttled([run_result(record, state)], at_its_limit=False)
+    if found is None or found.share <= THROTTLED:
+        return ""
+    of = f" of {plain(found.gpu.host)}" * (len(record.hosts) > 1)
+    return f"GPU{found.gpu.gpu}{of} throttled {percent(found.share)}"
 
 
 NOT_THROTTLED = "not throttled"

@@ -36,7 +36,7 @@ from profiles.errors import DlperfError
 from tui.messages import NoMore, Said
 from tui.screens.dialogs import Prompt
 from tui.screens.possible_changes import way_on
-from tui.screens.run_details import details_text, verdict_of
+from tui.screens.run_details import details_text, throttled_words, verdict_of
 from tui.screens.run_text import (
     latest_figures,
     named_series,
@@ -557,6 +557,7 @@ class RunPanels(Vertical):
             record.started_at or 0.0,
             self._facts_of(viewed),
             called=called,
+            throttled=throttled_words(record, viewed.state) if run.state.ended else "",
         )
 
     def _is_on_cpus(self, record: RunRecord) -> bool:

@@ -42,6 +42,8 @@ LEAST_LABEL = 8
 LAST = "last "
 """Before a figure of a legend that goes on; left out where names have no room beside it."""
 CURSOR, BAR, EDGE = "◉", "│", "┊"
+ABOVE = "↑"
+"""At the upper end of a bar that goes on beyond the chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +256,12 @@ def _draw_marks(
 
 
 def _draw_bars(plt: ModuleType, line: Line, scale: Scale) -> None:
-    """What is narrower than a row is behind its mark."""
+    """What is narrower than a row is behind its mark; what goes on beyond the chart says so."""
     bars = [(x, y) for x, low, high in line.bars for y in scale.between(low, high)]
     if bars:
         plt.scatter(*_columns(bars), color=_rgb(line.colour), marker=BAR)
+    beyond = [(x, scale.middle(high)) for x, _, high in line.bars if high > scale.limits[1]]
+    _draw_marks(plt, beyond, ABOVE, line.colour, scale)
 
 
 def _draw_dashed(

@@ -29,8 +29,9 @@ SEARCHING = "looking for a campaign …"
 
 
 def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
-    """ "4 hosts 32 GPUs", a GPU once, whatever names its machine has; devices without GPUs are
-    slots; hosts not probed yet say so, and so do those whose driver does not tell its GPUs."""
+    """ "4 hosts 32 GPUs"; "40 GPUs (32 distinct)" where a machine has two names; devices without
+    GPUs are slots; hosts not probed yet say so, and so do those whose driver does not tell its
+    GPUs."""
     gpus = 0
     if any(host.facts is not None for host in hosts):
         from backends.hosts.machines import count_gpus  # noqa: PLC0415 (not for the first paint)
@@ -39,7 +40,8 @@ def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
     slots = sum(h.slots for h in hosts if not (h.facts and h.facts.gpus))
     parts = [counted(len(hosts), "host") if hosts else "no hosts yet"]
     if gpus:
-        parts.append(counted(gpus, "GPU"))
+        named = sum(len(h.facts.gpus) for h in hosts if h.facts is not None)
+        parts.append(counted(named, "GPU") + f" ({gpus} distinct)" * (gpus < named))
     elif slots:
         parts.append(counted(slots, "slot"))
     if unknown := [h.name for h in hosts if h.gpus_unknown]:

@@ -26,7 +26,7 @@ from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.search import Search
 from profiles.logs.sinks import FigureSink
 from profiles.throughput.window import describe_window
-from tui.widgets.cut_marks import cropped
+from tui.widgets.cut_marks import LEFT_OUT, cropped
 
 COUNTS, IS_LEFT_OUT = "┃", "┊"
 MOST_BYTES = 1 << 20
@@ -175,7 +175,7 @@ def figure_in_sight(strip: Strip, ends: tuple[int, int] | None, width: int, base
     head = cropped(strip.crop(0, step), start, step - start, base)
     rest = width - head.cell_length
     begin = _word(strip, max(step, end - rest), figure)
-    return Strip.join([head, cropped(strip, begin, rest, base)])
+    return Strip.join([head, cropped(strip, begin, rest, base, before=LEFT_OUT)])
 
 
 def _word(strip: Strip, start: int, end: int) -> int:

@@ -21,6 +21,7 @@ from profiles.references.reference_tables import Measured as Figure
 from tui.text import join, number, plain
 from tui.theme import MUTED, TEXT
 from tui.widgets.chart import (
+    ABOVE,
     BAR,
     CURSOR,
     MAX_LINES,
@@ -46,6 +47,9 @@ FROM_ZERO, LEAST = 0.5, 0.99
 it shows at least is what the other one leaves."""
 
 
+FAR = 1.5
+"""Times the highest point or ideal: intervals that end beyond it are cut, so that they do not
+flatten the curves."""
 TOO_FEW = "a curve needs two sizes of the same case"
 
 
@@ -308,6 +312,7 @@ def scaling_plot(
         AXIS_ABOVE_0 * bool(bottom),
         _said(cursor, beside, quantity, width) if cursor else "",
         "  ".join(filter(None, signs)),
+        _beyond(lines, top, quantity),
         *_marked_sizes({numbers[place]: found for place, _, found in shown}),
     )
     return Plot(
@@ -330,6 +335,15 @@ def _bars_text(found: Sequence[Measured], quantity: Quantity) -> str:
         return f"{BAR} 95% of {quantity}" * bool(having)
     middles = ["median"] * (False in having) + ["mean"] * (True in having)
     return f"{BAR} 95% of {' or '.join(middles)}" if middles else ""
+
+
+def _beyond(lines: Iterable[Line], top: float, quantity: Quantity) -> str:
+    """How far intervals go that the chart has no room for."""
+    farthest = max((high for line in lines for *_, high in line.bars), default=top)
+    if farthest <= top:
+        return ""
+    efficiency = quantity is Quantity.EFFICIENCY
+    return f"{ABOVE} 95% up to {percent(farthest / 100) if efficiency else number(farthest)}"
 
 
 def _marked_sizes(curves: Mapping[int, Sequence[Measured]]) -> Iterator[str]:
@@ -388,10 +402,12 @@ def _dotted(label: str, at: Callable[[float], float], start: float, end: float, 
     return Line(label, points, MUTED, tag=IDEAL, lead=len(points))
 
 
-def _limits(lines: Iterable[Line], quantity: Quantity) -> tuple[float, float]:
+def _limits(lines: Sequence[Line], quantity: Quantity) -> tuple[float, float]:
     """Of the value axis. Speedups are read against 0; of what changes by percents they show only
     where the axis begins higher, which the legend says."""
     values = [y for line in lines for y in _values(line)]
+    far = FAR * max(values)
+    values += [end for line in lines for _, *ends in line.bars for end in ends if end <= far]
     low, high = min(values), max(values)
     if quantity is Quantity.SPEEDUP or low < FROM_ZERO * high or high <= 0:
         return 0.0, high
@@ -400,7 +416,6 @@ def _limits(lines: Iterable[Line], quantity: Quantity) -> tuple[float, float]:
 
 def _values(line: Line) -> Iterable[float]:
     yield from (y for _, y in line.points)
-    yield from (end for _, low, high in line.bars for end in (low, high))
     yield from line.band or ()
 
 

@@ -18,8 +18,8 @@ from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.hosts.host_facts import HostFacts
 from backends.hosts.live_telemetry import Figure, LiveTelemetry
 from profiles.durations import format_duration
-from tui.text import plain
-from tui.theme import MUTED
+from tui.text import join, plain
+from tui.theme import MUTED, WARN
 from tui.typed_ahead import paint_soon
 from tui.widgets.filter_table import set_frame
 from tui.widgets.meters import (
@@ -81,7 +81,7 @@ class TelemetryPanel(Widget, can_focus=False):
         self.asked = False
         """Somebody else shows what :meth:`newest` says."""
         self._where: _WHERE | None = None
-        self._called = ""
+        self._called = self._throttled = ""
         self._telemetry: RunTelemetry | None = None
         self._devices: Mapping[str, tuple[int, ...]] = {}
         self._facts: Mapping[str, HostFacts] = {}
@@ -114,6 +114,7 @@ class TelemetryPanel(Widget, can_focus=False):
         facts: Mapping[str, HostFacts],
         *,
         called: str,
+        throttled: str = "",
     ) -> None:
         """Show this run. What was shown stays, under its own name, until that has been read, so
         that the panel is painted once; but not for long.
@@ -122,9 +123,10 @@ class TelemetryPanel(Widget, can_focus=False):
         ---------
         called: in the title, which has to tell whose figures these are.
         devices: indices of its GPUs by host; a host without any has its own figures shown.
+        throttled: which of its GPUs was, and for how much of the time, which a mean does not show.
         began: when the time axis begins, seconds since the epoch. facts: of its hosts, if known.
         """
-        self._began, self._facts = began, facts
+        self._began, self._facts, self._throttled = began, facts, throttled
         where = (campaign, run_id, tuple(devices))
         if where != self._where:
             self._close()
@@ -286,7 +288,8 @@ class TelemetryPanel(Widget, can_focus=False):
         else:
             of = "mean of its hosts" if len(sources) > 1 else "of its host"
             of = f"{of}, others' work too"
-        return Text(plain(" · ".join(filter(None, ("Telemetry", self._called, of)))))
+        slowed = (self._throttled, WARN) if self._throttled else ""
+        return join(filter(None, ("Telemetry", plain(self._called), slowed, of)), " · ")
 
     def _scale(self, sources: Sequence[Source], counted: Counted | None) -> str:
         """What the figures are of, and the lines behind them."""

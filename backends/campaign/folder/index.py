@@ -26,6 +26,8 @@ from backends.results.run_result import RunResult
 from profiles.errors import DlperfError
 from profiles.format.case_labels import parameter_values
 
+_ACTIVE = frozenset(state for state in RunState if state.active)
+
 
 @dataclass(frozen=True, slots=True)
 class CampaignSummary:
@@ -47,6 +49,7 @@ class CampaignSummary:
     cancelled: int = 0  # runs, of those that are done
     skipped: int = 0  # of the cancelled: before they had started
     not_begun: int = 0  # of the failed: running them was in vain
+    at_work: int = 0  # of those that have not ended: as far as was written
     paused: int = 0  # runs that are not to be started
     keeper: bool = False  # it is live, and a keeper goes on with it
     profiles: tuple[str, ...] = ()
@@ -71,7 +74,8 @@ class CampaignSummary:
         """The same with the counts of ``runs``, which were read after it was listed, so that they
         agree with what is told of these."""
         latest = latest_attempts(runs)
-        return replace(self, total=max(self.total, len(latest)), **run_counts(runs, latest))
+        total, at_work = max(self.total, len(latest)), sum(run.state in _ACTIVE for run in latest)
+        return replace(self, total=total, at_work=at_work, **run_counts(runs, latest))
 
     @property
     def hosts_left_out(self) -> tuple[str, ...]:
@@ -234,6 +238,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         problem=elsewhere if not over else "",
         elsewhere=bool(elsewhere),
         about=read_about(path),
+        at_work=sum(run.state.active and run.run_id not in state.lost_ends for run in latest),
         paused=sum(run.paused for run in latest),
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),

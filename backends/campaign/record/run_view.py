@@ -273,7 +273,7 @@ def _brief(
     run: RunRecord, now: float, waiting: Waiting | None, said: str, expected: float | None
 ) -> str:
     if not said and expected and _outlived(run, now, expected) and run.reading_count:
-        return f"past ≈{format_duration(expected)}"
+        return f"expected ≈{format_duration(expected)}"
     told = waiting is not None and said == waiting_text(waiting, now)
     return waiting_text(waiting, now, brief=True) if waiting is not None and told else said
 

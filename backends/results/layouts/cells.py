@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, gravest_first
-from backends.results.numbers import NOTHING, fixed, percent, ratio, scatter
+from backends.results.numbers import (
+    NOTHING,
+    end_text,
+    fixed,
+    percent,
+    ratio,
+    scatter,
+    signed_percent,
+)
 from backends.results.ratios import Method, RatioInterval
 from backends.results.statistics import CV_AMBER, CV_LIMITS, CV_RED
 from backends.results.summary import Group
@@ -55,12 +63,18 @@ def speedup_interval_cell(case: CaseResult) -> str:
 
 def efficiency_interval_cell(case: CaseResult) -> str:
     """``87.9% … 92.0%``, otherwise as that of the speedup."""
-    return _ends(case.efficiency_interval, percent)
+    return _ends(case.efficiency_interval, percent, 1)
 
 
 def range_cell(interval: RatioInterval | None, decimals: int) -> str:
-    """Both ends; a ``w`` behind Welch's."""
-    return _ends(interval, lambda value: fixed(value, decimals))
+    """Both ends, each told from 1; a ``w`` behind Welch's."""
+    return _ends(interval, fixed, decimals)
+
+
+def change_ends(interval: RatioInterval) -> tuple[str, str]:
+    """As changes, each told from none: ``-1.2%``, ``-0.01%``."""
+    low, high = (end_text(signed_percent, e - 1, 1, 0.0) for e in (interval.low, interval.high))
+    return low, high
 
 
 def ratio_decimals(interval: RatioInterval | None) -> int:
@@ -70,11 +84,12 @@ def ratio_decimals(interval: RatioInterval | None) -> int:
     return 3 if 0 < width < 0.05 else 2
 
 
-def _ends(interval: RatioInterval | None, shown: Callable[[float], str]) -> str:
+def _ends(interval: RatioInterval | None, shown: Callable[[float, int], str], decimals: int) -> str:
     if interval is None:
         return NOTHING
     mark = " w" if interval.method is Method.WELCH else ""
-    return f"{shown(interval.low)} … {shown(interval.high)}{mark}"
+    low, high = (end_text(shown, end, decimals, 1.0) for end in (interval.low, interval.high))
+    return f"{low} … {high}{mark}"
 
 
 def cv_cell(case: CaseResult) -> str:

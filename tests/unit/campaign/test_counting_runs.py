@@ -270,6 +270,35 @@ def test_the_counts_of_every_place_add_up_to_its_rows(tries: list[list[str]]) ->
     assert bool(state.lost) is any(ends[-1] != "succeeded" for ends in tries)
 
 
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["planned", "running", "succeeded", "failed"]), min_size=1),
+    st.booleans(),
+)
+def test_what_is_told_of_a_campaign_before_its_end_adds_up_to_its_runs(
+    states: list[str], attended: bool
+) -> None:
+    events: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", version="1")]
+    for number, became in enumerate(states, 1):
+        run_id = f"r-{number:04}-a1"
+        begun = [assigned(run_id), ev.RunLaunched(t=2.0, run_id=run_id)]
+        ends = {
+            "succeeded": [succeeded(run_id)],
+            "failed": [ev.RunFailed(t=9.0, run_id=run_id, reason="")],
+        }
+        events += [replace(planned(run_id), repeat=number)]
+        events += [] if became == "planned" else [*begun, *ends.get(became, [])]
+    with TemporaryDirectory() as directory:
+        (Path(directory) / journal.FILE_NAME).write_bytes(b"".join(map(encode, events)))
+        listed = summarise_campaign(Path(directory), lambda: 20.0)
+    told = summary_words(replace(listed, state="live") if attended else listed, 20.0).plain
+    left = "at work" if attended else "left at work"
+    for state, words in (("failed", "failed"), ("running", left), ("planned", "to come")):
+        number = states.count(state)
+        assert (f"· {number} {words} ·" in told) is (number > 0)
+    assert f"{states.count('succeeded')} of {len(states)} runs succeeded" in told
+
+
 @given(st.lists(st.booleans(), min_size=1, max_size=4))
 def test_a_report_has_the_commands_of_an_attempt_that_counts(failed: list[bool]) -> None:
     """The first that succeeded, where one did."""

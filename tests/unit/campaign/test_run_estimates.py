@@ -14,6 +14,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.run_estimates import MARGIN, STEPS
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import Kept
+from profiles.durations import format_duration
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_snapshot import A, shown, view
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
@@ -130,6 +131,13 @@ def test_the_eta_stands_still_while_a_run_is_late_and_is_given_up_when_it_is_ove
     over = shown(state, BEGAN + due * (1 + MARGIN) + 0.01, kept=kept)
     assert (over.no_eta, over.eta_s) == ("a run is overdue", None)
     assert view(over, A).outlived
+
+
+@given(due=st.floats(5.0, 5000.0), late=st.floats(0.0, MARGIN))
+def test_a_late_run_tells_how_long_all_of_it_was_expected_to_take(due: float, late: float) -> None:
+    came = ev.ReadingsArrived(t=BEGAN, run_id=A, first=0, readings=((1, 5.0, BEGAN),))
+    now = shown(fold([came], campaign(due, [])), BEGAN + due * (1 + late) + 0.01)
+    assert view(now, A).brief == f"expected ≈{format_duration(due)}"
 
 
 @given(alike=times | st.just([]), others=times)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -392,3 +393,16 @@ def test_words_for_what_a_newcomer_does_not_know() -> None:
     suspect = Suspect(rank=5, host="sim2", device=5, findings=(stopped, idle))
     line = verdict_line(replace(verdict(cluster(1, 2)), suspects=(suspect,)))
     assert line.endswith("sim2 GPU5; its GPU is idle, those of the other ranks are busy")
+
+
+_PRESENT = re.compile(r"\b(is|are|has|have|does|gives|keeps|ranks wait|misses)\b")
+
+
+@given(DIAGNOSES, st.booleans())
+def test_what_is_told_as_past_has_no_verb_of_ours_in_the_present(
+    found: Diagnosis, silent: bool
+) -> None:
+    theirs = [one.host for one in found.suspects]
+    theirs += [told.text for one in found.suspects for told in one.findings]
+    assume(not any(map(_PRESENT.search, theirs)))
+    assert not _PRESENT.search(verdict_line(found, silent=silent, past=True))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from backends.results import student
-from backends.results.layouts.cells import range_cell, ratio_decimals
+from backends.results.layouts.cells import change_ends, range_cell, ratio_decimals
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.ratios import (
@@ -267,3 +267,18 @@ def test_an_interval_has_the_decimals_that_it_takes_to_read_it(
 ) -> None:
     interval = RatioInterval(low, high, Method.WELCH)
     assert range_cell(interval, ratio_decimals(interval)) == shown
+
+
+@given(st.floats(0.5, 2), st.floats(0, 0.5), st.integers(2, 4), st.sampled_from(Method))
+@example(0.995, 0.00491, 3, Method.WELCH)
+@example(1.00004, 0.1, 2, Method.BOOTSTRAP)
+def test_no_end_of_an_interval_that_excludes_1_is_told_as_1(
+    low: float, width: float, decimals: int, method: Method
+) -> None:
+    interval = RatioInterval(low, low + width, method)
+    told = [float(end.removesuffix(" w")) for end in range_cell(interval, decimals).split(" … ")]
+    changes = [float(end.removesuffix("%")) for end in change_ends(interval)]
+    for end, as_ratio, change in zip((low, low + width), told, changes, strict=True):
+        if abs(end - 1) > 1e-8:
+            assert (end < 1, end > 1) == (as_ratio < 1, as_ratio > 1) == (change < 0, change > 0)
+        assert as_ratio == pytest.approx(end, abs=0.51 * 10**-decimals)
