@@ -80,7 +80,9 @@ class RunChanges(Page):
         if viewed is None or run is None or self._ask_of_marked("cancel_run"):
             return
         if run.state.ended:
-            self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
+            self.post_message(
+                Said(f"{self.names[run.run_id]} has ended; there is nothing to cancel")
+            )
             return
         self._ask_whether(partial(cancel_question, run=run), viewed, run)
 
@@ -156,8 +158,9 @@ class RunChanges(Page):
         if (run := self.selected) is None or self._ask_of_marked("retry"):
             return
         if run.state not in RETRIABLE:
+            called = self.names[run.run_id]
             self.post_message(
-                Said(f"{run.label} {run.state.said}; only failed and cancelled runs are retried")
+                Said(f"{called} {run.state.said}; only failed and cancelled runs are retried")
             )
             return
         viewed = self.viewed

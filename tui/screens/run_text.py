@@ -24,9 +24,9 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration, in_largest_unit
 from profiles.format.case_labels import CaseLabels, apart, case_labels
-from tui.happened import called
 from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, lies_elsewhere
 from tui.row_marks import MARK, mark_cell
+from tui.run_names import called, run_names
 from tui.text import (
     bar,
     cell,
@@ -163,13 +163,10 @@ class RunRows:
         if of != self._labels_of:
             self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
             self._profiles, self._alike = apart(dict.fromkeys(run.profile for run in viewed.runs))
-            self._names = {run.run_id: self._name(run) for run in viewed.runs}
+            self._names = run_names(viewed.runs)
             self._longest = max(map(cell_len, self._names.values()), default=0)
             first = (self._names[run.run_id] for run in viewed.runs if run.attempt == 1)
             self.enough = max(map(cell_len, first), default=0)
-
-    def _name(self, run: RunView) -> str:
-        return f"{run.profile} " * (len(self._profiles) > 1) + called(run, self._labels)
 
     def shared(self, viewed: CampaignSnapshot) -> str:
         """:func:`shared_of_all` of its runs."""

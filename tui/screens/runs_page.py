@@ -462,7 +462,7 @@ class RunsPage(RunChanges):
         if self.session.opened is not None:
             self._change(Verb.DIAGNOSE, [run.run_id])
         elif controller is not None and controller.diagnose(run.run_id):
-            self.panels.asks_why(viewed.state.run(run.run_id), run.label)
+            self.panels.asks_why(viewed.state.run(run.run_id), self.names[run.run_id])
         else:
             return
         self.panels.view = "details"  # where the answer will stand
@@ -641,11 +641,11 @@ class RunsPage(RunChanges):
         if run is not None and panels.told_in_sight:
             details = panels.beside if panels.beside.display else panels.details
             said = hand_over(self.app, details.text)
-            self.post_message(Said(f"{run.label}, its details and commands: {said}"))
+            self.post_message(Said(f"{self.names[run.run_id]}, its details and commands: {said}"))
         elif run is not None:
             lines = [*run.commands, self.session.told_log(run)]
             said = hand_over(self.app, "\n".join(plain(line) for line in lines if line))
-            self.post_message(Said(f"{run.label}, its commands and log path: {said}"))
+            self.post_message(Said(f"{self.names[run.run_id]}, its commands and log path: {said}"))
 
 
 def around(keys: Sequence[str], here: str, kinds: Sequence[Collection[str]]) -> tuple[str, ...]:
