@@ -149,7 +149,9 @@ class ResultsPage(Page):
         panel.table.forget()  # what is shown hangs on these rows and the width alone
         columns = result_columns(self._groups, self._labels, self._devices)
         panel.table.refill(rows, columns)
-        panel.retitle(self._title(viewed), self._footer(viewed))
+        panel.retitle(
+            self._title(viewed), self._footer(viewed), name=viewed.called if viewed else ""
+        )
         panel.say_when_empty(
             "No case matches; Esc takes the filter away"
             if panel.filter_text

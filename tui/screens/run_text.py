@@ -86,9 +86,10 @@ def _units(viewed: CampaignSnapshot | None) -> set[str]:
     return {run.unit for run in viewed.runs} if viewed else set()
 
 
-def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
+def summary(viewed: CampaignSnapshot | None, width: int = NEVER, *, leaving: bool = False) -> Text:
     """ "2 at work · 5 to come · 12 succeeded · 1 failed", for the frame: every row, and beside
     them the profiled runs that have none yet, which the header's total has too.
+    ``width``: columns, in which the way to the results is told where all else has room.
     ``leaving``: a keeper is about to go on with it."""
     if viewed is None:
         return Text("")
@@ -121,9 +122,9 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))
     elif viewed.read_only and not viewed.replayed:
         parts.append((PAST, MUTED))
-    if viewed.finished and well:
-        parts.append(("4 shows the results", MUTED))
-    return join(parts, " · ")
+    told = join(parts, " · ")
+    whole = join([told, ("4 shows the results", MUTED)], " · ")
+    return whole if viewed.finished and well and whole.cell_len <= width else told
 
 
 def _not_ended(viewed: CampaignSnapshot) -> Iterator[Text]:
