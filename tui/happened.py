@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
@@ -16,11 +15,8 @@ from backends.campaign.record.state import CampaignState
 from backends.hangs.verdict_words import verdict_line
 from profiles.counted import counted, first_of
 from profiles.durations import format_duration
-from profiles.format.case_labels import CaseLabels, case_labels
+from tui.run_names import run_names
 from tui.text import rate_text
-
-if TYPE_CHECKING:
-    from backends.campaign.record.run_view import RunView
 
 Note = tuple[float, str, str]
 STARTED, DIAGNOSED = "started", "diagnosed"
@@ -48,11 +44,7 @@ def happened(state: CampaignState) -> list[Note]:
 
 
 def _all(state: CampaignState) -> Iterator[Note]:
-    several = len({run.profile for run in state.runs.values()}) > 1
-    labels = case_labels(run.case for run in state.runs.values())
-    names = {
-        run.run_id: f"{run.profile} " * several + called(run, labels) for run in state.runs.values()
-    }
+    names = run_names(state.runs.values())
     yield from _together(chain.from_iterable(map(_of_run, state.runs.values())), names)
     ended = 0.0
     for at, how in state.turns:
@@ -102,11 +94,6 @@ def _several(run_ids: Sequence[str], behind: str, names: Mapping[str, str]) -> s
     which = first_of(named, next(fit, 1))
     of = counted(len(named), "run")
     return f"{of}: {which}{behind}" if behind.startswith(":") else f"{of}{behind}: {which}"
-
-
-def called(run: RunRecord | RunView, labels: CaseLabels) -> str:
-    """Beside the others, without what all of them share."""
-    return labels.label(run.case) + run.label.removeprefix(run.case.label)
 
 
 def _added(state: CampaignState, names: Mapping[str, str]) -> Iterator[Note]:

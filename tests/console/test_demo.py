@@ -47,6 +47,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
 from tui.cli.program import main
+from tui.kept_words import PAST
 from tui.key_bindings import PANELS
 from tui.screens.campaign_list import CampaignList, kept_campaign, unfinished_question
 from tui.screens.dialogs import Choice
@@ -517,3 +518,18 @@ async def test_a_campaign_in_the_directory_of_one_that_was_removed_is_another(
             await settled(app)
             await pilot.press("escape")
         assert seen[0] == seen[1], "the case that is meant"
+
+
+@given(st.integers(40, 120), st.integers(0, 9999), st.integers(0, 9999))
+def test_that_a_campaign_is_past_is_told_whole_in_the_first_line_or_not_at_all(
+    width: int, failed: int, skipped: int
+) -> None:
+    workspace = FakeWorkspace(Path("/nowhere"))
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 7))
+    snapshot = workspace.controller(plan).snapshot()
+    campaign = replace(
+        snapshot, finished=True, read_only=True, failed=failed, skipped=skipped, cancelled=skipped
+    )
+    line = header_text(width, "vm", (), campaign).plain
+    ends = (f"{campaign.summary} · {PAST} ", f"{campaign.summary} ")
+    assert line.endswith(ends) or len(f" dlperf-tui{ends[1]}") + 1 > width

@@ -28,7 +28,7 @@ from tests.console.conftest import (
     type_ahead,
     until,
 )
-from tests.console.fakes import FakeWorkspace
+from tests.console.fakes import STARTING_S, FakeWorkspace
 from tests.console.test_bursts import key_event
 from tests.console.test_runs import open_runs, pass_time
 from tests.unit.campaign.strategies import planned
@@ -106,6 +106,22 @@ def test_a_question_of_marked_runs_is_for_those_it_can_be_done_to_and_says_why_n
         assert all(f"<{n}>" in text or "more" in text for n in chosen)
 
 
+@given(st.lists(st.booleans(), min_size=2, max_size=6).filter(lambda begun: not all(begun)))
+def test_how_those_are_asked_for_that_have_begun_since_is_said_where_there_are_any(
+    begun: list[bool],
+) -> None:
+    run_ids = [f"r-{number:04}-a1" for number in range(len(begun))]
+    told = [planned(run_id) for run_id in run_ids]
+    asked = take(fold(told), Path("c"), now=5.0).runs
+    told_now = [assigned(one) for one, so in zip(run_ids, begun, strict=True) if so]
+    now = take(fold([*told, *told_now]), Path("c"), now=5.0)
+    names = {run_id: run_id for run_id in run_ids}
+    text = marked_question(Verb.CANCEL, now, asked, names).text.plain
+    assert ("Esc, then c again asks for " in text) is any(begun)
+    again = able(Verb.CANCEL, now, [run for run in now.runs if run.run_id in names])
+    assert again.run_ids == run_ids, "which is so"
+
+
 def test_one_that_has_begun_since_it_was_to_be_skipped_is_not_ended() -> None:
     told = [planned("r-0001-a1"), planned("r-0002-a1")]
     asked = take(fold(told), Path("c"), now=5.0).runs
@@ -148,6 +164,30 @@ async def test_what_is_marked_is_cancelled_after_one_question_that_names_what_ca
         await until(pilot, lambda: controller.cancelled == [works[0], "r07"])
         await until(pilot, lambda: "marked" not in screen_text(app))
         assert "[x]" not in screen_text(app)
+
+
+@pytest.mark.parametrize("chosen", [["r00"], ["r00", "r01"], ["r00", "r07"], ["r07"]])
+async def test_that_runs_are_being_ended_is_said_until_they_have(
+    workspace: FakeWorkspace, chosen: list[str]
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, STARTING_S / 2)
+        await mark(app, pilot, *chosen)
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, lambda: controller.cancelled == chosen)
+        await until(pilot, lambda: bool(app._notifications))
+        [said] = [one.message for one in app._notifications]
+        for seconds in (0, 3 * STARTING_S):
+            await pass_time(workspace, app, pilot, seconds)
+            page._take_back_ended()
+            await settled(app)
+            ended = all(controller.state.runs[one].state.ended for one in chosen)
+            assert ended or not seconds
+            assert shows(app, said) is ("being ended" not in said or not ended)
 
 
 async def test_marked_runs_are_retried_paused_and_let_start_together(

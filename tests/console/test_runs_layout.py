@@ -4,18 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.coordinate import Coordinate
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import take
 from backends.engines.engine import WaitKind
-from tests.console.conftest import HUGE, LARGE, SMALL, begin, console, screen_text, until, words
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    tick,
+    until,
+    words,
+)
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tui.screens.results_page import ResultsPage
+from tui.screens.run_text import summary
 from tui.screens.runs_page import RunsPage
+from tui.widgets.filter_table import CORNERS, TablePanel
 from tui.widgets.keyed_table import KeyedTable
 
 FRAME, HEADING = 2, 1
@@ -264,3 +283,44 @@ async def test_elapsed_has_its_room_before_bars_are_long(
             assert "…" not in label.plain
             if "━" in bar.plain or "done" in bar.plain:
                 assert bar.cell_len <= widths["Progress"], "whole"
+
+
+@pytest.mark.parametrize("keys", ["", "o", "o/1n1g", "/1n1g"])
+@pytest.mark.parametrize("name", ["2026-11-21-resnet50", "nightly-" * 9 + "b"])
+async def test_of_a_title_the_name_of_the_campaign_gives_way_and_no_word_behind_it(
+    workspace: FakeWorkspace, name: str, keys: str
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace).path = Path("/c") / name
+        page = await open_runs(app, pilot)
+        await pilot.press(*keys, *["enter"] * ("/" in keys))
+        tick(app)
+        title = str(page.main_panel().heading)
+        assert len(title) <= SMALL[0] - CORNERS
+        behind = ["by state ▴"] * ("o" in keys) + ["/1n1g"] * ("/" in keys)
+        assert [words in title.split(" · ") for words in behind] == [True] * len(behind)
+        assert (name in title) is (len(name) < 40)
+        assert title.count("…") == (len(name) > 40)
+        await pilot.press("4")
+        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+        tick(app)
+        title = str(app.screen.query_one(TablePanel).heading)
+        assert len(title) <= SMALL[0] - CORNERS
+        assert not title.endswith("…")
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(20, 120))
+def test_the_way_to_the_results_is_told_whole_or_not_at_all(
+    well: int, failed: int, width: int
+) -> None:
+    told: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c")]
+    for number in range(well + failed):
+        run_id = f"r-{number:04}-a1"
+        end = ev.RunFailed(t=3.0, run_id=run_id, reason="x")
+        told += [planned(run_id), assigned(run_id), end if number < failed else succeeded(run_id)]
+    viewed = take(fold([*told, ev.CampaignFinished(t=9.0)]), Path("c"), now=9.0)
+    text = summary(viewed, width).plain
+    way = "4 shows the results"
+    assert way not in text or len(text) <= width
+    if well and len(text) + len(way) + 3 <= width:
+        assert text.endswith(way)

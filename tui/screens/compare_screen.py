@@ -447,7 +447,9 @@ class Compare(Dialog[None]):
             place = self._found.baseline if case.candidate is None else place
             if (known := case.candidate or case.baseline) is not None:
                 whose = f"{place + 1} {self._found.sides[place].name}"
-                self.app.push_screen(Repeats(known, whose))
+                pairs = ((one.baseline, one.candidate) for _, one in self._pairs.values())
+                profiles = {one.profile for pair in pairs for one in pair if one is not None}
+                self.app.push_screen(Repeats(known, whose, several=len(profiles) > 1))
 
     def action_baseline(self) -> None:
         if self._found is not None:

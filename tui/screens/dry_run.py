@@ -59,7 +59,8 @@ def dry_run_text(
             lines.append(plain(command))
         lines.append("")
     for refused in plan.refused:
-        lines.append(f"# left out: {refused.case.label}: {plain(refused.infeasible)}")
+        called = f"{refused.profile.name} " * (len(plan.profile_names) > 1) + refused.case.label
+        lines.append(f"# left out: {called}: {plain(refused.infeasible)}")
     lines += ["", "# notes:", *(f"# {plain(line)}" for line in notes)] if notes else []
     return "\n".join(lines).rstrip() + "\n"
 

@@ -16,6 +16,7 @@ from tui.screens.run_text import said_of
 
 MOST_NAMED = 8
 """Of the runs that it is done to, and of those to which it cannot be for one reason."""
+BEGUN = "has begun by now"
 _OF_SEVERAL = {"has": "have", "is": "are", "was": "were"}
 
 
@@ -44,7 +45,7 @@ def able(verb: Verb, viewed: CampaignSnapshot, marked: Sequence[RunView]) -> Abl
 def _why_not(verb: Verb, asked: RunView, run: RunView, last: Collection[str]) -> str:
     match verb:
         case Verb.CANCEL if asked.state.waits and run.state.active:
-            return "has begun by now"
+            return BEGUN
         case Verb.CANCEL:
             no = run.state.ended or run.state is RunState.CANCELLING
         case Verb.RETRY if run.state in RETRIABLE and run.run_id not in last:
@@ -120,6 +121,8 @@ def marked_question(
         parts.append(f"The filter hides {hidden} of the {len(marked)} marked.")
     if of.others:
         parts.append(f"Not {len(of.others)} of the {len(marked)} marked: {_others(of, names)}.")
+    if begun := sum(why == BEGUN for _, why in of.others):
+        parts.append(f"Esc, then c again asks for {'that one' if begun == 1 else 'those'} too.")
     answers = (
         Answer(
             "y",

@@ -18,6 +18,7 @@ from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED, lies_elsewhere, way_on_elsewhere
+from tui.run_names import full_names
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.run_text import flagged_runs, said_of, troubled_runs
 from tui.text import plain
@@ -182,9 +183,9 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
             first = "all runs are being ended, and none" if at_work else "none of the runs"
             return f"{first} is started"
         case Verb.CANCEL:
-            return _cancel(_each(controller, run_ids or (), controller.cancel_run))
+            return _cancel(*_each(controller, run_ids or (), controller.cancel_run))
         case Verb.RETRY:
-            return _retry(_each(controller, run_ids or (), controller.retry))
+            return _retry(*_each(controller, run_ids or (), controller.retry))
         case Verb.REPEAT:
             controller.repeat(1)
             return "one more repeat of each case; they start when their turn comes"
@@ -193,21 +194,18 @@ def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) ->
     return ""
 
 
-def _retry(runs: Sequence[RunView]) -> str:
+def _retry(viewed: CampaignSnapshot, runs: Sequence[RunView]) -> str:
     if len(runs) > 1:
         return f"{len(runs)} runs tried again, each when its turn comes"
-    return "".join(map(_retry_of, runs))
+    starts = "starts when its turn comes"
+    return "".join(f"{_called(viewed, run)}: attempt {run.attempt + 1} {starts}" for run in runs)
 
 
-def _retry_of(run: RunView) -> str:
-    return f"{run.label}: attempt {run.attempt + 1} starts when its turn comes"
-
-
-def _cancel(runs: Sequence[RunView]) -> str:
+def _cancel(viewed: CampaignSnapshot, runs: Sequence[RunView]) -> str:
     left_out = sum(run.state is RunState.PLANNED for run in runs)
     told = ((len(runs) - left_out, "being ended"), (left_out, "left out"))
     if len(runs) == 1:
-        return "".join(f"{runs[0].label} is {words}" for many, words in told if many)
+        return "".join(f"{_called(viewed, runs[0])} is {words}" for many, words in told if many)
     return ", ".join(
         f"{counted(many, 'run')} {'is' if many == 1 else 'are'} {words}"
         for many, words in told
@@ -217,21 +215,21 @@ def _cancel(runs: Sequence[RunView]) -> str:
 
 def _each(
     controller: Controller, run_ids: Sequence[str], act: Callable[[str], None]
-) -> list[RunView]:
-    """Do it to each run; how they were before."""
-    runs = {run.run_id: run for run in controller.snapshot().runs}
+) -> tuple[CampaignSnapshot, list[RunView]]:
+    """Do it to each run; the campaign, and how they were, before."""
+    before = controller.snapshot()
+    runs = {run.run_id: run for run in before.runs}
     for run_id in run_ids:
         act(run_id)
-    return [runs[run_id] for run_id in run_ids]
+    return before, [runs[run_id] for run_id in run_ids]
 
 
 def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> str:
     act = controller.pause if pause else controller.unpause
     done = sum(act(run_id) for run_id in run_ids)
     if len(run_ids) == 1:
-        runs = controller.snapshot().runs
-        label = next(run.label for run in runs if run.run_id == run_ids[0])
-        said = f"{label} {'paused; p lets it start' if pause else 'may start'}"
+        called = plain(full_names(controller.snapshot().runs)[run_ids[0]])
+        said = f"{called} {'paused; p lets it start' if pause else 'may start'}"
         return said if done else "it is about to start; c ends it"
     again = "P lets them start" if pause else "they start when their turn comes"
     return f"{counted(done, 'run')} {'' if pause else 'un'}paused; {again}"
@@ -278,8 +276,7 @@ def last_attempt(viewed: CampaignSnapshot, run_id: str) -> str:
 
 def _called(viewed: CampaignSnapshot, run: RunView) -> str:
     """With its profile where there are several."""
-    several = any(one.profile != run.profile for one in viewed.runs)
-    return plain(f"{run.profile} {run.label}" if several else run.label)
+    return plain(full_names(viewed.runs)[run.run_id])
 
 
 def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
@@ -297,7 +294,7 @@ def kept_words(run: RunView | None, viewed: CampaignSnapshot) -> str:
     itself meanwhile."""
     if run is None:
         return "no run was cancelled" if viewed.active else "no run was skipped"
-    return f"{run.label} was not {'skipped' if run.state is RunState.PLANNED else 'cancelled'}"
+    return f"{_called(viewed, run)} was not {'skipped' if run.state is RunState.PLANNED else 'cancelled'}"
 
 
 def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
@@ -397,7 +394,7 @@ def past_asking(asked: RunView | None, now: CampaignSnapshot) -> str:
         return "every run has ended" if now.done == now.total else ""
     run = next((one for one in now.runs if one.run_id == asked.run_id), asked)
     begun = asked.state.waits and run.state is not asked.state
-    return f"{run.label} {said_of(run)} by now" if run.state.ended or begun else ""
+    return f"{_called(now, run)} {said_of(run)} by now" if run.state.ended or begun else ""
 
 
 def _ending(viewed: CampaignSnapshot, run: RunView) -> str:

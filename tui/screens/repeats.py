@@ -70,13 +70,15 @@ def repeat_rows(case: CaseResult, now: Mapping[str, Text] | None = None) -> list
     ]
 
 
-def copied_repeats(case: CaseResult, now: Mapping[str, Text] | None = None) -> str:
-    """The same as markdown, every column that there is something in."""
+def copied_repeats(
+    case: CaseResult, now: Mapping[str, Text] | None = None, *, several: bool = False
+) -> str:
+    """The same as markdown, every column that there is something in; ``several``: profiles."""
     rows = [[text.plain.strip() for text in row.cells] for row in repeat_rows(case, now)]
     filled = [at for at in range(len(REPEAT_COLUMNS)) if any(row[at] for row in rows)]
     columns = [_columns(case.unit)[at] for at in filled]
     table = render.Table(
-        _title(case),
+        _title(case, several=several),
         tuple(render.Column(one.label, "right" if one.right else "left") for one in columns),
         tuple(tuple(row[at] for at in filled) for row in rows),
     )
@@ -268,10 +270,12 @@ class Repeats(Dialog[str]):
     AHEAD = Dialog.AHEAD | {"copy"}
     BINDINGS = bindings("repeats")
 
-    def __init__(self, case: CaseResult, whose: str = "") -> None:
-        """``whose``: the campaign's name, where there is more than one."""
-        super().__init__(_title(case))
+    def __init__(self, case: CaseResult, whose: str = "", *, several: bool = False) -> None:
+        """``whose``: the campaign's name, where there is more than one. ``several``: so are the
+        profiles."""
+        super().__init__(_title(case, several=several))
         self._case = case
+        self._several = several
         self._whose = whose
         self.renewed: Callable[[], CaseResult | None] | None = None
         self.states: Callable[[], Mapping[str, Text]] = dict
@@ -303,7 +307,8 @@ class Repeats(Dialog[str]):
         told = self.states() if now is not None else self._told
         if now is None or (now is self._case and told == self._told):
             return
-        self._case, self._title, self._told = now, _title(now), told
+        self._case, self._told = now, told
+        self._title = _title(now, several=self._several)
         self.query_one("#distribution", Static).update(self._distribution())
         self.query_one(KeyedTable).refill(repeat_rows(now, told), _columns(now.unit))
         self._say_note()
@@ -321,8 +326,9 @@ class Repeats(Dialog[str]):
         self.finish(self.query_one(KeyedTable).current_key)
 
     def action_copy(self) -> None:
-        said = hand_over(self.app, copied_repeats(self._case, self._told))
-        self.app.post_message(Said(f"{self._case.as_case.label}, its repeats: {said}"))
+        said = hand_over(self.app, copied_repeats(self._case, self._told, several=self._several))
+        called = _called(self._case, several=self._several)
+        self.app.post_message(Said(f"{called}, its repeats: {said}"))
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -342,8 +348,12 @@ class Repeats(Dialog[str]):
         self.query_one("#note", Static).update(Text(" · ".join(parts)))
 
 
-def _title(case: CaseResult) -> str:
-    done = f"{case.succeeded} of {counted(case.wanted, 'repeat')} succeeded"
+def _called(case: CaseResult, *, several: bool) -> str:
     labels = case_labels([case.as_case])
-    called = f"{labels.label(case.as_case)} {labels.shared}".rstrip()
-    return f"{plain(called)} · {done}{' · times are simulated' * case.simulated}"
+    label = f"{labels.label(case.as_case)} {labels.shared}".rstrip()
+    return plain(f"{case.profile} " * several + label)
+
+
+def _title(case: CaseResult, *, several: bool) -> str:
+    done = f"{case.succeeded} of {counted(case.wanted, 'repeat')} succeeded"
+    return f"{_called(case, several=several)} · {done}{' · times are simulated' * case.simulated}"

@@ -120,6 +120,12 @@ def group_label(group: Group, groups: Sequence[Group], labels: CaseLabels) -> st
     return f"{group.profile} {label}" if several else label
 
 
+def case_label(case: CaseResult, groups: Sequence[Group], labels: CaseLabels) -> str:
+    """As the table calls it, behind its profile where there are several."""
+    several = len({group.profile for group in groups}) > 1
+    return f"{case.profile} " * several + labels.label(case.as_case)
+
+
 def result_columns(
     groups: Sequence[Group], labels: CaseLabels, devices: str = "Devices"
 ) -> tuple[Column, ...]:

@@ -30,6 +30,7 @@ from tui.screens.possible_changes import last_attempt, possible_changes
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
     BY_CASE,
+    case_label,
     case_text,
     flags_below,
     group_label,
@@ -148,7 +149,9 @@ class ResultsPage(Page):
         panel.table.forget()  # what is shown hangs on these rows and the width alone
         columns = result_columns(self._groups, self._labels, self._devices)
         panel.table.refill(rows, columns)
-        panel.retitle(self._title(viewed), self._footer(viewed))
+        panel.retitle(
+            self._title(viewed), self._footer(viewed), name=viewed.called if viewed else ""
+        )
         panel.say_when_empty(
             "No case matches; Esc takes the filter away"
             if panel.filter_text
@@ -196,7 +199,7 @@ class ResultsPage(Page):
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
         width = chart.content_size.width
         listed = self.has_class("-wide") and not self._alone  # with its flags
-        called = self._labels.label(case.as_case)
+        called = case_label(case, self._groups, self._labels)
         marks = flags_below(case, self._groups, width - cell_len(f"{called}: "))
         marks = "" if listed or not marks else f"{called}: {marks}"
         marks = marks or called * bool(self._alone)
@@ -335,7 +338,7 @@ class ResultsPage(Page):
             self.call_after_refresh(self._show_selected)  # it knows its width then
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
-            called = self._labels.label(case.as_case)
+            called = case_label(case, self._groups, self._labels)
             watched = [host.name for host in self.session.hosts]
             text = case_text(case, group, rule, retriable=self._retriable, watched=watched)
             details.show(f"Case · {called}", text)
@@ -346,7 +349,7 @@ class ResultsPage(Page):
             shown = case, group, width, self._states_now(case), whose
             if shown != self._repeats_shown:  # each repeat of the group is drawn on a line
                 self._repeats_shown = shown
-                called = self._labels.label(case.as_case)
+                called = case_label(case, self._groups, self._labels)
                 repeats.show(f"Repeats · {called}", repeats_text(*shown))
 
     @property
@@ -514,7 +517,8 @@ class ResultsPage(Page):
                 return None
             return self._cases[key][1]
 
-        dialog = Repeats(selected[1])
+        several = len({group.profile for group in self._groups}) > 1
+        dialog = Repeats(selected[1], several=several)
         dialog.renewed = now
         dialog.states = lambda: self._states_now(now())
         dialog.leads_to_runs = True

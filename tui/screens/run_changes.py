@@ -8,11 +8,12 @@ from pathlib import Path
 
 from textual import work
 
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_view import RunView
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.keeper.request import Verb
 from profiles.errors import DlperfError
-from tui.messages import CampaignStarted, Problem, Said
+from tui.messages import CampaignStarted, NoMore, Problem, Said
 from tui.plan_words import device_word
 from tui.row_marks import hidden_marks
 from tui.screens.dialogs import Choice
@@ -44,6 +45,7 @@ class RunChanges(Page):
         super().__init__(session)
         self._end_question = EndQuestion(session)
         self._tried_again = ""  # the run under the cursor, of which another attempt is to come
+        self._ending: tuple[str, Sequence[str]] = ("", ())  # words, and the runs that they are of
         self._marked: dict[str, None] = {}  # ids of runs of the campaign that is shown
 
     def main_panel(self) -> TablePanel:
@@ -80,7 +82,9 @@ class RunChanges(Page):
         if viewed is None or run is None or self._ask_of_marked("cancel_run"):
             return
         if run.state.ended:
-            self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
+            self.post_message(
+                Said(f"{self.names[run.run_id]} has ended; there is nothing to cancel")
+            )
             return
         self._ask_whether(partial(cancel_question, run=run), viewed, run)
 
@@ -143,6 +147,15 @@ class RunChanges(Page):
     def _tick(self) -> None:
         super()._tick()
         self._end_question.look()
+        self._take_back_ended()
+
+    def _take_back_ended(self) -> None:
+        """That runs are being ended is not said any more once they have."""
+        words, run_ids = self._ending
+        known = self.session.viewed.state.runs if self.session.viewed is not None else {}
+        if run_ids and all(known[one].state.ended for one in run_ids if one in known):
+            self._ending = "", ()
+            self.post_message(NoMore(words))
 
     def action_cancel_all(self) -> None:
         if (viewed := self.viewed) is None:
@@ -156,8 +169,9 @@ class RunChanges(Page):
         if (run := self.selected) is None or self._ask_of_marked("retry"):
             return
         if run.state not in RETRIABLE:
+            called = self.names[run.run_id]
             self.post_message(
-                Said(f"{run.label} {run.state.said}; only failed and cancelled runs are retried")
+                Said(f"{called} {run.state.said}; only failed and cancelled runs are retried")
             )
             return
         viewed = self.viewed
@@ -272,6 +286,7 @@ class RunChanges(Page):
         if self.session.opened is not None:
             self._ask(verb, run_ids)
         elif self.session.controller is not None:
+            before = self.session.controller.snapshot().runs
             try:
                 said = change(self.session.controller, verb, run_ids)
             except DlperfError as error:
@@ -279,6 +294,10 @@ class RunChanges(Page):
                 return
             if said:
                 self.post_message(Said(said))
+            if verb is Verb.CANCEL:
+                asked = [run for run in before if run_ids is None or run.run_id in run_ids]
+                begun = [run for run in asked if run.state is not RunState.PLANNED]
+                self._ending = said, [run.run_id for run in begun if not run.state.ended]
             self.tick()
 
     def _still_shown(self, asked: object) -> bool:

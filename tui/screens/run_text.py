@@ -24,9 +24,9 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
 from profiles.durations import format_duration, in_largest_unit
 from profiles.format.case_labels import CaseLabels, apart, case_labels
-from tui.happened import called
 from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, lies_elsewhere
 from tui.row_marks import MARK, mark_cell
+from tui.run_names import called, run_names
 from tui.text import (
     bar,
     cell,
@@ -86,9 +86,10 @@ def _units(viewed: CampaignSnapshot | None) -> set[str]:
     return {run.unit for run in viewed.runs} if viewed else set()
 
 
-def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
+def summary(viewed: CampaignSnapshot | None, width: int = NEVER, *, leaving: bool = False) -> Text:
     """ "2 at work · 5 to come · 12 succeeded · 1 failed", for the frame: every row, and beside
     them the profiled runs that have none yet, which the header's total has too.
+    ``width``: columns, in which the way to the results is told where all else has room.
     ``leaving``: a keeper is about to go on with it."""
     if viewed is None:
         return Text("")
@@ -121,9 +122,9 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))
     elif viewed.read_only and not viewed.replayed:
         parts.append((PAST, MUTED))
-    if viewed.finished and well:
-        parts.append(("4 shows the results", MUTED))
-    return join(parts, " · ")
+    told = join(parts, " · ")
+    whole = join([told, ("4 shows the results", MUTED)], " · ")
+    return whole if viewed.finished and well and whole.cell_len <= width else told
 
 
 def _not_ended(viewed: CampaignSnapshot) -> Iterator[Text]:
@@ -163,13 +164,10 @@ class RunRows:
         if of != self._labels_of:
             self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
             self._profiles, self._alike = apart(dict.fromkeys(run.profile for run in viewed.runs))
-            self._names = {run.run_id: self._name(run) for run in viewed.runs}
+            self._names = run_names(viewed.runs)
             self._longest = max(map(cell_len, self._names.values()), default=0)
             first = (self._names[run.run_id] for run in viewed.runs if run.attempt == 1)
             self.enough = max(map(cell_len, first), default=0)
-
-    def _name(self, run: RunView) -> str:
-        return f"{run.profile} " * (len(self._profiles) > 1) + called(run, self._labels)
 
     def shared(self, viewed: CampaignSnapshot) -> str:
         """:func:`shared_of_all` of its runs."""

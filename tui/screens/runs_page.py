@@ -45,7 +45,7 @@ from tui.session import Session
 from tui.text import plain
 from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.details import Details
-from tui.widgets.filter_table import TablePanel
+from tui.widgets.filter_table import CORNERS, OF_ALL, TablePanel
 from tui.widgets.keybar import HIGH
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
@@ -189,11 +189,13 @@ class RunsPage(RunChanges):
                 self._select(last_attempt(viewed, self._tried_again))
             self._steer(viewed)
         self._see(viewed)
-        counts = summary(viewed, leaving=self.session.leaving)
+        room = panel.size.width - CORNERS - len(OF_ALL) * bool(panel.filter_text)
+        counts = summary(viewed, room, leaving=self.session.leaving)
         shared = self._rows.shared(viewed) if viewed else ""
         all_of = f" · {shared}" * bool(shared)
-        said = f" · {viewed.called}{all_of}{self._order.behind_title}" if viewed else ""
-        panel.retitle(f"Runs{marks_words(self._marked, panel)}{said}", counts)
+        called = viewed.called if viewed else ""
+        said = f" · {called}{self._order.behind_title}{all_of}" if viewed else ""
+        panel.retitle(f"Runs{marks_words(self._marked, panel)}{said}", counts, name=called)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
@@ -462,7 +464,7 @@ class RunsPage(RunChanges):
         if self.session.opened is not None:
             self._change(Verb.DIAGNOSE, [run.run_id])
         elif controller is not None and controller.diagnose(run.run_id):
-            self.panels.asks_why(viewed.state.run(run.run_id), run.label)
+            self.panels.asks_why(viewed.state.run(run.run_id), self.names[run.run_id])
         else:
             return
         self.panels.view = "details"  # where the answer will stand
@@ -641,11 +643,11 @@ class RunsPage(RunChanges):
         if run is not None and panels.told_in_sight:
             details = panels.beside if panels.beside.display else panels.details
             said = hand_over(self.app, details.text)
-            self.post_message(Said(f"{run.label}, its details and commands: {said}"))
+            self.post_message(Said(f"{self.names[run.run_id]}, its details and commands: {said}"))
         elif run is not None:
             lines = [*run.commands, self.session.told_log(run)]
             said = hand_over(self.app, "\n".join(plain(line) for line in lines if line))
-            self.post_message(Said(f"{run.label}, its commands and log path: {said}"))
+            self.post_message(Said(f"{self.names[run.run_id]}, its commands and log path: {said}"))
 
 
 def around(keys: Sequence[str], here: str, kinds: Sequence[Collection[str]]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from backends.engines.hosts_schedule import Slot
 from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
+from tui.run_names import full_names
 from tui.text import RUN_STATES, join, plain, run_state, shorten
 from tui.theme import CURSOR, MUTED
 from tui.timeline_text import MOST_NAME, NOW, Bar, column_of, drawn, host_lines, told_apart
@@ -67,7 +68,7 @@ class Schedule:
     ) -> Text:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts,
         in the order in which runs take them.
-        ``called``: the runs by their ids, where they have other names than their labels. ``rows``:
+        ``called``: the runs by their ids, where they have other names. ``rows``:
         that there is room for: what they leave has the names of runs whose bars are too short, and
         what the signs mean; where they are too few, the hosts of the run under the cursor come
         first. ``whole``: how names for which there is no room come into sight; None: they are
@@ -83,7 +84,7 @@ class Schedule:
         ends += [slot.end for slot in slots.values() if slot.end < inf]
         latest = max(ends, default=now)
         total = max(latest if over else max(now, latest), began + 1.0) - began
-        labels = {run.run_id: run.label for run in viewed.runs} | dict(called or {})
+        labels = full_names(viewed.runs) | dict(called or {})
         short = told_apart([(labels[one.run_id], _short(one)) for one in records])
         columns = max(8, width - MOST_NAME - 1)
         states = {run.run_id: _state(run) for run in viewed.runs}
@@ -107,7 +108,9 @@ class Schedule:
             at = None if at is None or not from_s <= at <= until_s else at - from_s
         told = [
             Text(w, MUTED)
-            for w in _words(viewed, selected, slots, began, later, self._is_told, stall_limit)
+            for w in _words(
+                viewed, labels, selected, slots, began, later, self._is_told, stall_limit
+            )
         ]
 
         def drawn_bars() -> list[Text]:
@@ -341,6 +344,7 @@ def _axis(columns: int, total: float, now: float | None, mark: str, from_s: floa
 
 def _words(
     viewed: CampaignSnapshot,
+    labels: Mapping[str, str],
     selected: RunView | None,
     slots: Mapping[str, Slot],
     began: float,
@@ -352,22 +356,25 @@ def _words(
     there are more than are played. ``is_told``: how what is to come is known."""
     slot = slots.get(selected.run_id) if selected is not None else None
     silent = [run for run in viewed.runs if run.silent_s is not None]
+    who = plain(labels[silent[0].run_id]) if len(silent) == 1 else f"{len(silent)} silent runs"
+    called = "" if selected is None else plain(labels[selected.run_id])
     if selected is not None and slot is None:
         yield ""
-        why = _end_of(_who(silent), silent, stall_limit) if silent else ""
-        yield _without_slot(viewed.state.runs[selected.run_id], selected, began, why)
+        why = _end_of(who, silent, stall_limit) if silent else ""
+        told = _without_slot(viewed.state.runs[selected.run_id], selected, began, why)
+        yield f"{called}{told}"
     elif selected is not None and slot is not None:
         on = _on(slot)
         lasting = format_duration(selected.elapsed_s or 0.0)
         yield ""
         if selected.outlived:
-            yield f"{plain(selected.label)} has been{on} for {lasting}, longer than was expected"
+            yield f"{called} has been{on} for {lasting}, longer than was expected"
         elif selected.silent_s is not None:
             ends = _end_of("it", [selected], stall_limit)
-            yield f"{plain(selected.label)} has been{on} for {lasting}; {ends}"
+            yield f"{called} has been{on} for {lasting}; {ends}"
         else:
             active = selected.state.active  # else all of it is expected
-            words = f"{plain(selected.label)} is{'' if active else f' {is_told}'}"
+            words = f"{called} is{'' if active else f' {is_told}'}"
             yield f"{words}{_expected_words(slot, began, f'{is_told} ' * active)}"
     waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]
     paused = sum(run.paused for run in waiting)
@@ -375,14 +382,10 @@ def _words(
     later = min(later, len(waiting) - paused)
     parts += [f"{counted(later, 'run')} after these"] if later else []
     if unknown := len(waiting) - paused - later:
-        after = f"after {_who(silent)}" if silent and not viewed.blocked_by else "nobody knows when"
+        after = f"after {who}" if silent and not viewed.blocked_by else "nobody knows when"
         parts.append(f"{counted(unknown, 'run')} to come, {after}")
     if parts:
         yield f"not shown: {', '.join(parts)}"
-
-
-def _who(silent: Sequence[RunView]) -> str:
-    return plain(silent[0].label) if len(silent) == 1 else f"{len(silent)} silent runs"
 
 
 def _end_of(who: str, silent: Sequence[RunView], stall_limit: StallLimit) -> str:
@@ -412,14 +415,14 @@ def _expected_words(slot: Slot, began: float, is_told: str = "") -> str:
 
 
 def _without_slot(one: RunRecord, run: RunView, began: float, why: str) -> str:
-    """Where a run was that has ended, or why nobody can tell when it will be anywhere: ``why``, of
-    what it waits for."""
+    """Behind its name: where a run was that has ended, or why nobody can tell when it will be
+    anywhere: ``why``, of what it waits for."""
     if why and run.state.waits and not run.paused:
-        return f"{plain(run.label)}: {plain(run.state_text)}; when it begins is not known: {why}"
+        return f": {plain(run.state_text)}; when it begins is not known: {why}"
     if one.started_at is None or one.ended_at is None or not one.hosts:
         why = "skipped: cancelled before it began" if run.skipped else plain(run.state_text)
-        return f"{plain(run.label)}: {why}"
+        return f": {why}"
     start = format_duration(max(0.0, one.started_at - began))
     took = format_duration(run.elapsed_s or 0.0)
     where = plain(ranked_nodeset(one.hosts))
-    return f"{plain(run.label)} was on {where} from {start}, for {took}: {one.ended_as}"
+    return f" was on {where} from {start}, for {took}: {one.ended_as}"

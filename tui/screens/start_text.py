@@ -194,8 +194,9 @@ def _left_out_text(plan: Plan, without: Plan, takes: str) -> Text:
     text = Text("x ", "bold")
     text.append(f"leaves out {', '.join(filter(None, (hosts, *others)))} and starts ")
     kept = {planned.case.key for planned in without.cases}
+    several = len(profiles) > 1
     lost = [
-        planned.case.label
+        f"{planned.profile.name} " * several + planned.case.label
         for planned in plan.cases
         if planned.case.key not in kept and planned.profile.name in profiles
     ]

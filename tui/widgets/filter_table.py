@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -13,7 +14,7 @@ from textual.widgets import Input
 from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.messages import Said
-from tui.text import plain
+from tui.text import both_ends, plain
 from tui.theme import MUTED
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.shown_text import ShownText
@@ -22,6 +23,7 @@ BETWEEN = " · "
 CORNERS = 4
 """Columns of a frame beside its title, with the blanks around that."""
 LEAST_TITLE = 6
+LEAST_NAME = 8
 
 
 def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> None:
@@ -81,7 +83,8 @@ class TablePanel(Vertical):
         super().__init__(id=id, classes="panel -bare" if bare else "panel")
         self.table = table
         self.heading: Text | str = title
-        self._said: tuple[Text | str, Text | str] = (title, "")  # in the frame, without the filter
+        # In the frame, without the filter; and what gives way of the title.
+        self._said: tuple[Text | str, Text | str, str] = (title, "", "")
         set_frame(self, title)
         self._empty = ShownText(classes="empty")
         self._line = FilterLine()
@@ -95,10 +98,12 @@ class TablePanel(Vertical):
         self._line.display = False
         self._empty.display = False
 
-    def retitle(self, title: Text | str, footer: Text | str = "") -> None:
-        """ShownText in the frame: above and, at the right, below. Text is taken literally."""
-        self._said = title, footer
+    def retitle(self, title: Text | str, footer: Text | str = "", name: str = "") -> None:
+        """ShownText in the frame: above and, at the right, below. Text is taken literally.
+        ``name``: what of the title is shortened first, to LEAST_NAME columns."""
+        self._said = title, footer, name
         new = title if isinstance(title, Text) else Text(plain(title))
+        new = self._with_room(new, plain(name))
         if self.filter_text:
             new = self._with_filter(new)
             footer = Text.assemble((OF_ALL, MUTED), footer) if footer else footer
@@ -106,13 +111,28 @@ class TablePanel(Vertical):
         if not self.has_class("-bare"):
             set_frame(self, new, footer)
 
-    def _with_filter(self, title: Text) -> Text:
-        """Where there is no room for both the title gives: that rows are hidden must be seen."""
+    def _with_room(self, title: Text, name: str) -> Text:
+        """The title with as much of ``name`` as its other words leave room for."""
+        behind = len(BETWEEN) + self._filtered.cell_len if self.filter_text else 0
+        over = title.cell_len + behind - (self.size.width - CORNERS)
+        before, found, after = title.plain.partition(name) if name else ("", "", "")
+        if not found or over <= 0 or not self.size.width:
+            return title
+        short = both_ends(name, min(cell_len(name), max(LEAST_NAME, cell_len(name) - over)))
+        return Text(f"{before}{short}{after}")
+
+    @property
+    def _filtered(self) -> Text:
+        """By which words, and how many rows have them."""
         gone, of, replaced = self.table.unmatched, self.table.row_total, self.table.replaced_shown
         found = len(self.table.shown_keys) - gone
         also = f"{BETWEEN}{counted(replaced, 'earlier attempt')}" if replaced else ""
         also += f"{BETWEEN}1 no longer matches" * gone
-        filtered = Text(f"/{plain(self.filter_text)} · {found} of {of}{also}", MUTED)
+        return Text(f"/{plain(self.filter_text)} · {found} of {of}{also}", MUTED)
+
+    def _with_filter(self, title: Text) -> Text:
+        """Where there is no room for both the title gives: that rows are hidden must be seen."""
+        filtered = self._filtered
         left = max(0, self.size.width - CORNERS) - filtered.cell_len - len(BETWEEN)
         if self.size.width and left < title.cell_len:
             if left < LEAST_TITLE:

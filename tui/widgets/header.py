@@ -106,7 +106,10 @@ def header_text(
     tail = Text(no_wrap=True, end="")
     if campaign is not None and campaign.simulated and not simulated:
         tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
-    right = shorten(right, width - text.cell_len - tail.cell_len - 2)
+    room = width - text.cell_len - tail.cell_len - 2
+    if cell_len(right) > room:
+        right = right.removesuffix(f" · {PAST}")  # which the list of its runs says, too
+    right = shorten(right, room)
     tail_room = tail.cell_len + cell_len(right) + (cell_len(name) + 6 if name else 2)
     for words in (f"on {shorten(plain(login), 20)}", f"{cluster_words(hosts)}{_lost(campaign)}"):
         part = f" · {words}"

@@ -75,7 +75,7 @@ class RunView:
     skipped: bool = False  # it was cancelled before it had started
     over: str = ""  # of one whose program has ended: "collecting", "ended" where nobody does that,
     # "left" of a simulated one, whose hosts went with a console
-    behind: str = ""  # the label of the run that keeps hosts from it
+    behind: str = ""  # the run that keeps hosts from it: its label, after the profile of several
     waiting: WaitKind | None = None  # why it waits, where state_text says that
     log_changed: bool = False  # its logs do not give its figure any more
     log_missing: bool = False  # which is all that is known: they are gone

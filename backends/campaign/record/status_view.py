@@ -23,6 +23,7 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.run_counts import lost_words, run_counts, succeeded
 from backends.results.run_flags import run_flags
 from profiles.durations import format_duration
+from profiles.format.case_labels import apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +199,9 @@ def take(
     watched = not read_only or kept_by is not None
     estimated = watched and not _is_replay(kept_by)  # whose end is known
     views = []
+    called = _names_ahead(waiting, state)
     for run in state.runs.values():
-        what_for = _with_label(waiting.get(run.run_id), state)
+        what_for = _with_name(waiting.get(run.run_id), called)
         view = kept.view(run, what_for)
         if view is None:
             expected = durations.expected(run) if run.state.active else None
@@ -296,10 +298,21 @@ def _lost_to_others(
     return lost if lost and state.hosts and any(short) else set()
 
 
-def _with_label(waiting: Waiting | None, state: CampaignState) -> Waiting | None:
+def _names_ahead(waiting: Mapping[str, Waiting], state: CampaignState) -> dict[str, str]:
+    """By run id, of runs that others are behind: of several profiles with what tells its own from
+    them, as in the list."""
+    ahead = [state.runs[run_id] for one in waiting.values() if (run_id := one.behind) in state.runs]
+    if not ahead:
+        return {}
+    profiles, _ = apart(dict.fromkeys(run.profile for run in state.runs.values()))
+    several = len(profiles) > 1
+    return {run.run_id: f"{profiles[run.profile]} " * several + run.label for run in ahead}
+
+
+def _with_name(waiting: Waiting | None, called: Mapping[str, str]) -> Waiting | None:
     """``behind`` whom, as it is called on a screen."""
-    ahead = state.runs.get(waiting.behind) if waiting is not None else None
-    return waiting if waiting is None or ahead is None else replace(waiting, behind=ahead.label)
+    name = called.get(waiting.behind) if waiting is not None else None
+    return waiting if waiting is None or name is None else replace(waiting, behind=name)
 
 
 def _no_eta(views: Sequence[RunView], blocked_by: Sequence[str]) -> str:
