@@ -242,6 +242,15 @@ DIALOGS: Mapping[str, Panel] = {
                 "parameters",
                 footer=5,
             ),
+            Key(
+                "asterisk",
+                "mark_all",
+                "Mark all",
+                "mark every campaign that the list shows, none that its filter hides; again: take "
+                "these marks away",
+                footer=7,
+                said="*",
+            ),
             Key("u", "unmark", "Unmark", "take all marks away", footer=7),
             Key(
                 "p",

@@ -466,6 +466,15 @@ PANELS: Mapping[str, Panel] = {
                 "ask",
                 footer=12,
             ),
+            Key(
+                "asterisk",
+                "mark_all",
+                "Mark all",
+                "mark every run that the list shows, none that its filter hides; again: take these "
+                "marks away",
+                footer=13,
+                said="*",
+            ),
             Key("u", "unmark", "Unmark", "take all marks away; so does Esc", footer=13),
             Key(
                 "f",

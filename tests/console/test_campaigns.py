@@ -546,6 +546,27 @@ async def test_marks_that_a_filter_hides_are_told(workspace: FakeWorkspace) -> N
         assert shows(app, "3 marked")
 
 
+@pytest.mark.parametrize("sought", ["", "c1", "none"])
+async def test_a_key_marks_all_that_the_filter_leaves_and_takes_these_marks_away_again(
+    workspace: FakeWorkspace, sought: str
+) -> None:
+    path = Path("/c/c1-empty")  # which nothing can be compared with
+    workspace.summaries.append(FakeSummary("c1-empty", path, "finished", 0, 0))
+    async with console(workspace) as (app, pilot):
+        await list_three(workspace, app, pilot)
+        await pilot.press("G", "space")
+        hidden = {app.screen.query_one(KeyedTable).current_key}
+        if sought:
+            await pilot.press("slash", *sought, "enter")
+        matching = {f"/c/c{number}" for number in range(3) if sought in f"c{number}"}
+        marked = app.session.marked
+        await pilot.press("asterisk")
+        assert {*map(str, marked)} == hidden | matching
+        await until(pilot, partial(shows, app, f"{len(hidden | matching)} marked"))
+        await pilot.press("asterisk")
+        assert {*map(str, marked)} == (hidden | matching) - matching
+
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 

@@ -197,6 +197,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return tuple(self._keys)
 
     @property
+    def matching_keys(self) -> tuple[str, ...]:
+        """Without the row that stays, though it matches the filter no more, while it is read."""
+        return tuple(key for key in self._keys if self._drawn[key][0].matches(self._words))
+
+    @property
     def shown_columns(self) -> frozenset[str]:
         """By their keys."""
         return frozenset(column.key for column, _ in self._shown)
