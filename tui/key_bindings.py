@@ -61,7 +61,7 @@ _EVERYWHERE = (
         "ctrl+p,colon",
         "command_palette",
         "Palette",
-        "find any action by name",
+        "find an action, a run, a case, a host or a line of the help by its name",
         footer=92,
         palette=False,
         said="^p or :",
@@ -440,7 +440,7 @@ PANELS: Mapping[str, Panel] = {
                 "c",
                 "cancel_run",
                 "Cancel",
-                "end the run on every host; skip it, before it has begun",
+                "stop the run: it ends on every host; skip it, before it has begun",
                 footer=2,
             ),
             Key(
@@ -466,15 +466,6 @@ PANELS: Mapping[str, Panel] = {
                 "ask",
                 footer=12,
             ),
-            Key(
-                "asterisk",
-                "mark_all",
-                "Mark all",
-                "mark every run that the list shows, none that its filter hides; again: take these "
-                "marks away",
-                footer=13,
-                said="*",
-            ),
             Key("u", "unmark", "Unmark", "take all marks away; so does Esc", footer=13),
             Key(
                 "f",
@@ -491,6 +482,15 @@ PANELS: Mapping[str, Panel] = {
                 "copy the run's commands and log path; where its details are shown, all of them",
                 footer=12,
             ),
+            Key(
+                "asterisk",
+                "mark_all",
+                "Mark all",
+                "mark every run that the list shows, none that its filter hides; again: take these "
+                "marks away",
+                footer=13,
+                said="*",
+            ),
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=-3),
             Key(
                 "x",
@@ -500,7 +500,13 @@ PANELS: Mapping[str, Panel] = {
                 footer=2,
             ),
             Key("X", "trouble(-1)", "Trouble before", "to the one before it", footer=14),
-            Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=9),
+            Key(
+                "C",
+                "cancel_all",
+                "Cancel all",
+                "stop all: end every run and start no more",
+                footer=9,
+            ),
             Key("P", "pause_all", "Pause all", "all in the list that waits; again: start it", 5),
             Key(
                 "plus,equals_sign",

@@ -50,6 +50,11 @@ class Hanging:
                 yield Text.assemble(before, part, no_wrap=True)
 
 
+_SMALL = "a an and as at by in is it of on or than that the there this to what"
+SMALL_WORDS = frozenset(_SMALL.split())
+"""By which nothing is looked for."""
+
+
 def wrapped(words: Text, console: Console, width: int) -> list[Text]:
     """Lines that end between words; a word that no line has room for, as a path, breaks behind a
     ``/`` or ``_`` where that leaves no line half empty."""

@@ -60,6 +60,8 @@ TO_LIST = "z or Esc leads back to the list"
 NOT_MARKED = "not marked: the cursor went to another run since the key was typed"
 GOES_ALONG = "the cursor goes with what is at work"
 _MOVES_AROUND = ("app.focus_next", "app.focus_previous", "command_palette")
+OF_THE_RUN = ("cancel_run", "retry", "pause", "mark", "follow", "next_log", "copy", "diagnose")
+"""Actions on the run under the cursor."""
 _OF_A_RUN = frozenset(
     name
     for panel in ("runs", "table", "log", "scroll", "app")
@@ -208,12 +210,13 @@ class RunsPage(RunChanges):
         run_id, self.session.run_to_see = self.session.run_to_see, ""
         if viewed is None or run_id not in viewed.state.runs:
             return
-        panel = self.main_panel()
-        if run_id not in panel.table.shown_keys:
-            panel.clear_filter()
-            panel.table.filter_rows("")  # at once
+        self.main_panel().unhide(run_id)
         self._tried_again, self._held = "", True
         self._select(run_id)
+
+    def see(self, key: str) -> None:
+        self.session.run_to_see = key
+        self.tick()
 
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
@@ -361,6 +364,15 @@ class RunsPage(RunChanges):
         if not self._in_list:
             return labels
         return {**labels, **({"back": "Unmark"} if self._marked else {}), **super().labels_now}
+
+    @property
+    def concerns_now(self) -> Mapping[str, str]:
+        """By action, the run that it would be done to, where that is the one under the cursor."""
+        if (run := self.selected) is None:
+            return {}
+        of_marked = ON_MARKED if self._marked else ()
+        name = self.names.get(run.run_id, run.label)
+        return {action: name for action in OF_THE_RUN if action not in of_marked}
 
     @property
     def _in_list(self) -> bool:
