@@ -388,6 +388,36 @@ async def test_the_state_of_a_campaign_is_whole_while_another_column_has_room(
         assert size != LARGE or shows(app, f" {before}12 failed, 2 cancelled, 2 skipped ")
 
 
+@pytest.mark.parametrize("size", [SMALL, (100, 30), LARGE], ids=str)
+async def test_a_state_that_is_cut_ends_so_and_is_whole_before_tags_have_room(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    for number in range(3):
+        name = f"2026-11-2{number}-oneflow-resnet50"
+        lost = {"failed": 2, "cancelled": 87, "skipped": 85} if number else {}
+        about = About(("baseline", "v100-cluster"), "")
+        path = Path(f"/c/{name}")
+        workspace.summaries.append(
+            FakeSummary(name, path, "finished", 100, 100, START, about=about, **lost)
+        )
+    async with console(workspace, size, readonly=True) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "▲ 2 failed"))
+        whole = shows(app, "▲ 2 failed, 2 cancelled, 85 skipped ")
+        assert whole or shows(app, "▲ 2 failed, … ") or shows(app, "▲ 2 failed, 2 cancelled, … ")
+        assert whole or "tags" not in app.screen.query_one(KeyedTable).shown_columns
+        assert size != LARGE or whole
+
+
+async def test_the_keys_of_a_finished_campaign_have_room_at_120_columns(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await list_three(workspace, app, pilot)
+        for key in ("d Remove", "m Rename", "t Tag", "n Note"):
+            assert shows(app, key)
+
+
 def test_what_began_in_simulated_time_has_no_date_beside_the_one_in_its_name(
     tmp_path: Path,
 ) -> None:
