@@ -67,6 +67,7 @@ EXPECTED = {
 }
 """What a run takes there, in simulated time; the profiles' own estimates are those of V100s."""
 
+REPEATS = 3
 SELECTION = Selection(
     profiles=tuple(SETTINGS),
     cases=("1n1g", "1n8g", "2n8g", "4n8g"),
@@ -74,7 +75,7 @@ SELECTION = Selection(
         "ngc-tensorflow-resnet50:precision": ("amp",),
         "ngc-pytorch-resnet50:precision": ("amp",),
     },
-    repeats=3,
+    repeats=REPEATS,
     name="demo",
 )
 
@@ -177,7 +178,7 @@ def _differences(state: CampaignState, hosts: Sequence[HostSnapshot]) -> Iterato
         for run in state.latest_attempts()
     )
     failures = {f"failed: {Cause.NAMED}": 1, f"failed: {Cause.STALLED}": 1}
-    runs = len(SETTINGS) * len(SELECTION.cases) * (SELECTION.repeats or 1)
+    runs = len(SETTINGS) * len(SELECTION.cases) * REPEATS
     expected = failures | {str(RunState.SUCCEEDED): runs - len(failures)}
     if ends != expected:
         yield f"runs ended as {dict(ends)}, not as {expected}"

@@ -72,6 +72,12 @@ EMERGENCY_EXIT = "ctrl+q"
 """Waits for nothing."""
 
 
+def _things() -> type[Provider]:
+    from tui.palette_things import ThingsProvider  # noqa: PLC0415 - when it is opened
+
+    return ThingsProvider
+
+
 def _actions() -> type[Provider]:
     from tui.command_palette import ActionsProvider  # noqa: PLC0415 - when it is opened
 
@@ -89,7 +95,7 @@ class DlperfApp(App[str]):
 
     TITLE = "dlperf-tui"
     CSS_PATH = "dlperf.tcss"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_actions}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_actions, _things}
     PANEL = "app"
     BINDINGS = bindings("app")
     DEFAULT_MODE = "hosts"
@@ -167,7 +173,8 @@ class DlperfApp(App[str]):
         self.theme = chosen.name
         name = "dark" if chosen.dark else "light"
         kept = ", kept for the next console" * keep_theme(self._theme_file, name)
-        self.notify(f"{name} colours{kept}", markup=False)
+        other = "light" if chosen.dark else "dark"
+        self.notify(f"{name} colours{kept}; T again: back to {other} ones", markup=False)
 
     def delay_update(self, delay: float = 0.0) -> None:
         """Not at all: Textual shows a page 50 ms late, so that it is whole; ours is."""
@@ -384,7 +391,8 @@ class DlperfApp(App[str]):
         from tui.command_palette import Palette  # noqa: PLC0415 - when it is opened
 
         if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(placeholder="Search for actions …", id="--command-palette"))
+            sought = "Search for actions, runs, cases, hosts, help …"
+            self.push_screen(Palette(placeholder=sought, id="--command-palette"))
 
     def action_notes(self) -> None:
         from tui.screens.dialogs import Notes  # noqa: PLC0415 - seldom needed

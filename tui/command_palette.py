@@ -24,11 +24,13 @@ from textual.worker import Worker, WorkerError
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
 from tui.refused_keys import around, enabled, never, why_idle
+from tui.text import SMALL_WORDS
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import as_now, panel_of
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.screen import Screen
 
     from tui.session import Session
@@ -39,7 +41,7 @@ Action = tuple[Key, str, Act, str]
 """Its name, what does it, and why it is not done now; "" where it is."""
 
 NOTHING_FOUND = (
-    "No action has these words. / looks for rows of a list; dlperf-tui --help lists commands."
+    "Nothing has these words: no action, run, case, host or help. dlperf-tui --help lists commands."
 )
 NOTHING_AFTER_S = 0.1
 """Without a find, until that is said; what is found later takes its place."""
@@ -65,6 +67,7 @@ class Application(Protocol):
 
     @property
     def current_mode(self) -> str: ...
+    def action_page(self, name: str) -> None: ...
     def new_page(self, name: str) -> Screen[Any]: ...
     def opened_page(self, name: str) -> Screen[Any] | None: ...
     async def act_on(self, name: str, key: Key) -> None: ...
@@ -187,7 +190,9 @@ class ActionsProvider(Provider):
     def _told(self, node: DOMNode, key: Key, label: str, act: Act) -> Iterator[Action]:
         """It, where it is done now or somebody says why not."""
         if enabled(node, key):
-            yield key, label, act, ""
+            concerns = getattr(node, "concerns_now", {}).get(key.action, "")
+            told = replace(key, help=f"{concerns}: {key.help}") if concerns else key
+            yield told, label, act, ""
         elif why := why_idle(node, key):
             at_all = never(node, key.action.partition("(")[0])
             yield self._refused(key, label, at_all or f"{NOT_NOW}{why}")
@@ -215,12 +220,16 @@ class ActionsProvider(Provider):
         cast(Application, self.app).flash(words)
 
     def _line(self, key: Key, label: str, about: str, style: str = "") -> Text:
-        """An action and what it does, with its key at the right."""
-        room = min(WIDEST, self.app.size.width * MOST // 100) - AROUND
-        words = brief(beyond(key, label, about), room - KEY - cell_len(f"{label}  "))
-        line = Text.assemble((label, style), (f"  {words}".rstrip(), MUTED))
-        line.align("left", room - cell_len(key_name(key)))
-        return line.append(key_name(key), style or ACCENT)
+        return palette_line(self.app, label, beyond(key, label, about), key_name(key), style)
+
+
+def palette_line(app: App[Any], label: str, words: str, key: str, style: str = "") -> Text:
+    """An action and what it does, with its key at the right."""
+    room = min(WIDEST, app.size.width * MOST // 100) - AROUND
+    words = brief(words, room - KEY - cell_len(f"{label}  "))
+    line = Text.assemble((label, style), (f"  {words}".rstrip(), MUTED))
+    line.align("left", room - cell_len(key))
+    return line.append(key, style or ACCENT)
 
 
 def brief(words: str, room: int) -> str:
@@ -245,10 +254,6 @@ def beyond(key: Key, label: str, about: str) -> str:
 def _named(key: Key, label: str) -> str:
     """By which it is looked for."""
     return f"{label}  ({key_name(key)})"
-
-
-_SMALL = "a an and as at by in is it of on or than that the there this to what"
-SMALL_WORDS = frozenset(_SMALL.split())
 
 
 def rank(query: str, name: str, about: str) -> float:

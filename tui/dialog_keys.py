@@ -242,7 +242,16 @@ DIALOGS: Mapping[str, Panel] = {
                 "parameters",
                 footer=5,
             ),
-            Key("u", "unmark", "Unmark", "take all marks away", footer=7),
+            Key(
+                "asterisk",
+                "mark_all",
+                "Mark all",
+                "mark every campaign that the list shows, none that its filter hides; again: take "
+                "these marks away",
+                footer=16,
+                said="*",
+            ),
+            Key("u", "unmark", "Unmark", "take all marks away", footer=15),
             Key(
                 "p",
                 "replay",
@@ -258,7 +267,7 @@ DIALOGS: Mapping[str, Panel] = {
                 "by age, name, state, runs, failed, speedup, grade, device, measures",
                 footer=10,
             ),
-            Key("S", "reverse", "Reverse", "the other way round", footer=14),
+            Key("S", "reverse", "Reverse", "the other way round", footer=17),
             Key(
                 "t",
                 "tag",
@@ -267,7 +276,7 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=11,
             ),
             Key("n", "note", "Note", "say something of it, which its report has", footer=12),
-            Key("m", "rename", "Rename", "give it another name; it stays the campaign", footer=15),
+            Key("m", "rename", "Rename", "give it another name; it stays the campaign", footer=14),
             Key(
                 "d",
                 "remove",

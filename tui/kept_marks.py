@@ -75,7 +75,8 @@ def restore(file: Path, inventory: str, asked: Asked) -> bool:
     except _WRONG:
         return asked.begun
     asked.rule = rule
-    if repeats is None or (type(repeats) is int and repeats > 0):
+    numbers = repeats.values() if isinstance(repeats, dict) else (repeats,)
+    if repeats is None or all(type(number) is int and number > 0 for number in numbers):
         asked.repeats = repeats
     for name in _SWITCHES:
         setattr(asked, name, kept.get(name) is True)

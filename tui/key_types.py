@@ -80,7 +80,7 @@ def _is_text(name: str) -> bool:
 _MOVING = frozenset(("down", "up", "left", "right", "home", "end", "pageup", "pagedown"))
 _CHARACTERS = frozenset(
     {
-        *("colon", "space", "slash", "question_mark", "plus", "equals_sign", "minus"),
+        *("colon", "space", "slash", "asterisk", "question_mark", "plus", "equals_sign", "minus"),
         *("full_stop", "less_than_sign", "greater_than_sign"),
         *("left_square_bracket", "right_square_bracket"),
         *("left_curly_bracket", "right_curly_bracket"),

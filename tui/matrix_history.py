@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tui.matrix_marks import Marks
@@ -10,8 +11,8 @@ from tui.matrix_marks import Marks
 MOST_STEPS = 100
 """Of one profile; the oldest are forgotten."""
 
-Repeats = tuple[int | None, bool]
-"""How many are asked for, and whether they go on until it is known."""
+Repeats = tuple[int | Mapping[str, int] | None, bool]
+"""How many are asked for, by profile where unlike, and whether they go on until it is known."""
 
 _PARTS = (
     ("marks", ("wanted",)),

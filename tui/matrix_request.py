@@ -96,7 +96,7 @@ class Asked:
     """Grows with what the operator marks. :attr:`plan` is what it comes to, :attr:`problem` why it
     cannot start; both as of the last :meth:`make_plan`.
 
-    ``hosts``: a nodeset; empty: all. ``repeats``: None: each profile's own. ``auto``: until it is
+    ``hosts``: a nodeset; empty: all. ``repeats``: see :class:`Selection`. ``auto``: until it is
     known, as :attr:`rule` says, in place of a number of them. ``explain``: a profiled run of each
     case as well; a wish like the marks, which holds while every marked profile can be explained.
     ``pack``: runs on one host share it. ``linked``: they get its best linked devices.
@@ -116,7 +116,7 @@ class Asked:
         self._states: _KnownStates | None = None
         self.past_reading = PastReading(session)
         self._planned_for: object = None
-        self.repeats: int | None = None
+        self.repeats: int | Mapping[str, int] | None = None
         self.auto = False
         self.rule = AutoRepeats()  # what "until it is known" means
         self.explain = False
@@ -287,24 +287,26 @@ class Asked:
     def repeats_of(self, part: Marks) -> int:
         """Of each case; the first ones where it goes on until it is known."""
         asked = Selection((), repeats=self.repeats, auto=self.rule if self.auto else None)
-        return asked.first_repeats(part.profile.matrix.repeats)
+        return asked.first_repeats(part.profile)
 
-    def repeats_changed(self, change: int, part: Marks) -> int:
-        """One more of each case, or one fewer. Where profiles ask for different numbers on their
-        own, the largest of them, or the smallest: more is never fewer runs, and fewer never more.
-        ``part``: what counts where nothing is marked."""
-        now = self._numbers(part)
-        if len(now) > 1:
-            return max(now) if change > 0 else min(now)
-        return max(1, now.pop() + change)
+    def repeats_changed(self, change: int, part: Marks) -> int | Mapping[str, int]:
+        """One more of each case, or one fewer where it has more than one. ``part``: what counts
+        where nothing is marked."""
+        numbers = {name: max(1, now + change) for name, now in self._numbers(part).items()}
+        if isinstance(self.repeats, Mapping):
+            return {**self.repeats, **numbers}
+        alike = {*numbers.values()}
+        return alike.pop() if len(alike) == 1 else numbers
 
     def can_be_fewer(self, part: Marks) -> bool:
         """Some case would run more than once."""
-        return self.auto or self._numbers(part) != {1}
+        return self.auto or {*self._numbers(part).values()} != {1}
 
-    def _numbers(self, part: Marks) -> set[int]:
+    def _numbers(self, part: Marks) -> Mapping[str, int]:
+        """Of repeats, by profile."""
+        asked = Selection((), repeats=self.repeats)
         parts = self.taking_part or (part,)
-        return {self.repeats or one.profile.matrix.repeats for one in parts}
+        return {one.profile.name: asked.first_repeats(one.profile) for one in parts}
 
     def holes(self, part: Marks) -> list[Cell]:
         """What can run and has no result yet of as many repeats, or as narrow, as is asked for."""
@@ -451,7 +453,7 @@ def selection(
     marks: Mapping[str, Marks],
     marked: Mapping[str, Sequence[Case]],
     *,
-    repeats: int | None,
+    repeats: int | Mapping[str, int] | None,
     hosts: str,
     auto: AutoRepeats | None = None,
 ) -> Selection:

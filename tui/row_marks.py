@@ -1,9 +1,10 @@
-"""Rows of a list that are marked with Space: their sign, and how many they are."""
+"""Rows of a list that are marked with Space or `*`: their sign, and how many they are."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, MutableMapping
 from functools import lru_cache
+from typing import TypeVar
 
 from rich.text import Text
 
@@ -14,11 +15,24 @@ from tui.widgets.keyed_table import Column
 
 MARK = Column("mark", "", 3, still=True)
 NONE_IS_MARKED = "none is marked"
+NO_ROW = "no row has the words of the filter"
+UNMARK = "Unmark these"
+"""What the key that marks all does where all are."""
+Key = TypeVar("Key")
 
 
 @lru_cache
 def mark_cell(*, marked: bool) -> Text:
     return cell("[x]", ACCENT) if marked else cell("")
+
+
+def toggle_marks(marked: MutableMapping[Key, None], keys: Iterable[Key]) -> None:
+    """Mark all of them, or take their marks away where all have one."""
+    if {*(keys := tuple(keys))} <= marked.keys():
+        for key in keys:
+            marked.pop(key, None)
+    else:
+        marked.update(dict.fromkeys(keys))
 
 
 def hidden_marks(marked: Collection[str], panel: TablePanel) -> int:

@@ -50,6 +50,11 @@ class Hanging:
                 yield Text.assemble(before, part, no_wrap=True)
 
 
+_SMALL = "a an and as at by in is it of on or than that the there this to what"
+SMALL_WORDS = frozenset(_SMALL.split())
+"""By which nothing is looked for."""
+
+
 def wrapped(words: Text, console: Console, width: int) -> list[Text]:
     """Lines that end between words; a word that no line has room for, as a path, breaks behind a
     ``/`` or ``_`` where that leaves no line half empty."""
@@ -401,7 +406,7 @@ def first_part(text: Text) -> Text:
 def gravest_parts(text: Text, width: int) -> Text:
     """At most ``width`` columns of ``▶ live, 2 failed, 1 skipped``, whose counts begin with the
     gravest: whole parts from the beginning, ``▶ live, 2 failed, …``; else, without what the sign
-    says, the gravest alone, ``▶ 2 failed``."""
+    says, the gravest alone, ``▶ 2 failed, …``; ``▶ 2 failed`` where it is all."""
     sign, _, words = text.plain.partition(" ")
     parts = words.split(", ")
     counts = [part for part in parts if part[:1].isdigit()]
@@ -409,8 +414,8 @@ def gravest_parts(text: Text, width: int) -> Text:
         return text
     least = len(parts) - len(counts) + 1
     kept = [f"{sign} {', '.join(parts[:n])}" for n in range(len(parts) - 1, least - 1, -1)]
-    alone = f"{sign} {counts[0]}"
-    forms = [*(f"{one}{mark}" for one in kept for mark in (", …", "")), alone]
+    alone = f"{sign} {counts[0]}{', …' * (len(counts) > 1)}"
+    forms = [f"{one}, …" for one in kept]
     said = next((one for one in forms if cell_len(one) <= width), alone)
     return cell(said, str(text.style))
 

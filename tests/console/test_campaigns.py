@@ -388,6 +388,36 @@ async def test_the_state_of_a_campaign_is_whole_while_another_column_has_room(
         assert size != LARGE or shows(app, f" {before}12 failed, 2 cancelled, 2 skipped ")
 
 
+@pytest.mark.parametrize("size", [SMALL, (100, 30), LARGE], ids=str)
+async def test_a_state_that_is_cut_ends_so_and_is_whole_before_tags_have_room(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    for number in range(3):
+        name = f"2026-11-2{number}-oneflow-resnet50"
+        lost = {"failed": 2, "cancelled": 87, "skipped": 85} if number else {}
+        about = About(("baseline", "v100-cluster"), "")
+        path = Path(f"/c/{name}")
+        workspace.summaries.append(
+            FakeSummary(name, path, "finished", 100, 100, START, about=about, **lost)
+        )
+    async with console(workspace, size, readonly=True) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "▲ 2 failed"))
+        whole = shows(app, "▲ 2 failed, 2 cancelled, 85 skipped ")
+        assert whole or shows(app, "▲ 2 failed, … ") or shows(app, "▲ 2 failed, 2 cancelled, … ")
+        assert whole or "tags" not in app.screen.query_one(KeyedTable).shown_columns
+        assert size != LARGE or whole
+
+
+async def test_the_keys_of_a_finished_campaign_have_room_at_120_columns(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await list_three(workspace, app, pilot)
+        for key in ("d Remove", "m Rename", "t Tag", "n Note"):
+            assert shows(app, key)
+
+
 def test_what_began_in_simulated_time_has_no_date_beside_the_one_in_its_name(
     tmp_path: Path,
 ) -> None:
@@ -545,6 +575,27 @@ async def test_marks_that_a_filter_hides_are_told(workspace: FakeWorkspace) -> N
         await pilot.press("escape")
         await until(pilot, lambda: "hidden" not in screen_text(app))
         assert shows(app, "3 marked")
+
+
+@pytest.mark.parametrize("sought", ["", "c1", "none"])
+async def test_a_key_marks_all_that_the_filter_leaves_and_takes_these_marks_away_again(
+    workspace: FakeWorkspace, sought: str
+) -> None:
+    path = Path("/c/c1-empty")  # which nothing can be compared with
+    workspace.summaries.append(FakeSummary("c1-empty", path, "finished", 0, 0))
+    async with console(workspace) as (app, pilot):
+        await list_three(workspace, app, pilot)
+        await pilot.press("G", "space")
+        hidden = {app.screen.query_one(KeyedTable).current_key}
+        if sought:
+            await pilot.press("slash", *sought, "enter")
+        matching = {f"/c/c{number}" for number in range(3) if sought in f"c{number}"}
+        marked = app.session.marked
+        await pilot.press("asterisk")
+        assert {*map(str, marked)} == hidden | matching
+        await until(pilot, partial(shows, app, f"{len(hidden | matching)} marked"))
+        await pilot.press("asterisk")
+        assert {*map(str, marked)} == (hidden | matching) - matching
 
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"

@@ -171,6 +171,28 @@ async def test_an_impossible_cell_is_not_marked_and_says_why(workspace: FakeWork
         assert "3 cases" in screen_text(app)
 
 
+@pytest.mark.parametrize("key", ["plus", "minus"])
+async def test_of_unlike_profiles_each_gets_one_repeat_more_or_fewer_which_is_said_and_planned(
+    workspace: FakeWorkspace, key: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("tab", "j")
+        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
+        await pilot.press("space")
+        own = {one.profile.name: one.profile.matrix.repeats for one in page._asked.taking_part}
+        assert len({*own.values()}) == 2
+        change = 1 if key == "plus" else -1
+        wanted = {name: max(1, repeats + change) for name, repeats in own.items()}
+        await pilot.press(key)
+        asked = page._asked
+        assert {one.profile.name: asked.repeats_of(one) for one in asked.taking_part} == wanted
+        said = ", ".join(f"{name} {repeats}" for name, repeats in wanted.items())
+        assert len({*wanted.values()}) == 1 or shows(app, f"repeats of each case: {said}")
+        assert asked.plan is not None
+        assert {one.case.profile: one.repeats for one in asked.plan.cases} == wanted
+
+
 async def test_plus_and_minus_change_the_repeats(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         await open_matrix(app, pilot)
@@ -387,6 +409,22 @@ async def test_a_case_can_be_added(workspace: FakeWorkspace) -> None:
         await until(pilot, partial(shows, app, "is not a case"))
         await pilot.press(*"4g", "enter")
         await until(pilot, partial(shows, app, "7 cases"))
+
+
+@pytest.mark.parametrize("tag", ["4n2g", "2N4G", "1n1g"])
+async def test_the_cursor_goes_to_the_case_that_was_added_in_its_column(
+    workspace: FakeWorkspace, tag: str
+) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("j", "l")
+        column = page.query_one(MatrixGrid)._column
+        assert column
+        await type_ahead(app, pilot, "c", *tag, "enter", "x")
+        grid = page.query_one(MatrixGrid)
+        assert current(page).case.tag == tag.lower()
+        assert grid._column == column
+        assert all(cell.state != "free" for cell in grid.row)
 
 
 async def open_dry_run(app: DlperfApp, pilot: Pilot[str]) -> TextArea:

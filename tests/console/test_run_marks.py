@@ -408,3 +408,29 @@ async def test_what_nobody_can_change_is_not_marked(
         await pilot.pause()
         assert bool(page._marked) is not readonly
         assert shows(app, "1 marked") is not readonly
+
+
+@given(
+    sought=st.sampled_from(["", "2n", "1n8g", "no run has this"]),
+    before=st.sets(st.sampled_from(["r00", "r02", "r05", "r07"])),
+)
+@settings(
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_a_key_marks_all_that_the_filter_leaves_and_takes_these_marks_away_again(
+    workspace: FakeWorkspace, sought: str, before: set[str]
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        page._marked.update(dict.fromkeys(before))
+        if sought:
+            await pilot.press("slash", *sought, "enter")
+        matching = {row.key for row in page.main_panel().table._rows if row.matches([sought])}
+        assert bool(matching) is (sought != "no run has this")
+        await pilot.press("asterisk")
+        assert {*page._marked} == (before - matching if matching <= before else before | matching)
+        assert shows(app, "* Mark all: no row has the words of the filter") is (not matching)
+        await pilot.press("asterisk")
+        after = before | matching if matching <= before else before - matching
+        assert {*page._marked} == after

@@ -23,7 +23,7 @@ from tui.campaign_words import state_words
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.past_reading import PastReading
-from tui.row_marks import NONE_IS_MARKED, marks_words
+from tui.row_marks import NO_ROW, NONE_IS_MARKED, UNMARK, marks_words, toggle_marks
 from tui.row_order import RowOrder
 from tui.screens.campaign_text import (
     AGE_S,
@@ -90,7 +90,7 @@ class CampaignList(Dialog[str]):
     READS_RESULTS = True
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "replay", "filter", "sort", "reverse"}
-    AHEAD |= {"tag", "note", "rename", "unmark", "remove"}
+    AHEAD |= {"tag", "note", "rename", "mark_all", "unmark", "remove"}
     """They start nothing, or name in a dialog of their own what they are for."""
     WORDS = "One that is not finished can be resumed; c compares what is marked."
     WORDS_READONLY = "This console is read-only. c compares what is marked."
@@ -286,7 +286,7 @@ class CampaignList(Dialog[str]):
         if none := NONE_MARKED.get(action):
             return none
         if chosen is None:
-            return "no campaign is under the cursor"
+            return NO_ROW if action == "mark_all" else "no campaign is under the cursor"
         if action in ("resume", "keep"):
             return self._why_not_on(chosen, action)
         live = action == "rename" and chosen.state == "live"
@@ -317,15 +317,21 @@ class CampaignList(Dialog[str]):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {"leave": "All"} if self._panel.filter_text else {}
+        shown = self._markable
+        all_marked = bool(shown) and {*shown} <= self._marked.keys()
+        labels = {"mark_all": UNMARK} if all_marked else {}
+        return labels | ({"leave": "All"} if self._panel.filter_text else {})
 
     def able(self, action: str) -> bool:
         if self.never(action):
             return False
-        if action in ("filter", "sort", "reverse"):
-            return bool(self._summaries)
-        if action in ("compare", "unmark"):
-            return bool(self._marked and self._summaries)
+        of_list = {
+            **dict.fromkeys(("filter", "sort", "reverse"), bool(self._summaries)),
+            **dict.fromkeys(("compare", "unmark"), bool(self._marked and self._summaries)),
+            "mark_all": bool(self._markable) and self._listed.seen,
+        }
+        if action in of_list:
+            return of_list[action]
         if action not in ("open", "mark", "replay", *CHANGES):
             return True
         if (chosen := self._chosen()) is None:
@@ -359,6 +365,16 @@ class CampaignList(Dialog[str]):
                 self._marked[chosen.path] = None
             self._fill()
             self.refresh_bindings()
+
+    @property
+    def _markable(self) -> Sequence[Path]:
+        """Those that the list shows and of which a run is known."""
+        shown = {*self._panel.table.matching_keys}
+        return [one.path for one in self._summaries or () if one.total and str(one.path) in shown]
+
+    def action_mark_all(self) -> None:
+        toggle_marks(self._marked, self._markable)
+        self._fill()
 
     def action_unmark(self) -> None:
         self._marked.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -23,13 +24,13 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
-from tui.key_bindings import bindings, hints, sign_of
+from tui.key_bindings import PANELS, bindings, hints, sign_of
 from tui.key_types import Key
 from tui.messages import Problem, Said
 from tui.refused_keys import UNSEEN, idle
 from tui.screens.front_screen import REFRESH_S, FrontScreen
-from tui.screens.help import AllNotes, all_notes, help_of, wide_enough
-from tui.text import plain, problem, shorten
+from tui.screens.help import AllNotes, all_notes, help_of, said_of_panel, wide_enough
+from tui.text import SMALL_WORDS, plain, problem, shorten
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import typed_ahead
 from tui.widgets.cut_marks import marked
@@ -524,22 +525,42 @@ class Findable(Dialog[Result]):
     def action_next(self, step: int) -> None:
         self._go_to_next(step)
 
+    def look_for(self, words: str) -> None:
+        """As if they were typed; first where a line, or one of its columns, begins with them."""
+        self._looked_for = words
+        begins = re.compile(rf"(?:^|\s\s){re.escape(words)}", re.IGNORECASE)
+        found = (place for place, line in enumerate(self.lines()) if begins.search(line))
+        if (place := next(found, None)) is None:
+            self._go_to_next(1, from_here=True)
+        else:
+            self._show_place(place)
+
+    def has(self, line: str, words: str) -> bool:
+        """Both in small letters."""
+        return words in line
+
     def _go_to_next(self, step: int, *, from_here: bool = False) -> None:
         """To the next line that has the words, round the end; ``from_here``: this one may be it."""
         words = self._looked_for.casefold()
         lines = [line.casefold() for line in self.lines()]
         order = range(0 if from_here else 1, len(lines) + 1)
         places = ((self.line_now() + step * far) % len(lines) for far in order)
-        found = next((place for place in places if words in lines[place]), None)
+        found = next((place for place in places if self.has(lines[place], words)), None)
         if found is None:
             self.app.notify(self._nothing_has, markup=False)
-            return
-        having = [place for place, line in enumerate(lines) if words in line]
+        else:
+            self._show_place(found)
+
+    def _show_place(self, found: int) -> None:
+        words = self._looked_for.casefold()
+        lines = [line.casefold() for line in self.lines()]
+        having = [place for place, line in enumerate(lines) if self.has(line, words)]
         sought = shorten(plain(self._looked_for), MOST_WORDS)
         self._at = f"{self.called} · {sought} · {having.index(found) + 1:,} of {len(having):,}"
         self.refresh_bindings()  # which draws the frame
-        start = lines[found].index(words)
-        self.show_found(found, start, start + len(words))
+        marked = words if words in lines[found] else words.split()[0]
+        start = max(0, lines[found].find(marked))
+        self.show_found(found, start, start + len(marked))
 
 
 class Reading(Findable[None]):
@@ -618,6 +639,25 @@ class Help(Reading):
 
     def on_mount(self) -> None:
         self.set_interval(REFRESH_S, self._renew)
+
+    def has(self, line: str, words: str) -> bool:
+        """Or each of the words, in any order, but the small ones."""
+        if words in line:
+            return True
+        several = [word for word in words.split() if word not in SMALL_WORDS]
+        return len(several) > 1 and all(word in line for word in several)
+
+    @property
+    def _nothing_has(self) -> str:
+        """And which other helps do."""
+        words = self._looked_for.casefold()
+        having = [
+            panel.title
+            for panel in PANELS.values()
+            if any(self.has(line.casefold(), words) for line in said_of_panel(panel))
+        ]
+        elsewhere = f"; the help of {', '.join(dict.fromkeys(having))} has it" if having else ""
+        return f"{super()._nothing_has}{elsewhere}"
 
     def _renew(self) -> None:
         if not self.here or (now := idle(self._below)) == self._idle:

@@ -39,10 +39,12 @@ BESIDE = 120
 """Columns of a terminal with room for two columns of help."""
 ROUND = 24
 """Columns of that, at most, around what is said."""
-WORDS = "What stands there"
+WORDS = "Signs, columns and words"
 """The heading of what is said of the panels, behind their keys."""
 BETWEEN = 2
 """Columns between a name and the words behind it."""
+FIRST_WORDS = 3
+"""Of a line by which it is found again, however it is wrapped."""
 DEEPER = 2
 """Columns by which a paragraph goes on further to the right."""
 HEADING = re.compile(r"^.+:$", re.MULTILINE)
@@ -51,6 +53,27 @@ NOT_NOW = "Not now"
 _MOVES = "Cursor"
 """The heading of the keys that move it, after all that act."""
 _RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
+
+
+def help_lines(panels: Sequence[str]) -> list[tuple[str, str]]:
+    """What is said of the panels, line by line, each with the first that has it; no heading."""
+    found: dict[str, str] = {}
+    for name in panels:
+        for line in PANELS[name].about.splitlines() if name in PANELS else ():
+            if line and not line.endswith(":"):
+                found.setdefault(line, name)
+    return [(name, line) for line, name in found.items()]
+
+
+def said_of_panel(panel: Panel) -> list[str]:
+    """Its keys and what is said of it, line by line."""
+    return [*(key.explained for key in panel.keys), *panel.about.splitlines()]
+
+
+def term_of(line: str) -> str:
+    """What it explains; of a sentence its first words."""
+    term, colon, _ = line.partition(": ")
+    return term + colon.rstrip() if colon else " ".join(line.split()[:FIRST_WORDS])
 
 
 def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ def _given(take: Take) -> Callable[[Marks | None], None]:
     return lambda changed: None if changed is None else take(changed)
 
 
-def add_case(app: App[Any], part: Marks, take: Take) -> None:
+def add_case(app: App[Any], part: Marks, take: Callable[[str], None]) -> None:
+    """``take``: its tag."""
     from tui.screens.dialogs import Prompt  # noqa: PLC0415 - seldom needed
 
     def check(tag: str) -> object:
@@ -41,7 +42,7 @@ def add_case(app: App[Any], part: Marks, take: Take) -> None:
         placeholder="e.g. 2n4g",
         check=check,
     )
-    app.push_screen(prompt, lambda tag: take(part.with_case(tag)) if tag else None)
+    app.push_screen(prompt, lambda tag: take(tag) if tag else None)
 
 
 def edit_parameters(app: App[Any], part: Marks, take: Take) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from textual.app import App
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from profiles.case_tag import format_tag, parse_tag
 from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.hosts_now import HostsNow
@@ -40,6 +42,7 @@ from tui.screens.matrix_text import (
     profile_legend,
     profile_row,
     profile_text,
+    repeats_words,
     unexplained_words,
     until_text,
     why_not,
@@ -380,13 +383,11 @@ class MatrixPage(Page):
 
     def action_repeats(self, change: int) -> None:
         if (part := self.focused_marks) is not None:
-            several = len(self._asked.taking_part) > 1
-            repeats = self._asked.repeats_changed(change, part)
-            self._asked.repeats, self._asked.auto = repeats, False
+            self._asked.repeats, self._asked.auto = self._asked.repeats_changed(change, part), False
             self._show_grid()
-            if several:
-                times = counted(repeats, "repeat")
-                self.post_message(Said(f"{times} of every case, the same for all marked profiles"))
+            if len(parts := self._asked.taking_part) > 1:
+                of = {one.profile.name: self._asked.repeats_of(one) for one in parts}
+                self.post_message(Said(repeats_words(of)))
 
     def action_until_known(self) -> None:
         self._asked.auto = not self._asked.auto
@@ -457,7 +458,12 @@ class MatrixPage(Page):
             dialog(self.app, part, self._put)
 
     def action_add_case(self) -> None:
-        self._over(matrix_dialogs.add_case)
+        if (part := self.focused_marks) is not None:
+            matrix_dialogs.add_case(self.app, part, partial(self._add_case, part))
+
+    def _add_case(self, part: Marks, tag: str) -> None:
+        self._put(part.with_case(tag))
+        self.query_one(MatrixGrid).to_row(format_tag(*parse_tag(tag)))
 
     def action_parameters(self) -> None:
         self._over(matrix_dialogs.edit_parameters)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from profiles.format.profile import Profile
 
 
+MOST_REPEATS_NAMED = 4
+"""Profiles whose repeats are said when they were changed."""
 NOTHING_MARKED = "nothing is marked: space marks a case"
 ON_HOSTS = {"directory", "file", "executable"}
 """Kinds of settings that are paths there."""
@@ -255,12 +257,21 @@ def plan_footer(
 
 def _chosen_text(plan: Plan) -> str:
     """ "your choice; the profile's is 3": of the repeats, where a profile asks for others."""
-    chosen = plan.selection.repeats
-    own = sorted({planned.profile.matrix.repeats for planned in plan.cases})
-    if plan.selection.auto is not None or chosen is None or own == [chosen]:
+    unlike = any(planned.repeats != planned.profile.matrix.repeats for planned in plan.cases)
+    if plan.selection.auto is not None or not unlike:
         return ""
+    own = sorted({planned.profile.matrix.repeats for planned in plan.cases})
     whose = "the profile's is" if len(own) == 1 else "the profiles' are"
     return f"your choice; {whose} {', '.join(map(str, own))}"
+
+
+def repeats_words(of: Mapping[str, int]) -> str:
+    """ "repeats of each case: cpu-smoke 2, oneflow-resnet50 4". ``of``: by profile."""
+    if len(alike := {*of.values()}) == 1:
+        return f"{counted(alike.pop(), 'repeat')} of each case of the {len(of)} marked profiles"
+    said = [f"{plain(name)} {repeats}" for name, repeats in [*of.items()][:MOST_REPEATS_NAMED]]
+    more = f" and {len(of) - len(said)} more" * (len(of) > len(said))
+    return f"repeats of each case: {', '.join(said)}{more}"
 
 
 def _runs_text(plan: Plan, *, wide: bool) -> str:

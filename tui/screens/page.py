@@ -239,6 +239,13 @@ class Page(FrontScreen[None]):
         if panel is not None:
             panel.start_filter()
 
+    def see(self, key: str) -> None:
+        """Put the cursor of its list on a row."""
+        if self.whole and (panel := self.main_panel()) is not None:
+            panel.unhide(key)
+            panel.table.select(key)
+            panel.table.focus()
+
     def to_list(self) -> None:
         """Its own key was pressed: the keys are for its list, where what is read has them."""
 

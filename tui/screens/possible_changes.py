@@ -102,7 +102,7 @@ def why_not(
     again = _tried_again(viewed, run)
     if action == "retry" and again and may_change(viewed):
         return again
-    if (action in (*CHANGES, "mark") and viewed.unattended) or (
+    if (action in (*CHANGES, "mark", "mark_all") and viewed.unattended) or (
         action in GOES_WITH_IT and viewed.deserted
     ):
         return _nobody_to_ask(action, viewed, run)

@@ -16,7 +16,7 @@ from backends.keeper.request import Verb
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Said
-from tui.row_marks import NONE_IS_MARKED, marks_words
+from tui.row_marks import NO_ROW, NONE_IS_MARKED, UNMARK, marks_words, toggle_marks
 from tui.screens.campaign_text import none_shown
 from tui.screens.dialogs import Reading
 from tui.screens.marked_runs import ON_MARKED, able, marked_labels, verb_of, why_none
@@ -60,6 +60,8 @@ TO_LIST = "z or Esc leads back to the list"
 NOT_MARKED = "not marked: the cursor went to another run since the key was typed"
 GOES_ALONG = "the cursor goes with what is at work"
 _MOVES_AROUND = ("app.focus_next", "app.focus_previous", "command_palette")
+OF_THE_RUN = ("cancel_run", "retry", "pause", "mark", "follow", "next_log", "copy", "diagnose")
+"""Actions on the run under the cursor."""
 _OF_A_RUN = frozenset(
     name
     for panel in ("runs", "table", "log", "scroll", "app")
@@ -210,12 +212,13 @@ class RunsPage(RunChanges):
         run_id, self.session.run_to_see = self.session.run_to_see, ""
         if viewed is None or run_id not in viewed.state.runs:
             return
-        panel = self.main_panel()
-        if run_id not in panel.table.shown_keys:
-            panel.clear_filter()
-            panel.table.filter_rows("")  # at once
+        self.main_panel().unhide(run_id)
         self._tried_again, self._held = "", True
         self._select(run_id)
+
+    def see(self, key: str) -> None:
+        self.session.run_to_see = key
+        self.tick()
 
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
@@ -308,6 +311,7 @@ class RunsPage(RunChanges):
             "schedule": "Close schedule" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
             "window": self.panels.window_label,
+            "mark_all": UNMARK * self._all_marked,
         }
         return _Able(
             changes=changes,
@@ -364,6 +368,15 @@ class RunsPage(RunChanges):
         return {**labels, **({"back": "Unmark"} if self._marked else {}), **super().labels_now}
 
     @property
+    def concerns_now(self) -> Mapping[str, str]:
+        """By action, the run that it would be done to, where that is the one under the cursor."""
+        if (run := self.selected) is None:
+            return {}
+        of_marked = ON_MARKED if self._marked else ()
+        name = self.names.get(run.run_id, run.label)
+        return {action: name for action in OF_THE_RUN if action not in of_marked}
+
+    @property
     def _in_list(self) -> bool:
         return isinstance(self.focused, KeyedTable) and not self.panels.alone
 
@@ -389,7 +402,7 @@ class RunsPage(RunChanges):
         return (*(action for action, urgent in told.items() if urgent), *away)
 
     def never(self, action: str) -> str:
-        if action not in (*CHANGES, "mark", "unmark") or not self.session.readonly:
+        if action not in (*CHANGES, "mark", "mark_all", "unmark") or not self.session.readonly:
             return ""
         return ONLY_LOOKS if self.session.playing is None else NO_HOST_ASKED
 
@@ -411,6 +424,7 @@ class RunsPage(RunChanges):
             ),
             "sort": (zoomed, TO_LIST),
             "mark": (zoomed, TO_LIST),
+            "mark_all": (zoomed or self._filters_all, TO_LIST if zoomed else NO_ROW),
             "unmark": (True, NONE_IS_MARKED),
         }
         so, words = reasons.get(action, (False, ""))
@@ -433,13 +447,15 @@ class RunsPage(RunChanges):
             return False  # others ask first, by the names of what they are for
         if action in CHANGES:
             return action in changes
+        marks = hosts is not None and not self._able.zoomed and self._may_mark
         there = {  # of a run that waits there is nothing to follow
             "next_log": hosts is not None and hosts > 1,
             "follow": self._may_follow,
             "to_work": self._held and self._able.goes_on,
             "trouble": bool(self._able.troubled),
             "window": self._able.window,
-            "mark": hosts is not None and not self._able.zoomed and self._may_mark,
+            "mark": marks,
+            "mark_all": marks and bool(self.main_panel().table.matching_keys),
             "unmark": self._able.marked > 0,
         }
         if action in there:
@@ -561,6 +577,17 @@ class RunsPage(RunChanges):
         self.refresh_bindings()
 
     @property
+    def _filters_all(self) -> bool:
+        panel = self.main_panel()
+        return bool(panel.filter_text) and not panel.table.matching_keys
+
+    @property
+    def _all_marked(self) -> bool:
+        """That the list shows."""
+        shown = self.main_panel().table.matching_keys
+        return bool(shown) and {*shown} <= self._marked.keys()
+
+    @property
     def _may_mark(self) -> bool:
         viewed = self.viewed
         return not self.session.readonly and viewed is not None and may_change(viewed)
@@ -580,6 +607,11 @@ class RunsPage(RunChanges):
             del self._marked[run.run_id]
         else:
             self._marked[run.run_id] = None
+        self.pull()
+
+    def action_mark_all(self) -> None:
+        self._hold()
+        toggle_marks(self._marked, self.main_panel().table.matching_keys)
         self.pull()
 
     def action_unmark(self) -> None:

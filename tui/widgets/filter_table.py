@@ -170,6 +170,12 @@ class TablePanel(Vertical):
         self.table.focus()
         return had
 
+    def unhide(self, key: str) -> None:
+        """Take the filter away where it hides the row."""
+        if key not in self.table.shown_keys:
+            self.clear_filter()
+            self.table.filter_rows("")  # at once
+
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
         event.stop()

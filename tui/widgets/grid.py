@@ -85,6 +85,12 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         self._draw(replace(self._grid, room=event.size.width))
         self._into_sight()
 
+    def to_row(self, tag: str) -> None:
+        """The cursor, in its column."""
+        there = [row[0].case.tag for row in self.cells]
+        if tag in there:
+            self.action_move(0, there.index(tag) - self._row)
+
     def forget_cursor(self) -> None:
         """The grid is shown next as one never seen, with the cursor on its first mark."""
         self._name = ""

@@ -54,7 +54,8 @@ class Column:
     changes by the minute. ``ends``: of names, whose ends both stay where one is too long;
     ``apart``: and no two of them look alike; ``last``: their last word is cut before any other.
     ``parts``: the first of them, whole, and how many more there are, ``gravest``: the first count
-    alone, where there is no room. ``words``: of sentences, which end behind a word. ``if_any``:
+    alone, where there is no room: what gives way first is left out before. ``words``: of
+    sentences, which end behind a word. ``if_any``:
     left out until there is something in it. ``gives_way``: left out, 1 before 2, what has held
     nothing before all, where names or the least of the other column would be cut beside it;
     ``enough``: of names, columns beyond which they are cut rather.
@@ -197,6 +198,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return tuple(self._keys)
 
     @property
+    def matching_keys(self) -> tuple[str, ...]:
+        """Without the row that stays, though it matches the filter no more, while it is read."""
+        return tuple(key for key in self._keys if self._drawn[key][0].matches(self._words))
+
+    @property
     def shown_columns(self) -> frozenset[str]:
         """By their keys."""
         return frozenset(column.key for column, _ in self._shown)
@@ -332,7 +338,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         for kept in range(len(late), -1, -1):
             gone = late[kept:]
             if spare + sum(map(room, gone)) >= 0:
-                return [c for c in chosen if c not in gone]
+                left = [c for c in chosen if c not in gone]
+                rest = total - sum(map(room, left))
+                lacks = sum(min(needed[c.key], c.most) + 2 - room(c) for c in left if c.gravest)
+                return [c for c in left if c.gives_way != 1 or lacks <= rest]
         return firm
 
     def _least(self, column: Column) -> int:

@@ -29,7 +29,7 @@ class _Asked(BaseModel):
     profiles: tuple[str, ...]
     cases: tuple[str, ...] = ()
     picked: tuple[str, ...] = ()
-    repeats: int | str | None = None
+    repeats: int | str | Mapping[str, int] | None = None
     max_repeats: int | None = None
     budget: str | None = None
     hosts: str = ""
@@ -80,13 +80,14 @@ def write_request(path: Path, request: Request) -> None:
 
 def _said(selection: Selection) -> Mapping[str, Any]:
     """What differs from what would be anyway; the rest is empty."""
-    rule, placement = selection.auto, selection.placement
+    rule, placement, repeats = selection.auto, selection.placement, selection.repeats
+    repeats = dict(repeats) if isinstance(repeats, Mapping) else repeats
     budget = rule.budget_gpu_s if rule is not None else None
     return {
         "name": selection.name,
         "cases": list(selection.cases),
         "picked": list(selection.picked),
-        "repeats": selection.repeats if rule is None else str(rule),
+        "repeats": repeats if rule is None else str(rule),
         "max_repeats": rule and rule.max_repeats,
         "budget": "" if budget is None else f"{budget:g}s",
         "attempts": selection.attempts if selection.attempts != ATTEMPTS else None,
@@ -150,8 +151,10 @@ def read_request(path: Path) -> Request:
     return Request(selection, hosts, parsed.profile_dirs, parsed.forced, queue)
 
 
-def _repeats(asked: _Asked, where: str) -> tuple[int | None, AutoRepeats | None]:
-    """A number, or the rule with its limits, which a number has not."""
+def _repeats(
+    asked: _Asked, where: str
+) -> tuple[int | Mapping[str, int] | None, AutoRepeats | None]:
+    """A number, or one by profile, or the rule with its limits, which a number has not."""
     try:
         repeats = parse_repeats(asked.repeats) if isinstance(asked.repeats, str) else asked.repeats
         if isinstance(repeats, AutoRepeats):

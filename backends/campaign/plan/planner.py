@@ -46,8 +46,10 @@ def make_plan(
             "no profile was chosen",
             remedy="name one with --profile; 'dlperf-tui profiles' lists them",
         )
-    if selection.repeats is not None and not 1 <= selection.repeats <= MOST_REPEATS:
-        raise SelectionError(f"repeats must be 1 to {MOST_REPEATS}, not {selection.repeats}")
+    asked = selection.repeats
+    for repeats in asked.values() if isinstance(asked, Mapping) else (asked,):
+        if repeats is not None and not 1 <= repeats <= MOST_REPEATS:
+            raise SelectionError(f"repeats must be 1 to {MOST_REPEATS}, not {repeats}")
     if selection.attempts < 1:
         raise SelectionError(f"attempts must be 1 or more, not {selection.attempts}")
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
@@ -86,7 +88,7 @@ def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCas
     profile = catalog.get(name)
     parameters, given = split_overrides(profile, _for_profile(selection, catalog, name))
     settings = resolve_settings(profile, given)
-    repeats = selection.first_repeats(profile.matrix.repeats)
+    repeats = selection.first_repeats(profile)
     tags = selection.cases or None
     if selection.picked:
         read = {key: read_key(key) for key in selection.picked}

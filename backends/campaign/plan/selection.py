@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from backends.hosts.placement import Placement
 from backends.results.auto_repeats import LOOKS, AutoRepeats
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Profile
 
 ATTEMPTS = 2
 MANY_RUNS = 20_000
@@ -20,8 +24,9 @@ class Selection:
     """What one press of "start" asks for; ``campaign.toml`` holds it.
 
     ``cases``: tags; empty means the profile's own. ``values``: parameter choices and profile
-    settings by name, or by ``PROFILE:NAME`` where they are of one profile alone. ``repeats``: None
-    means the profile's own. ``hosts``: a nodeset, empty: all.
+    settings by name, or by ``PROFILE:NAME`` where they are of one profile alone. ``repeats``: by
+    profile where they are not the same for all; None, and a profile without: its own number.
+    ``hosts``: a nodeset, empty: all.
     ``attempts``: how often a run is tried where another attempt can help; 1: never again.
     ``auto``: repeats until it is known, in place of a number of them. ``explain``: one profiled run
     of each case after all repeats, where its profile can tell where the time goes.
@@ -33,7 +38,7 @@ class Selection:
     profiles: tuple[str, ...]
     cases: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    repeats: int | None = None
+    repeats: int | Mapping[str, int] | None = None
     hosts: str = ""
     picked: tuple[str, ...] = ()
     name: str = ""
@@ -43,6 +48,11 @@ class Selection:
     placement: Placement = Placement.FIRST
     pack: bool = False
 
-    def first_repeats(self, own: int) -> int:
-        """Of every case, planned from the beginning; ``own``: the profile's number."""
-        return LOOKS[0] if self.auto is not None else self.repeats or own
+    def first_repeats(self, profile: Profile) -> int:
+        """Of each of its cases, planned from the beginning."""
+        own = profile.matrix.repeats
+        if self.auto is not None:
+            return LOOKS[0]
+        if isinstance(self.repeats, Mapping):
+            return self.repeats.get(profile.name, own)
+        return self.repeats or own

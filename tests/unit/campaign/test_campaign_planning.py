@@ -238,6 +238,9 @@ def test_a_request_survives_its_file(tmp_path: Path) -> None:
     assert read_request(tmp_path) == request
     assert read_request(tmp_path / "campaign.toml") == request
     assert tomllib.loads((tmp_path / "campaign.toml").read_text())["campaign"]["repeats"] == 7
+    unlike = replace(request, selection=replace(selection, repeats={"a": 2, "b": 4}))
+    write_request(tmp_path / "campaign.toml", unlike)
+    assert read_request(tmp_path) == unlike
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backends.campaign.folder.index import is_simulated
@@ -114,7 +114,7 @@ def _read(path: Path, arguments: argparse.Namespace) -> Request:
 
 def _repeats(
     arguments: argparse.Namespace, base: Selection
-) -> tuple[int | None, AutoRepeats | None]:
+) -> tuple[int | Mapping[str, int] | None, AutoRepeats | None]:
     """What was asked for, on top of a campaign file's."""
     number, rule = base.repeats, base.auto
     if arguments.repeats is not None:
