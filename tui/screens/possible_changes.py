@@ -294,7 +294,8 @@ def kept_words(run: RunView | None, viewed: CampaignSnapshot) -> str:
     itself meanwhile."""
     if run is None:
         return "no run was cancelled" if viewed.active else "no run was skipped"
-    return f"{_called(viewed, run)} was not {'skipped' if run.state is RunState.PLANNED else 'cancelled'}"
+    done = "skipped" if run.state is RunState.PLANNED else "cancelled"
+    return f"{_called(viewed, run)} was not {done}"
 
 
 def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
