@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 
 Act = Callable[[], Awaitable[Any]]
-Action = tuple[Key, str, Act, str]
-"""Its name, what does it, and why it is not done now; "" where it is."""
+Action = tuple[Key, str, Act, str, str]
+"""Its name, what does it, why it is not done now ("" where it is), and what it would be done to
+where that has a name."""
 
 NOTHING_FOUND = (
     "Nothing has these words: no action, run, case, host or help. dlperf-tui --help lists commands."
@@ -185,34 +186,35 @@ class ActionsProvider(Provider):
                 elif opened is not None:
                     yield from self._told(opened, told, label, act)
                 else:
-                    yield told, label, act, ""
+                    yield told, label, act, "", ""
 
     def _told(self, node: DOMNode, key: Key, label: str, act: Act) -> Iterator[Action]:
         """It, where it is done now or somebody says why not."""
         if enabled(node, key):
-            concerns = getattr(node, "concerns_now", {}).get(key.action, "")
-            told = replace(key, help=f"{concerns}: {key.help}") if concerns else key
-            yield told, label, act, ""
+            yield key, label, act, "", getattr(node, "concerns_now", {}).get(key.action, "")
         elif why := why_idle(node, key):
             at_all = never(node, key.action.partition("(")[0])
             yield self._refused(key, label, at_all or f"{NOT_NOW}{why}")
 
     def _refused(self, key: Key, label: str, why: str) -> Action:
         words = f"{key_name(key)} {label}: {why.removeprefix(NOT_NOW)}"
-        return key, label, partial(self._say, words), why
+        return key, label, partial(self._say, words), why, ""
 
     async def discover(self) -> Hits:
-        for key, label, act, why in self._actions():
+        for key, label, act, why, whose in self._actions():
             if not why:
-                yield DiscoveryHit(self._line(key, label, key.help), act, text=_named(key, label))
+                line = self._line(key, label, _about(key, whose))
+                yield DiscoveryHit(line, act, text=_named(key, label))
 
     async def search(self, query: str) -> Hits:
-        """What is not done now comes last, and says why; not for the name of its page alone."""
-        for key, label, act, why in self._actions():
+        """What is not done now comes last, and says why; not for the name of its page alone, nor
+        for that of what an action would be done to."""
+        for key, label, act, why, whose in self._actions():
             place, _, own = label.rpartition(": ")
             text = _named(key, own if why and rank(query, place, "") else label)
-            if (score := rank(query, text, key.help)) > 0:
-                shown = self._line(key, label, why or key.help, MUTED if why else "")
+            called = any(rank(word, text, "") for word in query.split())
+            if (score := rank(query, text, _about(key, whose if called else ""))) > 0:
+                shown = self._line(key, label, why or _about(key, whose), MUTED if why else "")
                 later = LATER if key.help.startswith(CHANGES_PLAN) else 1
                 yield Hit(score / (LAST if why else later), shown, act, text=text)
 
@@ -221,6 +223,10 @@ class ActionsProvider(Provider):
 
     def _line(self, key: Key, label: str, about: str, style: str = "") -> Text:
         return palette_line(self.app, label, beyond(key, label, about), key_name(key), style)
+
+
+def _about(key: Key, whose: str) -> str:
+    return f"{whose}: {key.help}" if whose else key.help
 
 
 def palette_line(app: App[Any], label: str, words: str, key: str, style: str = "") -> Text:

@@ -88,6 +88,23 @@ async def test_of_each_kind_there_are_a_few_behind_the_actions_and_the_help_is_l
         assert 0 < sum("  run: " in line for line in found) <= MOST
 
 
+async def test_a_run_is_found_by_its_name_before_what_could_be_done_to_it(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.selected)
+        assert isinstance(app.screen, RunsPage)
+        assert app.screen.selected is not None
+        tag = app.screen.selected.case.tag
+        found = await look_for(app, pilot, tag)
+        assert "  run: " in found[0]
+        assert not any("space" in line for line in found), "Mark is found by what it does"
+        await pilot.press("escape")
+        assert any("space" in line for line in await look_for(app, pilot, f"mark {tag}"))
+
+
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=str)
 @pytest.mark.parametrize("begun", ["1", "2", "4"])
 async def test_a_flag_leads_to_the_line_of_the_help_that_says_what_it_is(
