@@ -251,7 +251,7 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=16,
                 said="*",
             ),
-            Key("u", "unmark", "Unmark", "take all marks away", footer=15),
+            Key("u", "unmark", "Unmark", "take all marks away", footer=7),
             Key(
                 "p",
                 "replay",

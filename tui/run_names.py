@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_view import RunView
 from profiles.format.case_labels import CaseLabels, case_labels
 
-Run = TypeVar("Run", RunRecord, RunView)
+if TYPE_CHECKING:
+    from backends.campaign.record.run_record import RunRecord
+    from backends.campaign.record.run_view import RunView
+
+Run = TypeVar("Run", "RunRecord", "RunView")
 
 
 def called(run: RunRecord | RunView, labels: CaseLabels) -> str:

@@ -434,7 +434,7 @@ async def test_the_palette_compares_from_anywhere_and_names_come_before_descript
         await pilot.press("ctrl+p", *query)
         await until(pilot, lambda: "compare campaigns" in screen_text(app))
         assert "Quit" not in screen_text(app)
-        await pilot.press("down", "enter")
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
 
 

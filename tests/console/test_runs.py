@@ -434,7 +434,9 @@ async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> No
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("y")
         await until(pilot, lambda: controller.cancelled == ["r00"])
-        await until(pilot, partial(shows, app, "1n1g b128 fp32 #1 is being ended"))
+        await until(pilot, lambda: controller.snapshot().runs[0].state is RunState.CANCELLED)
+        await until(pilot, partial(shows, app, "cancelled"))
+        await until(pilot, lambda: not shows(app, "is being ended"))
 
 
 @pytest.mark.parametrize(

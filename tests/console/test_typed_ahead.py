@@ -524,7 +524,7 @@ async def test_a_page_may_come_when_the_console_is_leaving(workspace: FakeWorksp
     ("page", "written"),
     [
         *(("1", "quitzzzz"), ("2", "cancelzz"), ("3", "nothingx")),
-        *(("1", "queue"), ("2", "xxq"), ("3", "qqqq"), ("1", "startupq")),
+        *(("1", "queuee"), ("2", "xxq"), ("3", "qqqq"), ("1", "startupq")),
     ],
 )
 async def test_enter_in_the_palette_chooses_of_what_was_found_for_all_that_is_written(

@@ -112,13 +112,17 @@ class TablePanel(Vertical):
             set_frame(self, new, footer)
 
     def _with_room(self, title: Text, name: str) -> Text:
-        """The title with as much of ``name`` as its other words leave room for."""
+        """The title with as much of ``name`` as its other words leave room for; half of the frame
+        where they are cut in any case."""
         behind = len(BETWEEN) + self._filtered.cell_len if self.filter_text else 0
         over = title.cell_len + behind - (self.size.width - CORNERS)
         before, found, after = title.plain.partition(name) if name else ("", "", "")
         if not found or over <= 0 or not self.size.width:
             return title
-        short = both_ends(name, min(cell_len(name), max(LEAST_NAME, cell_len(name) - over)))
+        room = cell_len(name) - over
+        if room < LEAST_NAME:
+            room = self.size.width // 2
+        short = both_ends(name, min(cell_len(name), room))
         return Text(f"{before}{short}{after}")
 
     @property
