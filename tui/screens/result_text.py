@@ -226,7 +226,7 @@ def _row(
     units: bool,
     but: frozenset[Concern],
 ) -> Row:
-    base, alone = case.case == group.base, len(group.cases) == 1
+    base = case.case == group.base and not group.alone
     speedup = "base" if base and case.speedup else speedup_text(case, group)
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
@@ -239,9 +239,9 @@ def _row(
             cell(case.gpus, right=True),
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
             cell(unit, MUTED),
-            cell(NOTHING if alone else speedup, right=True),
+            cell(speedup, right=True),
             cell(speedup_interval_cell(case), right=True),
-            cell(NOTHING if alone else efficiency_cell(case, group), right=True),
+            cell(efficiency_cell(case, group), right=True),
             cell(_cv_text(cv), colour, right=True),
             cell(count_cell(case), right=True),
             cell(_grade_cell(case, but), _GRADE_COLOURS.get(case.grade, MUTED)),
@@ -584,7 +584,8 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
         return []
     if case.case == group.base:
         none = f"{NOTHING}, as there is no other size to compare with"
-        return [("speedup", none if len(group.cases) == 1 else "1, the base of the others")]
+        whose = "its own base: no other size" if len(group.cases) == 1 else "the base of the others"
+        return [("speedup", none if group.alone else f"1, {whose}")]
     share, range_of_it = efficiency_cell(case, group), efficiency_interval_cell(case)
     return [
         ("base", group.base),
