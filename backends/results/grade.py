@@ -29,6 +29,7 @@ from backends.results.telemetry_figures import (
     unwatched,
 )
 from backends.results.verdict_doubts import Doubt, by_other_rules, environment_doubt
+from profiles.throughput.steady import Shape
 
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
@@ -110,7 +111,9 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield _usual(Concern.FORCED)
     yield from _of_the_attempts(case)
     if case.spread is not None:
-        yield from _of_the_spread(case.spread)
+        slow_by_itself = not stood_still(case)
+        found = _of_the_spread(case.spread)
+        yield from (f for f in found if f.concern is not Concern.FIRST_RUN_SLOW or slow_by_itself)
     if unsteady := [found.cost for run in case.measured_runs for found in run.steady or ()]:
         yield unsteady_by(max(unsteady))
     if any(map(not_looked_at, case.measured_runs)):
@@ -166,6 +169,15 @@ def _of_the_spread(spread: Spread) -> Iterator[Finding]:
         yield _usual(Concern.DRIFT)
     elif spread.dependence is not None:
         yield _usual(Concern.DEPENDENT_REPEATS)
+
+
+def stood_still(case: CaseResult) -> bool:
+    """Whether stalls in the first repeat are most of what its figure lacks: then that is why it is
+    slow, and not that it came first."""
+    first = case.measured_runs[0]
+    stalls = [found.cost for found in first.steady or () if found.shape is Shape.STALLS]
+    lacks = 1 - (first.measured or 0.0) / case.spread.median if case.spread else 0.0
+    return bool(stalls) and sum(stalls) >= lacks / 2
 
 
 def unsteady_by(cost: float) -> Finding:

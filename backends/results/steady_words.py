@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backends.hangs.verdict_words import verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.grade import MOST_DISTURBED
 from backends.results.numbers import percent, scatter, signed_percent, significant, trimmed
@@ -135,8 +136,20 @@ def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[tuple[float, str
             found, run, number = max(having, key=lambda one: one[0].cost)
             whose = _whose(run, len(having), case.succeeded, lang)
             text = disturbance_text(found, lang) + coinciding(run, number, lang)
-            lines.append((found.cost, whose + text))
+            told = diagnosed(run, lang) if shape is Shape.STALLS else ""
+            lines.append(
+                (found.cost, pick(lang, "; ", "；").join(filter(None, (whose + text, told))))
+            )
     return lines
+
+
+def diagnosed(run: RunResult, lang: Lang = "en") -> str:
+    """Who kept a run that succeeded after all, by its hosts; empty where nobody asked them, or
+    nobody stood out."""
+    if run.diagnosis is None or not run.diagnosis.suspects:
+        return ""
+    told = verdict_line(run.diagnosis, past=True)
+    return pick(lang, f"diagnosed meanwhile: {told}", f"其间诊断：{told}")
 
 
 def _whose(run: RunResult, having: int, of: int, lang: Lang) -> str:

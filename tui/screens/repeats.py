@@ -19,7 +19,7 @@ from backends.results import render
 from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import SUCCEEDED, RunResult
-from backends.results.steady_words import disturbance_brief, disturbance_text
+from backends.results.steady_words import diagnosed, disturbance_brief, disturbance_text
 from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
 from backends.results.telemetry_words import watched_brief
@@ -146,6 +146,7 @@ def _note(
     """What is odd about it, and why it failed; ``unsteady``: in which words."""
     parts = (
         *map(unsteady, run.steady or ()),
+        plain(diagnosed(run)) if run.steady else "",
         *_throttled_words(run),
         watched_brief(run),
         "outlier; it counts" if run in strange else "",

@@ -315,7 +315,8 @@ def flags(
 ) -> Text:
     """The concerns of a case in a few words, ``but`` those that are told once of all. What costs
     more is first; of what costs the same that which is not ``shared`` by all. Few repeats of all
-    are behind all that costs a grade and is not, for n says it of each, unless they alone set it."""
+    are behind all that costs a grade and is not, for n says it of each, unless they alone set
+    it."""
     sets = {found.concern for found in case.findings if found.ceiling is case.grade}
 
     def place(found: Finding) -> tuple[int, int]:

@@ -19,6 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backends.hangs.diagnosis import Confidence, Diagnosis, Sign, Suspect
+from backends.hangs.diagnosis import Finding as HangFinding
 from backends.hosts.telemetry_summary import GpuUse, Telemetry
 from backends.results.campaign_report import ReportContext, render_report, statistics_table
 from backends.results.case_result import CaseResult
@@ -468,6 +470,31 @@ def test_what_was_not_steady_is_told_by_the_repeat_that_it_costs_most(runs_of):
     ]
     assert len(finding_lines(case, group, "zh")) == 2
     assert case.concerns == (Concern.UNSTEADY,)
+
+
+def test_why_a_repeat_stood_still_is_told_where_its_hosts_said_so(runs_of):
+    first, *rest = runs_of("1n1g", [50.0, *steady(n=5)], fingerprint="a")
+    stopped = Suspect("node1", rank=0, findings=(HangFinding(Sign.STOPPED),))
+    stalled = replace(first, steady=(replace(STALLS, count=1, cost=0.49),))
+    found = Diagnosis((stopped,), Confidence.HIGH, ranks=1)
+    for known in (None, found, Diagnosis(ranks=1)):
+        case, group = only([replace(stalled, diagnosis=known), *rest])
+        (line,) = (one for one in finding_lines(case, group) if "stalls" in one)
+        says = "rank 0 on node1 was stopped by a signal"
+        assert (says in line) is (known is found)
+        (line,) = (one for one in finding_lines(case, group, "zh") if "停顿" in one)
+        assert (says in line) is (known is found)
+
+
+@pytest.mark.parametrize(("cost", "by_itself"), [(0.49, False), (0.26, False), (0.1, True)])
+def test_a_first_repeat_that_stood_still_is_not_slow_for_being_first(
+    runs_of, cost: float, by_itself: bool
+):
+    first, *rest = runs_of("1n1g", [50.0, *steady(n=5)], fingerprint="a")
+    (group,) = summarise([replace(first, steady=(replace(STALLS, cost=cost),)), *rest])
+    assert (Concern.FIRST_RUN_SLOW in group.cases[0].concerns) is by_itself
+    (group,) = summarise([first, *rest])
+    assert Concern.FIRST_RUN_SLOW in group.cases[0].concerns
 
 
 def test_every_shape_has_words():
