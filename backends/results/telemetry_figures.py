@@ -38,13 +38,16 @@ class Trouble(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Disturbed:
-    """``amount``: processes, KiB, errors, or a share of the CPUs. ``gpu``: None: of the host."""
+    """``amount``: processes, KiB, errors, or a share of the CPUs. ``gpu``: None: of the host.
+    ``repeats``: in how many of the ``of`` runs there was such trouble."""
 
     trouble: Trouble
     run: RunResult
     host: str
     gpu: int | None
     amount: float
+    repeats: int = 1
+    of: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +151,16 @@ def most_throttled(run: RunResult, *, at_its_limit: bool) -> float | None:
 def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:
     """The worst of each kind of trouble."""
     found = [*_gpu_troubles(runs), *_host_troubles(runs)]
-    worst = (
-        max((one for one in found if one.trouble is kind), key=lambda one: one.amount, default=None)
-        for kind in Trouble
+    alike = ([one for one in found if one.trouble is kind] for kind in Trouble)
+    return tuple(
+        replace(
+            max(of_kind, key=lambda one: one.amount),
+            repeats=len({one.run.run_id for one in of_kind}),
+            of=len(runs),
+        )
+        for of_kind in alike
+        if of_kind
     )
-    return tuple(one for one in worst if one is not None)
 
 
 def _gpu_troubles(runs: Sequence[RunResult]) -> Iterator[Disturbed]:

@@ -71,8 +71,13 @@ def throttled_line(found: Throttled, lang: Lang = "en") -> str:
 
 
 def disturbed_line(found: Disturbed, lang: Lang = "en") -> str:
-    """``repeat 2: another process was on GPU3 of node1``"""
+    """``repeat 2: another process was on GPU3 of node1``; ``2 of 5 repeats, most in repeat 4: …``
+    where that was so in several."""
     en, zh = _SENTENCES[found.trouble](found)
+    if found.repeats > 1:
+        several = f"{found.repeats} of {found.of} repeats, most in repeat {found.run.repeat}"
+        several_zh = f"{found.of} 次重复中的 {found.repeats} 次，以第 {found.run.repeat} 次最甚"
+        return pick(lang, f"{several}: {en}", f"{several_zh}：{zh}")
     return pick(lang, f"repeat {found.run.repeat}: {en}", f"第 {found.run.repeat} 次重复：{zh}")
 
 
@@ -181,8 +186,8 @@ def _memory_errors(found: Disturbed) -> tuple[str, str]:
 def _uneven_load(found: Disturbed) -> tuple[str, str]:
     more = percent(found.amount, beyond=[UNEVEN_LOAD])
     return (
-        f"the CPUs of {found.host} were busier by {more} of their time than in the other repeats",
-        f"{found.host} 的CPU忙碌时间比其他重复多 {more}",
+        f"the CPUs of {found.host} were busier by {more} of their time than the repeats' median",
+        f"{found.host} 的CPU忙碌时间比各次重复的中位数多 {more}",
     )
 
 

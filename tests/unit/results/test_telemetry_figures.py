@@ -21,8 +21,15 @@ from backends.results.numbers import fixed, percent
 from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
+from backends.results.telemetry_figures import UNEVEN_LOAD, disturbed
 from backends.results.telemetry_table import telemetry_table
-from backends.results.telemetry_words import WHOLE_HOST, usual_lines, watched_brief, watched_words
+from backends.results.telemetry_words import (
+    WHOLE_HOST,
+    disturbed_line,
+    usual_lines,
+    watched_brief,
+    watched_words,
+)
 from profiles.throughput.steady import Disturbance, Shape
 from tui.screens.repeats import repeat_rows
 from tui.screens.result_text import case_text
@@ -393,11 +400,24 @@ def test_a_repeat_with_busier_cpus_than_the_others_is_named(
         for number, run in enumerate(runs_of("1n1g", VALUES[:n], fingerprint="a"))
     ]
     case, group = only(runs)
-    said = (
-        "repeat 1: the CPUs of node1 were busier by 11.0% of their time than in the other repeats"
-    )
+    said = "repeat 1: the CPUs of node1 were busier by 11.0% of their time than the repeats' median"
     assert (said in finding_lines(case, group)) == named
     assert (Concern.DISTURBED in case.concerns) == named
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=8))
+def test_how_many_repeats_were_disturbed_is_told(busy: list[float]) -> None:
+    one = RunResult("r", "p", "F", "M", "1n1g", 1, 1, {}, 1, throughput=100.0)
+    runs = [
+        replace(one, run_id=f"r{n}", repeat=n, telemetry=Telemetry((), (host(busy=share),)))
+        for n, share in enumerate(busy, 1)
+    ]
+    beyond = [share for share in busy if share - median(busy) > UNEVEN_LOAD]
+    found = disturbed(runs)
+    assert [(one.repeats, one.of) for one in found] == [(len(beyond), len(busy))] * bool(beyond)
+    for line in map(disturbed_line, found):
+        told = f"{len(beyond)} of {len(busy)} repeats, most in repeat "
+        assert line.startswith(told if len(beyond) > 1 else "repeat ")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
