@@ -55,6 +55,7 @@ class HostUse:
     """One host of a run.
 
     ``load_start``: its load (1 min) when the run began, that of what ran before it included.
+    ``seconds``: from the first to the last look while it trained; None in journals without it.
     ``cpu_busy``: share of its CPUs while it trained, its own work included. ``swapped_kib``: in and
     out meanwhile.
     """
@@ -64,6 +65,7 @@ class HostUse:
     load_start: float
     cpu_busy: float | None = None
     swapped_kib: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +248,7 @@ def _host_use(rows: pd.DataFrame, trained: Span, host: str, ran: Span) -> HostUs
         load_start=float(rows["load1"].iloc[0]),
         cpu_busy=float(busy / total) if total > 0 else None,
         swapped_kib=_gained(ran.of(rows)["swapped_kib"]),
+        seconds=float(own["time_s"].iloc[-1] - own["time_s"].iloc[0]) if len(own) else 0.0,
     )
 
 

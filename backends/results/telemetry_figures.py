@@ -19,6 +19,8 @@ THROTTLED = 0.01
 WATCHED = 0.5
 """Share of a run's time for which each of its GPUs must have been seen: of less than half, what
 nobody saw weighs more than what was seen."""
+HOSTS_EVERY_S = 5.0
+"""As seldom as a host without GPUs is asked."""
 IDLE = 1.0
 """Percent of the time below which a GPU computed nothing to speak of."""
 SWAPPED_KIB = 64 << 10
@@ -72,13 +74,18 @@ class Throttled:
 
 
 def unwatched(run: RunResult) -> bool:
-    """Nobody looked at its machines, its GPUs were seen for too little of the time or never, or
-    what was seen cannot be held against its readings."""
+    """Nobody looked at its machines, its GPUs were seen for too little of the time or never (hosts
+    without any, which are asked now and then, where that is known), or what was seen cannot be held
+    against its readings."""
     if run.telemetry is None or run.came_at_once:
         return True
-    seen = watched_s(run)
-    little = not seen or seen < WATCHED * (run.trained_s or 0.0)
-    return little and _on_gpus(run)
+    seen, trained = watched_s(run), run.trained_s or 0.0
+    little = not seen or seen < WATCHED * trained
+    if _on_gpus(run):
+        return little
+    asked = [host.seconds for host in run.telemetry.hosts]
+    known = bool(asked) and None not in asked
+    return little and known and trained - seen > 2 * HOSTS_EVERY_S
 
 
 def unplaced(run: RunResult) -> bool:
@@ -97,8 +104,10 @@ def hosts_alone(run: RunResult) -> tuple[HostUse, ...]:
 
 
 def watched_s(run: RunResult) -> float:
-    """For how long each of its GPUs was seen between its first reading and its last; 0 where one
-    never was."""
+    """For how long each of its GPUs was seen between its first reading and its last, without GPUs
+    each of its hosts; 0 where one never was."""
+    if run.telemetry is not None and not _on_gpus(run):
+        return min((host.seconds or 0.0 for host in run.telemetry.hosts), default=0.0)
     gpus = run.telemetry.gpus if run.telemetry else ()
     all_seen = len(gpus) >= run.gpus
     return min((gpu.seconds for gpu in gpus), default=0.0) if all_seen else 0.0

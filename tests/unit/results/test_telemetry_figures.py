@@ -21,7 +21,7 @@ from backends.results.numbers import fixed, percent
 from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
-from backends.results.telemetry_figures import UNEVEN_LOAD, disturbed
+from backends.results.telemetry_figures import HOSTS_EVERY_S, UNEVEN_LOAD, disturbed, unwatched
 from backends.results.telemetry_table import telemetry_table
 from backends.results.telemetry_words import (
     WHOLE_HOST,
@@ -403,6 +403,20 @@ def test_a_repeat_with_busier_cpus_than_the_others_is_named(
     said = "repeat 1: the CPUs of node1 were busier by 11.0% of their time than the repeats' median"
     assert (said in finding_lines(case, group)) == named
     assert (Concern.DISTURBED in case.concerns) == named
+
+
+@given(st.floats(1.0, 500.0), st.none() | st.floats(0.0, 500.0), st.none() | st.floats(0.0, 500.0))
+def test_a_run_without_gpus_is_watched_as_its_least_watched_host_is(
+    trained: float, one: float | None, other: float | None
+) -> None:
+    """A look now and then will do for a short one; of old journals nobody knows."""
+    seen = Telemetry((), (replace(host(), seconds=one), replace(host(), seconds=other)))
+    run = RunResult("r", "p", "F", "M", "2n1g", 2, 1, {}, 1, throughput=1.0, telemetry=seen)
+    run = replace(run, trained_s=trained)
+    known = one is not None and other is not None
+    least = min(one or 0.0, other or 0.0)
+    little = least < trained / 2 and trained - least > 2 * HOSTS_EVERY_S
+    assert unwatched(run) is (known and little)
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=8))
