@@ -26,6 +26,7 @@ from backends.campaign.record.waiting_words import waiting_text
 from backends.engines.engine import Waiting, WaitKind
 from backends.transports.transport import Problem
 from profiles.durations import format_duration
+from profiles.throughput.steady import Disturbance, Shape
 from tests.unit.campaign.strategies import RUN_IDS, events, planned
 from tests.unit.campaign.test_campaign_state import HOSTS, assigned, readings, succeeded
 from tui.screens.run_text import state_text
@@ -358,6 +359,17 @@ def test_the_estimate_of_a_run_at_work_is_that_of_its_host() -> None:
     state = fold([*measured, *on(ids[4], "slow", 70.0, None), *on(ids[5], "fast", 70.0, None)])
     now = shown(state, 75.0)
     assert (view(now, ids[4]).eta_s, view(now, ids[5]).eta_s) == pytest.approx((25.0, 5.0))
+
+
+@given(st.floats(1.0, 100.0), st.floats(0.0, 0.95))
+def test_what_a_run_stood_still_for_is_no_part_of_what_another_takes(
+    usual: float, cost: float
+) -> None:
+    stalls = Disturbance(Shape.STALLS, size=-0.9, cost=cost, reading=3, count=1)
+    ended = replace(succeeded(A, t=1.0 + usual / (1 - cost)), steady=(stalls,))
+    begun = [planned(A), replace(assigned(A), t=1.0), ev.RunLaunched(t=1.0, run_id=A)]
+    runs = fold([*begun, ended, planned(B)]).runs
+    assert durations(runs.values()).of(runs[B]) == pytest.approx(usual)
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.floats(3.0, 100.0), st.data())
