@@ -111,8 +111,9 @@ def shared_remarks(ranking: Ranking) -> Iterator[str]:
     for ranked in ranking.hosts:
         if ranked.left_out and not ranked.reasons:
             continue
-        if ranked.busy:
-            loads.setdefault(ranked.busy, []).append(ranked.host)
+        if ranked.busy:  # a machine is asked once, before the load of our own measuring is on it
+            when = " when the first of the machine's names was measured" * bool(ranked.shared)
+            loads.setdefault(f"{ranked.busy}{when}", []).append(ranked.host)
         if ranked.shared:
             machines[fold_nodeset([ranked.host, *expand_nodeset(ranked.shared)])] = None
     if loads:
