@@ -238,14 +238,20 @@ async def test_what_was_found_of_a_host_stays_while_our_run_is_there(tmp_path: P
     source = tmp_path / RECORDED.name
     shutil.copytree(RECORDED, source)
     journal = source / "events.jsonl"
-    text = journal.read_text().replace('"warned":[]', '"warned":["vm: GPU1 is hot: 88 °C"]', 1)
-    journal.write_text(text)
+    of_it = '"bearings":[{"profiles":[],"hosts":[["vm"]],"gpus":[1],"tags":[]}]'
+    warned = f'"warned":["vm: GPU1 is hot: 88 °C"],{of_it}'
+    journal.write_text(journal.read_text().replace('"warned":[]', warned, 1))
+
+    def in_row(app: ReplayApp, *said: str) -> bool:
+        lines = screen_text(app).splitlines()
+        return any(" vm " in line and all(one in line for one in said) for line in lines)
+
     async with replay(recorded=source) as (app, pilot, _):
         await pilot.press("full_stop", "1")
-        await until(pilot, lambda: "GPU1 is hot: 88 °C" in screen_text(app))
+        await until(pilot, lambda: in_row(app, "GPU1 is hot: 88 °C"))
         await pilot.press("right_curly_bracket")
-        await until(pilot, lambda: "our run" in screen_text(app))
-        assert "GPU1 is hot: 88 °C" in screen_text(app)
+        await until(pilot, lambda: in_row(app, "our run"))
+        assert in_row(app, "our run", "▲ GPU1"), screen_text(app)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
