@@ -781,3 +781,14 @@ async def test_who_goes_back_from_the_end_stands_still_there(key: str) -> None:
 def test_while_a_replay_is_opened_no_key_says_that_there_is_no_campaign() -> None:
     assert why_not("window", None, None, opening=True) == "the replay is being opened"
     assert why_not("window", None, None) == "there is no campaign here"
+
+
+@pytest.mark.parametrize("key", ["2", "escape"])
+async def test_what_is_said_leaves_the_campaigns_name_in_sight(key: str) -> None:
+    async with replay(LARGE) as (app, pilot, _):
+        await pilot.press("full_stop")
+        await until(pilot, lambda: "0/8 runs" in screen_text(app).splitlines()[0])
+        _, _, campaign = screen_text(app).splitlines()[0].rstrip().rpartition("  ")
+        await pilot.press(key)
+        await until(pilot, lambda: "replay" in screen_text(app).splitlines()[0])
+        assert screen_text(app).splitlines()[0].rstrip().endswith(campaign)
