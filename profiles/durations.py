@@ -40,9 +40,17 @@ def clock_text(t: float, now: float) -> str:
     return at.strftime("%H:%M" if at.date() == today.date() else "%Y-%m-%d %H:%M")
 
 
-def in_largest_unit(seconds: float, *, from_100: bool = False) -> str:
-    """Whole, rounded down: 111s, 12m, 3h, 5d. ``from_100``: seconds have two digits: 99s, 1m."""
-    if seconds < (100 if from_100 else 120):
+def in_three_columns(seconds: float) -> str:
+    """To the nearest of a unit, in two digits: 99s, 2m, 99m, 2h, 5d."""
+    for size, unit in ((1, "s"), (60, "m"), (3600, "h")):
+        if (many := round(seconds / size)) < 100:
+            return f"{many}{unit}"
+    return f"{round(seconds / 86400)}d"
+
+
+def in_largest_unit(seconds: float) -> str:
+    """Whole, rounded down: 111s, 12m, 3h, 5d."""
+    if seconds < 120:
         return f"{int(seconds)}s"
     units = ((86400, "d"), (3600, "h"), (60, "m"))
     size, unit = next(one for one in units if seconds >= one[0])

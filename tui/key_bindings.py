@@ -564,8 +564,8 @@ PANELS: Mapping[str, Panel] = {
                 "m",
                 "meters",
                 "Meters",
-                "utilisation, power, clock, memory: the mean; temperature: the hottest; or one of "
-                "each GPU",
+                "utilisation, power, clock, memory: the mean; temperature: the hottest; the clock "
+                "of a GPU far below it; or one of each GPU",
                 footer=10,
             ),
             Key(

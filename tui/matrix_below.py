@@ -249,7 +249,7 @@ def marked_lines(part: Marks, asked: Asked, now: float, width: int, height: int)
         taken = device_seconds([time], repeats)
         cells = list(past_cells(same[0], now)[:CAMPAIGN]) if same else [none]
         if same and undated:
-            cells[WHEN] = cells[WHEN].partition(", ")[2]
+            cells[WHEN] = cells[WHEN].partition(", ")[2] or cells[WHEN]
         return (
             case.label,
             "time not known" if time is None else f"≈{format_duration(time.seconds)} × {repeats}",

@@ -181,9 +181,13 @@ def older_words(same: Sequence[PastResult], target: float | None, now: float, ro
     why = "of more repeats" if target is None else "narrower"
     grade = "" if best.grade is None else f", grade {best.grade}"
     figures = f"{number(best.throughput)}, n={best.repeats}{grade}"
-    when = f", {ago(max(0.0, now - best.at))}"
+    when = f", {_age(best, now)}"
     forms = (f"older, {why}: {figures}{when}", f"older: {figures}{when}")
     return next((words for words in forms if cell_len(words) <= room), "")
+
+
+def _age(found: Past, now: float) -> str:
+    return f"{ago(max(0.0, now - found.at))}{' by your clock' * found.simulated}"
 
 
 def _settings_words(settings: Mapping[str, str]) -> str:
@@ -198,7 +202,7 @@ def result_words(found: PastResult, now: float, room: int) -> str:
         parts.append(f"grade {found.grade}")
     if found.imported:
         parts.append("imported")
-    parts.append(ago(max(0.0, now - found.at)))
+    parts.append(_age(found, now))
     whole = ", ".join(parts)
     left = room - cell_len(whole) - len(": ")
     if left < LEAST_NAME:  # what is left of a name would tell nothing
@@ -213,14 +217,16 @@ INTERVAL, REPEATS, GRADE, WHEN, CAMPAIGN = 1, 2, 3, 4, 6
 
 
 def past_cells(found: PastResult, now: float) -> tuple[str, ...]:
-    """The same in full, in columns: with its 95% interval, its day, and what it was measured on."""
+    """The same in full, in columns: with its 95% interval, its day, and what it was measured on. Of
+    what was simulated not how long ago: there is no room to say by whose clock."""
+    day = strftime("%Y-%m-%d", localtime(found.at))
     narrow = f"±{half_text(found.half_width)}"
     return (
         f"{number(found.throughput)} {plain(found.unit)}",
         narrow,
         f"n={found.repeats}",
         "" if found.grade is None else f"grade {found.grade}",
-        f"{strftime('%Y-%m-%d', localtime(found.at))}, {ago(max(0.0, now - found.at))}",
+        day if found.simulated else f"{day}, {_age(found, now)}",
         "imported" if found.imported else "",
         plain(found.campaign),
         plain(found.devices),
@@ -229,7 +235,7 @@ def past_cells(found: PastResult, now: float) -> tuple[str, ...]:
 
 def failure_words(found: PastFailure, now: float, room: int) -> str:
     """``✗ out of GPU memory, 2d ago: 0012-v100``; a reason that is too long is cut for the rest."""
-    when = f", {ago(max(0.0, now - found.at))}: "
+    when = f", {_age(found, now)}: "
     name = both_ends(plain(found.campaign), max(LEAST_NAME, room // 2 - cell_len(when)))
     where = f"{when}{name}"
     left = max(room // 2, room - cell_len(where))

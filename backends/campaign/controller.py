@@ -165,6 +165,7 @@ class CampaignController:
             waiting=moment.waiting,
             starting=moment.starting,
             given_up=moment.given_up,
+            unread=moment.unread,
             revision=self._recorder.revision,
             kept=self._kept,
         )
@@ -177,7 +178,12 @@ class CampaignController:
         for run_id in self._dispatcher.cancel_asked & waiting.keys():
             waiting[run_id] = replace(waiting[run_id], ending=True)
         dispatcher = self._dispatcher
-        return Moment(waiting, dict(dispatcher.starting), given_up=dict(dispatcher.given_up))
+        return Moment(
+            waiting,
+            dict(dispatcher.starting),
+            given_up=dict(dispatcher.given_up),
+            unread=dict(dispatcher.unread),
+        )
 
     def start(self) -> None:
         """Begin, or go on, working; returns at once."""
@@ -438,6 +444,10 @@ class CampaignController:
             if self.state.simulated:
                 moment = replace(moment, at=self._clock())
                 told_all = await self._recorder.commit()
+            else:  # a log that flows is read in a moment: nothing to write a file for
+                late = self._clock() - TELL_EVERY_S
+                unread = {run_id: t for run_id, t in moment.unread.items() if t < late}
+                moment = replace(moment, unread=unread)
             if moment != told and told_all:
                 with contextlib.suppress(OSError):
                     await asyncio.to_thread(write_moment, self.path, moment)

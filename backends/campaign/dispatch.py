@@ -147,6 +147,12 @@ class Dispatcher:
         at = {run_id: one.given_up_at for run_id, one in self._supervisors.items()}
         return {run_id: t for run_id, t in at.items() if t is not None}
 
+    @property
+    def unread(self) -> Mapping[str, float]:
+        """By run: since when what it printed waits to be read, of those where something does."""
+        since = {run_id: one.unread_since for run_id, one in self._supervisors.items()}
+        return {run_id: t for run_id, t in since.items() if t is not None}
+
     def diagnose(self, run_id: str) -> bool:
         """Have the run's hosts asked what keeps it; False: it is not at work."""
         supervisor = self._supervisors.get(run_id)

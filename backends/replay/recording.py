@@ -28,6 +28,7 @@ from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import FILE_NAME as LOCK
 from backends.campaign.record.state import RunRecord
 from backends.engines.hosts_schedule import Slot
+from backends.hosts.preflight_finding import Bearing
 from backends.replay.unmerged import unmerged
 from profiles.errors import DlperfError
 from profiles.format.profile import Profile
@@ -89,7 +90,7 @@ class Recording:
     turns: when runs began or ended, in order; seconds since the epoch.
     simulated: nothing in it was measured.
     slots: where and when each run was, by its id.
-    found: what preflight stopped or warned of, and it was started all the same.
+    found: what preflight stopped or warned of, and it was started all the same; and of which runs.
     failed: when runs failed; seconds since the epoch.
     found_at: when a run was found to hang, or to have a slow rank; seconds since the epoch.
     """
@@ -102,7 +103,7 @@ class Recording:
     turns: tuple[float, ...]
     simulated: bool
     slots: Mapping[str, Slot]
-    found: tuple[str, ...] = ()
+    found: tuple[tuple[str, Bearing], ...] = ()
     failed: tuple[float, ...] = ()
     found_at: tuple[float, ...] = ()
 
@@ -170,7 +171,8 @@ def read_recording(source: Path) -> Recording:
     begun = journal.beginning(source / journal.FILE_NAME)
     host = begun.host if begun is not None else ""
     turned = tuple(sorted(turns))
-    found = (*state.overridden, *(text for text, _ in state.warned))
+    of_runs = itertools.chain(state.forced_on, itertools.repeat(Bearing()))
+    found = (*zip(state.overridden, of_runs, strict=False), *state.warned)
     slots = {s.run.run_id: Slot(s.run.hosts, s.begin, s.end) for s in spans}
     return Recording(
         source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.folder.past_index import PastIndex
 from backends.results import past_result
@@ -148,3 +151,36 @@ def test_campaigns_that_differ_at_their_ends_do_so_where_there_is_little_room(
         assert "am" in first
         assert "pm" in second
         assert max(len(first), len(second)) <= width
+
+
+@given(st.booleans(), st.floats(0, 1e7) | st.sampled_from([0.0, 5.0]), st.integers(60, 200))
+def test_an_age_of_what_was_simulated_says_by_whose_clock_it_is_or_is_left_out(
+    simulated: bool, ago_s: float, room: int
+) -> None:
+    shared = {"profile": "p", "tag": "1n1g", "parameters": {}, "settings": {}, "devices": "V100"}
+    past: dict[str, Any] = {
+        **shared,
+        "campaign": "c",
+        "path": Path("c"),
+        "at": 1e9,
+        "imported": False,
+    }
+    figures: dict[str, Any] = {
+        "throughput": 9.0,
+        "unit": "images/s",
+        "repeats": 3,
+        "half_width": 0.1,
+    }
+    one = PastResult(**past, **figures, grade=None, run_s=None, simulated=simulated)
+    failed = PastFailure(**past, simulated=simulated, reason="out of memory")
+    now = 1e9 + ago_s
+    newest = replace(one, repeats=1)
+    told = [
+        matrix_past.result_words(one, now, room),
+        matrix_past.failure_words(failed, now, room),
+        matrix_past.older_words([newest, one], None, now, room),
+    ]
+    aged = re.compile(r", (now|\d+[smhd] ago)")
+    assert all(aged.search(words) for words in told)
+    assert all(("by your clock" in words) == simulated for words in told)
+    assert bool(aged.search(", ".join(matrix_past.past_cells(one, now)))) != simulated

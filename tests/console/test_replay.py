@@ -238,14 +238,20 @@ async def test_what_was_found_of_a_host_stays_while_our_run_is_there(tmp_path: P
     source = tmp_path / RECORDED.name
     shutil.copytree(RECORDED, source)
     journal = source / "events.jsonl"
-    text = journal.read_text().replace('"warned":[]', '"warned":["vm: GPU1 is hot: 88 °C"]', 1)
-    journal.write_text(text)
+    of_it = '"bearings":[{"profiles":[],"hosts":[["vm"]],"gpus":[1],"tags":[]}]'
+    warned = f'"warned":["vm: GPU1 is hot: 88 °C"],{of_it}'
+    journal.write_text(journal.read_text().replace('"warned":[]', warned, 1))
+
+    def in_row(app: ReplayApp, *said: str) -> bool:
+        lines = screen_text(app).splitlines()
+        return any(" vm " in line and all(one in line for one in said) for line in lines)
+
     async with replay(recorded=source) as (app, pilot, _):
         await pilot.press("full_stop", "1")
-        await until(pilot, lambda: "GPU1 is hot: 88 °C" in screen_text(app))
+        await until(pilot, lambda: in_row(app, "GPU1 is hot: 88 °C"))
         await pilot.press("right_curly_bracket")
-        await until(pilot, lambda: "our run" in screen_text(app))
-        assert "GPU1 is hot: 88 °C" in screen_text(app)
+        await until(pilot, lambda: in_row(app, "our run"))
+        assert in_row(app, "our run", "▲ GPU1"), screen_text(app)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
@@ -775,3 +781,14 @@ async def test_who_goes_back_from_the_end_stands_still_there(key: str) -> None:
 def test_while_a_replay_is_opened_no_key_says_that_there_is_no_campaign() -> None:
     assert why_not("window", None, None, opening=True) == "the replay is being opened"
     assert why_not("window", None, None) == "there is no campaign here"
+
+
+@pytest.mark.parametrize("key", ["2", "escape"])
+async def test_what_is_said_leaves_the_campaigns_name_in_sight(key: str) -> None:
+    async with replay(LARGE) as (app, pilot, _):
+        await pilot.press("full_stop")
+        await until(pilot, lambda: "0/8 runs" in screen_text(app).splitlines()[0])
+        _, _, campaign = screen_text(app).splitlines()[0].rstrip().rpartition("  ")
+        await pilot.press(key)
+        await until(pilot, lambda: "replay" in screen_text(app).splitlines()[0])
+        assert screen_text(app).splitlines()[0].rstrip().endswith(campaign)

@@ -49,6 +49,7 @@ from tui.widgets.meters import (
     columns_for,
     each_gpu,
     in_columns,
+    lowest_clock,
     means,
     none_known,
     scale,
@@ -256,6 +257,63 @@ async def test_beside_the_mean_stands_which_gpu_was_throttled_once_that_is_known
         assert words not in screen_text(app)
         workspace.clock.tick(300)
         await until(pilot, lambda: tick(app) or f"{words} · mean of 8" in screen_text(app))
+
+
+def slowed_lines(gpus: Iterable[int], slow: int, from_s: int, mhz: int) -> str:
+    """:func:`gpu_lines` of a minute, in which the clock of one sinks."""
+    lines = gpu_lines(gpus, 60).splitlines(keepends=True)
+    first = [n for n, line in enumerate(lines) if f", {slow}, 1" in line][from_s:]
+    for n in first:
+        lines[n] = lines[n].replace(", 1530, ", f", {mhz}, ")
+    return "".join(lines)
+
+
+@given(
+    hosts=st.integers(1, 4),
+    slow=st.integers(0, 7),
+    from_s=st.integers(10, 60),
+    mhz=st.sampled_from([1530, 1500, 1400, 1200, 1110, 600]),
+    ended=st.booleans(),
+)
+def test_a_gpu_whose_clock_is_far_below_the_mean_has_a_line_that_dips_and_no_other_has(
+    hosts: int, slow: int, from_s: int, mhz: int, ended: bool
+) -> None:
+    sources = []
+    for number in range(hosts):
+        live = LiveTelemetry()
+        told = slowed_lines(range(8), slow, from_s, mhz) if not number else gpu_lines(range(8), 60)
+        live.feed(told.encode())
+        sources.append(source_of(f"sim{number}", live, range(8), facts()))
+    counted = (START + 10, START + 60) if ended else None
+    line = lowest_clock(sources, (START, START + 60), 60, label=30, counted=counted)
+    long, far = 60 - from_s, (1530 - mhz) * (1 - 1 / (8 * hosts))
+    if line is None:
+        assert far <= 153 or long <= 7 or (long * far <= 6 * 153)
+        return
+    assert far > 153
+    assert line.plain.split()[0] == (f"sim0:{slow}" if hosts > 1 else f"GPU{slow}")
+    curve = line.plain[30:]
+    assert curve[30] > curve[59] or from_s <= 30, "it dips where that GPU was slow"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (80, 30), LARGE, HUGE], ids=str)
+@pytest.mark.parametrize("mhz", [1530, 1110])
+async def test_the_line_of_the_lowest_clock_stands_below_the_mean_and_takes_no_other_away(
+    workspace: FakeWorkspace, size: tuple[int, int], mhz: int
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await open_runs(app, pilot, workspace, slowed_lines(range(8), 3, 12, mhz))
+        if not app.screen.query_one(TelemetryPanel).display:
+            await pilot.press("m")
+        await pilot.pause()
+        lines = words(app.screen.query_one(TelemetryPanel)).splitlines()
+        names = [line.split()[0] for line in lines if line.strip()]
+        assert "more:" not in "".join(lines)
+        assert ("GPU3" in names) <= (mhz == 1110)
+        if mhz == 1110 and size in (LARGE, HUGE):
+            assert names[names.index("clock") + 1] == "GPU3"
+        if "GPU3" in names:
+            assert "hottest" in names
 
 
 async def test_the_chart_keeps_its_room_beside_many_runs_telemetry_and_a_log(

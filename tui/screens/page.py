@@ -25,6 +25,7 @@ from tui.widgets.filter_table import TablePanel
 from tui.widgets.header import SEARCHING, Header, Tabs
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.told import fits_a_line
 
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
@@ -106,8 +107,11 @@ class Page(FrontScreen[None]):
             return
         tabs = self.query_one(Tabs)
         if tabs.replay:  # the moment is what was asked to change
-            told.show(said, super().told_room, 1)
-            told.styles.margin = 0
+            width = super().told_room
+            beside = width - self.query_one(Header).campaign_width
+            room = beside if fits_a_line(said, beside) else width
+            told.show(said, room, 1)
+            told.styles.margin = (0, width - room, 0, 0)
             return
         beside = self.told_room - tabs.note_width
         room = beside if beside >= LEAST_TOLD else self.told_room

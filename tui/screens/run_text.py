@@ -22,7 +22,7 @@ from backends.campaign.record.run_view import (
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.inventory.nodesets import fold_nodeset, ranked_nodeset
-from profiles.durations import format_duration, in_largest_unit
+from profiles.durations import format_duration, in_three_columns
 from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.kept_words import DESERTED, HANDING_OVER, PAST, again_words, lies_elsewhere
 from tui.row_marks import MARK, mark_cell
@@ -265,7 +265,7 @@ def _row(
 def state_text(run: RunView) -> Text:
     """``▶ running``, ``▲ silent 4m``, ``✓ succeeded``: kept, so not to be added to."""
     begun = run.elapsed_s is not None
-    silence = "" if run.silent_s is None else in_largest_unit(run.silent_s, from_100=True)
+    silence = "" if run.silent_s is None else in_three_columns(run.silent_s)
     flagged = bool(run.flags)
     return _state(run.state, run.paused, run.over, begun, silence, run.warms_up, flagged)
 

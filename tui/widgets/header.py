@@ -187,6 +187,12 @@ class Header(Widget):
         if self._text() != self._shown:
             self.refresh()
 
+    @property
+    def campaign_width(self) -> int:
+        """Columns at the right, from the campaign's name on; all where no gap is before it."""
+        _, gap, campaign = self._text().plain.rpartition("  ")
+        return cell_len(campaign) if gap else self.size.width
+
     def _text(self) -> Text:
         return header_text(
             self.size.width,

@@ -24,6 +24,9 @@ GAP, LEAST_CURVE = 2, 12
 """Columns between lines that stand beside one another, and of what such a one draws at least."""
 ODD = 0.25
 """Of a full line: a GPU whose figure is that far from the median of all is unlike them."""
+LOWER, LONG = 0.1, 0.1
+"""Of a full line, and of the time drawn: a GPU whose clock was lower than the mean by so much for
+so long stands apart from it."""
 STANDS_S = 15.0
 """What a host's telemetry tells comes in portions of so long at most."""
 
@@ -198,10 +201,45 @@ def each_gpu(
     each = _each(sources)
     top = _top(figure, each)
     for source, gpu in _odd_first(figure, each, top, counted) if odd_first else each:
-        name = source.host if gpu is None else f"{source.host}:{gpu}" if several else f"GPU{gpu}"
+        name = _gpu_name(source, gpu, several=several)
         curves = [(source, gpu)]
         lines.append(_line(name, figure, curves, span, columns, label, top, counted))
     return lines
+
+
+def _gpu_name(source: Source, gpu: int | None, *, several: bool) -> str:
+    """``several``: hosts."""
+    return source.host if gpu is None else f"{source.host}:{gpu}" if several else f"GPU{gpu}"
+
+
+def lowest_clock(
+    sources: Sequence[Source],
+    span: Span,
+    columns: int,
+    *,
+    label: int = LABEL_WIDTH,
+    counted: Span | None = None,
+) -> Text | None:
+    """The line of the GPU whose clock is far below the mean, by which all of them wait; None where
+    there is none, or GPUs of several kinds. As :func:`means` otherwise."""
+    figure, each = Figure.CLOCK, [one for one in _each(sources) if one[1] is not None]
+    if len(each) < 2 or _differ(figure, each):
+        return None
+    top, ended = _top(figure, each), counted[1] if counted else inf
+    drawn = _drawn(figure, each, span, columns, ended)
+    lacks = [0.0] * len(each)
+    for column in zip(*drawn, strict=True):
+        mean = _of_all(figure, column)
+        for n, value in enumerate(column):
+            if mean is not None and value is not None and mean - value > LOWER * top:
+                lacks[n] += mean - value
+    known = max(sum(value is not None for value in one) for one in drawn)
+    worst = max(range(len(each)), key=lacks.__getitem__)
+    if lacks[worst] <= LOWER * top * LONG * known:
+        return None
+    source, gpu = each[worst]
+    name = _gpu_name(source, gpu, several=len(sources) > 1)
+    return _line(name, figure, [each[worst]], span, columns, label, top, counted)
 
 
 def columns_for(number: int, rows: int, width: int, label: int = LABEL_WIDTH) -> int:
@@ -303,8 +341,16 @@ def _line(
 def _columns(
     figure: Figure, curves: _Curves, span: Span, number: int, ended: float
 ) -> list[float | None]:
-    """Of all in each of ``number`` equal parts of the time; None: nothing was seen. The last sample
-    of each stands until the last of all, as far as :data:`STANDS_S`: the hosts tell by turns."""
+    """Of all in each of ``number`` equal parts of the time; None: nothing was seen."""
+    drawn = _drawn(figure, curves, span, number, ended)
+    return [_of_all(figure, column) for column in zip(*drawn, strict=True)]
+
+
+def _drawn(
+    figure: Figure, curves: _Curves, span: Span, number: int, ended: float
+) -> list[list[float | None]]:
+    """The same of each. The last sample of each stands until the last of all, as far as
+    :data:`STANDS_S`: the hosts tell by turns."""
     parts = [
         source.telemetry.columns(
             figure,
@@ -322,7 +368,7 @@ def _columns(
         if 0 <= end < last:
             stands = min(last - end, most)
             part[end + 1 : end + 1 + stands] = [part[end]] * stands
-    return [_of_all(figure, column) for column in zip(*parts, strict=True)]
+    return parts
 
 
 def _of_all(figure: Figure, values: Iterable[float | None]) -> float | None:

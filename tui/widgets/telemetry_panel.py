@@ -32,6 +32,7 @@ from tui.widgets.meters import (
     each_gpu,
     figures_of,
     in_columns,
+    lowest_clock,
     means,
     name_of,
     newest,
@@ -65,7 +66,8 @@ class Counted:
 class TelemetryPanel(Widget, can_focus=False):
     """Follows the telemetry files of one run, once a second and only while somebody sees it.
 
-    A line per figure, the mean of the run's GPUs, of temperatures the hottest; or, after
+    A line per figure, the mean of the run's GPUs, of temperatures the hottest, and below the clock
+    that of a GPU far below the mean, where a row is left for it; or, after
     :meth:`next_figure` or where there is room for :meth:`show_every`, a line per GPU.
     """
 
@@ -91,6 +93,7 @@ class TelemetryPanel(Widget, can_focus=False):
         self._figure: Figure | None = None
         self._every = 0
         self._strips: list[Strip] = []
+        self._spare: int | None = None  # which of them is left out first
         self._shown: tuple[str, ...] = ()
         self._times = Text()  # below the lines, where a row is free
 
@@ -249,9 +252,13 @@ class TelemetryPanel(Widget, can_focus=False):
         width = self.content_size.width
         counted = self._counts(sources)
         over = None if counted is None else self._time_of(counted)
-        figure = self._figure_shown(figures_of(sources))
+        figure, spare = self._figure_shown(figures_of(sources)), None
         if figure is None:
             lines = means(sources, span, width - left, label=left, counted=over)
+            lowest = lowest_clock(sources, span, width - left, label=left, counted=over)
+            if lowest is not None:
+                spare = figures_of(sources).index(Figure.CLOCK) + 1
+                lines.insert(spare, lowest)
         else:
             number = sum(len(source.gpus) or 1 for source in sources)
             beside = columns_for(number, self._every, width, left)
@@ -264,7 +271,7 @@ class TelemetryPanel(Widget, can_focus=False):
             width = left + columns
         self._times = times_below(left, (start, end), width - left)
         set_frame(self, self._title(sources), Text(self._scale(sources, counted), MUTED))
-        self._show(lines)
+        self._show(lines, spare)
 
     def _counts(self, sources: Sequence[Source]) -> Counted | None:
         """None: of a run that has not ended."""
@@ -309,12 +316,12 @@ class TelemetryPanel(Widget, can_focus=False):
         span = "the chart's time" if start > 0 else "the run"
         return f"figures: {counted.words} · lines: {span}, {lines}"
 
-    def _show(self, lines: Sequence[Text]) -> None:
+    def _show(self, lines: Sequence[Text], spare: int | None = None) -> None:
         shown = tuple(line.plain for line in (*lines, self._times))
         if shown == self._shown:
             return
         grown = len(shown) != len(self._shown)
-        self._shown = shown
+        self._shown, self._spare = shown, spare
         console = self.app.console
         self._strips = [Strip(line.render(console), line.cell_len) for line in lines]
         self.refresh(layout=grown)
@@ -326,6 +333,8 @@ class TelemetryPanel(Widget, can_focus=False):
         base = self.rich_style
         strips = self._strips
         height = self.size.height
+        if self._spare is not None and len(strips) > height > 0:
+            strips = [strip for n, strip in enumerate(strips) if n != self._spare]
         if len(strips) > height > 0 and y == height - 1:
             key = "" if self._every else ": z"
             words = Text(f"+{len(strips) - height + 1} more{key}", end="")

@@ -68,6 +68,7 @@ class CampaignViews:
             waiting=moment.waiting,
             starting=moment.starting,
             given_up=moment.given_up,
+            unread=moment.unread,
             read_only=True,
             kept_by=writer,
             revision=self._revision(path, judged, doubts),

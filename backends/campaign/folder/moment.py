@@ -1,6 +1,6 @@
 """What whoever is at work on a campaign knows of this moment, and the journal does not: why runs
-wait, what starts are at, when silent ones are given up, and what time it is by simulated clocks. A
-small file beside the requests, for those who look on.
+wait, what starts are at, when silent ones are given up, whose logs are read late, and what time it
+is by simulated clocks. A small file beside the requests, for those who look on.
 
 It goes with whoever wrote it: it is read only while somebody is at work.
 """
@@ -33,12 +33,14 @@ MOST_RUNS = 2_000
 class Moment:
     """By run id. ``starting``: what a start is at, in words. ``at``: the time by a simulated clock,
     seconds since the epoch; all that had happened by then is in the journal. ``given_up``: when one
-    without a reading will be ended as stalled, by the same clock."""
+    without a reading will be ended as stalled, by the same clock. ``unread``: when the first of
+    what one printed came that is not read yet, likewise."""
 
     waiting: Mapping[str, Waiting] = field(default_factory=dict)
     starting: Mapping[str, str] = field(default_factory=dict)
     at: float | None = None
     given_up: Mapping[str, float] = field(default_factory=dict)
+    unread: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class _Written:
     starting: dict[str, str]
     at: float | None = None
     given_up: dict[str, float] = field(default_factory=dict)
+    unread: dict[str, float] = field(default_factory=dict)
 
 
 NOTHING = Moment()
@@ -67,7 +70,9 @@ def write_moment(campaign: Path, moment: Moment) -> None:
     for run_id in list(moment.waiting)[:MOST_RUNS]:
         alike.setdefault(moment.waiting[run_id], []).append(run_id)
     groups = tuple(_Alike(tuple(runs), why) for why, runs in alike.items())
-    written = _Written(groups, dict(moment.starting), moment.at, dict(moment.given_up))
+    written = _Written(
+        groups, dict(moment.starting), moment.at, dict(moment.given_up), dict(moment.unread)
+    )
     write_in_campaign(campaign / MOMENT, json.dumps(asdict(written)))
 
 
@@ -110,9 +115,9 @@ def _read(data: bytes) -> Moment:
     for one in written.waiting:
         waiting |= dict.fromkeys(one.runs, _checked(one.why))
     starting = {run_id: _shown(words) for run_id, words in written.starting.items()}
-    for given_up_at in written.given_up.values():
-        _time(given_up_at)
-    return Moment(waiting, starting, _time(written.at), written.given_up)
+    for told in (*written.given_up.values(), *written.unread.values()):
+        _time(told)
+    return Moment(waiting, starting, _time(written.at), written.given_up, written.unread)
 
 
 def _time(told: float | None) -> float | None:

@@ -17,6 +17,7 @@ from backends.campaign.folder.artifacts import ENVIRONMENT
 from backends.campaign.folder.regular_file import open_to_read
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState, Topology
+from backends.hosts.preflight_finding import Bearing
 
 MOST_ENVIRONMENT = 16 << 20
 MOST_DIGITS = 15
@@ -52,13 +53,16 @@ def recorded_hosts(source: Path, began: float) -> tuple[HostSnapshot, ...]:
     return tuple(_snapshot(one, when) for one in listed)
 
 
-def with_findings(host: HostSnapshot, told: Iterable[str]) -> HostSnapshot:
+def with_findings(host: HostSnapshot, told: Iterable[tuple[str, Bearing]]) -> HostSnapshot:
     """``told``: what preflight found before the campaign began, as the journal has it, "node3: in
-    use"; that of this host are its concerns."""
-    mine = (text.partition(": ") for text in told)
-    found = [what for name, _, what in mine if name == host.name and what]
+    use", and of which runs. That of this host are its concerns; what is of one GPU degrades it."""
+    found: dict[str, bool] = {}
+    for text, bearing in told:
+        name, _, what = text.partition(": ")
+        if name == host.name and what:
+            found.setdefault(what, bool(bearing.gpus))
     known = {concern.what for concern in host.concerns}
-    more = (Concern(what, AS_BEGUN) for what in dict.fromkeys(found) if what not in known)
+    more = (Concern(what, AS_BEGUN, of_gpu) for what, of_gpu in found.items() if what not in known)
     return replace(host, concerns=(*host.concerns, *more))
 
 

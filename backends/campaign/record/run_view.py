@@ -134,11 +134,13 @@ def view_of(
     start: str,
     *,
     given_up_at: float | None = None,
+    unread_since: float | None = None,
     watched: bool,
     simulated: bool = False,
 ) -> RunView:
-    """``given_up_at``: when it is ended as stalled if no reading comes. ``watched``: somebody is at
-    work on it. ``simulated``: else its hosts went with a console."""
+    """``given_up_at``: when it is ended as stalled if no reading comes. ``unread_since``: what it
+    has printed since then is not read yet. ``watched``: somebody is at work on it. ``simulated``:
+    else its hosts went with a console."""
     elapsed = None
     # Without watching nobody knows whether it still runs.
     expected = takes.due if takes is not None and watched else None
@@ -148,8 +150,9 @@ def view_of(
         elapsed = max(0.0, until - run.started_at)
     untold = start == TAKEN_UP and run.state is RunState.RUNNING
     may_be_over = untold and (elapsed or 0.0) >= (expected or 0.0)
-    quiet_s = silent_s(run, now) if watched and not untold else None
-    late = late_s(run, now) if watched and not untold and quiet_s is None else None
+    read_by = now if unread_since is None else min(now, unread_since)
+    quiet_s = silent_s(run, read_by) if watched and not untold else None
+    late = late_s(run, read_by) if watched and not untold and quiet_s is None else None
     expected = None if may_be_over or late is not None else expected
     overdue = None if takes is None or expected is None else takes.overdue
     progress = eta = None

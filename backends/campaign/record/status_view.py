@@ -174,6 +174,7 @@ def take(
     waiting: Mapping[str, Waiting] | None = None,
     starting: Mapping[str, str] | None = None,
     given_up: Mapping[str, float] | None = None,
+    unread: Mapping[str, float] | None = None,
     revision: int = 0,
     read_only: bool = False,
     kept_by: Holder | None = None,
@@ -182,8 +183,8 @@ def take(
     """A snapshot at ``now`` (seconds since the epoch).
 
     ``waiting``: by run id, what a planned run waits for; ``starting``: what a start is at, where
-    that is known here; ``given_up``: when one is ended as stalled. ``kept_by``: who else is at work
-    on it.
+    that is known here; ``given_up``: when one is ended as stalled; ``unread``: since when what one
+    printed waits to be read. ``kept_by``: who else is at work on it.
     ``kept``: what the caller keeps between snapshots of one campaign.
     """
     waiting = waiting or {}
@@ -214,6 +215,7 @@ def take(
                 what_for,
                 start,
                 given_up_at=(given_up or {}).get(run.run_id),
+                unread_since=(unread or {}).get(run.run_id),
                 watched=watched,
                 simulated=state.simulated,
             )

@@ -94,6 +94,11 @@ class LogMirror:
         if self.log.size:
             self._unproven = await self.log.replay(self._take)
 
+    @property
+    def unread_since(self) -> float | None:
+        """When the first of the bytes came that were not handed over yet; None: all were."""
+        return self._arrivals[0][1] if self._arrivals else None
+
     def _hand_over(self, data: bytes) -> None:
         while self._arrivals and self._arrivals[0][0] <= self.log.size:
             _, self.came_at = self._arrivals.popleft()

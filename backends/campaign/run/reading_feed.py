@@ -58,6 +58,8 @@ class ReadingFeed:
         self._points: list[tuple[int, JournaledReading]] = []
         self.last: JournaledReading | None = None
         """The last reading; None before the first."""
+        self.untold_since: float | None = None
+        """When the first came that was not sent yet; None: all were."""
 
     @property
     def count(self) -> int:
@@ -95,6 +97,8 @@ class ReadingFeed:
         new = readings[max(0, self._sent - readings.start) :]
         if not new:
             return
+        if self.untold_since is None:
+            self.untold_since = now
         self._warmup = warm_up(self.parser.rule.window, new, self._warmup)
         stride = stride_of(new.stop)
         self._points = [point for point in self._points if point[0] % stride == 0]
@@ -125,6 +129,7 @@ class ReadingFeed:
         if self.count <= self._sent or self.last is None:
             return
         points, self._points = self._points, []
+        self.untold_since = None
         self._recorder.note(
             ev.ReadingsSampled(
                 t=self.last[2],

@@ -187,6 +187,13 @@ class RunSupervisor:
             return None
         return float(round(self._clock() + self._watch.over_at - self._now()))
 
+    @property
+    def unread_since(self) -> float | None:
+        """When the first of what its first host printed came that is not told yet: what it has
+        printed since, nobody knows; None: all is told."""
+        waits = self._mirrors[self.members[0].name].unread_since, self.feed.untold_since
+        return min((t for t in waits if t is not None), default=None)
+
     def request_diagnosis(self) -> None:
         """Have its hosts asked what keeps it; nothing of it is disturbed."""
         self._diagnoser.request()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, cast
@@ -27,6 +28,7 @@ class Lost:
 
 async def test_what_is_read_is_of_when_it_came_however_late_it_is_written(tmp_path: Path) -> None:
     now, read = iter([100.0, 101.0]), []
+    waits: list[float | None] = []
     log = RawLog(tmp_path / "a.log", collect_s=3600)
     mirror = LogMirror(
         "r",
@@ -37,8 +39,18 @@ async def test_what_is_read_is_of_when_it_came_however_late_it_is_written(tmp_pa
         clock=lambda: next(now),
     )
     await mirror.open(fresh=True)
+    append = log.append
+
+    def appended(data: bytes) -> None:
+        append(data)
+        asyncio.get_running_loop().call_soon(lambda: waits.append(mirror.unread_since))
+
+    log.append = appended  # type: ignore[method-assign]
     with pytest.raises(HostUnreachableError):
         await mirror.follow(30.0)
+    assert set(waits) <= {100.0, 101.0, None}
+    assert waits[0] == 100.0
+    assert mirror.unread_since is None
     assert read == [(b"first\n", 100.0), (b"RuntimeError: what explains it\n", 101.0)]
     await mirror.close()
 

@@ -55,6 +55,7 @@ WAITS = st.builds(
     st.dictionaries(st.text(), st.sampled_from(["a", "b"])),
     st.none() | st.floats(0, 1e10),
     st.dictionaries(st.text(), st.floats(0, 1e10)),
+    st.dictionaries(st.text(), st.floats(0, 1e10)),
 )
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory,
@@ -62,12 +63,13 @@ def test_what_is_written_is_read(
     starting: dict[str, str],
     at: float | None,
     given_up: dict[str, float],
+    unread: dict[str, float],
 ) -> None:
     campaign = tmp_path_factory.mktemp("c")
     reader = MomentReader(campaign)
     assert reader.read() == NOTHING
-    write_moment(campaign, Moment(waiting, starting, at, given_up))
-    assert reader.read() == Moment(waiting, starting, at, given_up)
+    write_moment(campaign, Moment(waiting, starting, at, given_up, unread))
+    assert reader.read() == Moment(waiting, starting, at, given_up, unread)
     forget_moment(campaign)
     assert reader.read() == NOTHING
 
@@ -85,7 +87,8 @@ def test_a_time_that_no_clock_tells_tells_nothing(tmp_path: Path, at: float) -> 
     assert MomentReader(tmp_path).read() != NOTHING
     given_up = json.dumps({"waiting": [], "starting": {}, "given_up": {A: at}}).encode()
     written_7 = written(expected_at=7).replace(b" 7", b" 1e999")
-    for data in (written(expected_at=at), written_7, given_up):
+    unread = given_up.replace(b"given_up", b"unread")
+    for data in (written(expected_at=at), written_7, given_up, unread):
         (tmp_path / MOMENT).write_bytes(data)
         assert MomentReader(tmp_path).read() == NOTHING
 

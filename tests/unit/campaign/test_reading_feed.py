@@ -169,3 +169,19 @@ def test_a_million_readings_are_some_thousand_points_in_the_journal() -> None:
     assert 512 <= len(found.series) < 1024
     assert size < 300_000
     assert len(events) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=30))
+def test_since_when_readings_are_not_told_is_known(batches: list[tuple[int, bool]]) -> None:
+    now, untold, number = 0.0, None, 0
+    feed = ReadingFeed(run(), PROFILE, Recorder(), lambda: now, lambda: None)  # type: ignore[arg-type]
+    for count, sends in batches:
+        now += 1.0
+        feed.take(b"".join(b"iter %d, speed 9.5\n" % n for n in range(number, number + count)))
+        number += count
+        untold = now if untold is None and count else untold
+        assert feed.untold_since == untold
+        if sends:
+            feed.send()
+            untold = None
+    assert feed.untold_since == untold

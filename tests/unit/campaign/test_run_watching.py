@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.events import NOT_ASKED_SINCE
 from backends.campaign.record.silence import SILENT_S
+from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import take
 from backends.campaign.run.end_reason import (
     Ended,
     exit_reason,
@@ -33,6 +37,10 @@ from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.transports.transport import HostUnreachableError, Problem
 from profiles.format.catalog import Catalog
 from profiles.logs.failures import NODE_LOST, Failure
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned
+
+A = "r-0001-a1"
 
 
 def test_a_run_without_readings_stalls_after_the_limit() -> None:
@@ -129,6 +137,38 @@ def test_when_a_run_is_given_up_is_known_from_when_it_is_silent(
     told = RunSupervisor.given_up_at.fget(of)  # type: ignore[attr-defined]
     assert told is not None or now <= SILENT_S
     assert told is None or told == pytest.approx(1e6 + limit_s, abs=1.0)
+
+
+@given(
+    every_s=st.floats(0.05, 4.0),
+    count=st.integers(10, 300),
+    read=st.floats(0.0, 1.0),
+    sent=st.floats(0.0, 1.0),
+    quiet_s=st.just(0.0) | st.floats(0.0, 100.0),
+)
+@example(every_s=0.3, count=60, read=0.5, sent=0.5, quiet_s=0.0)
+def test_no_run_whose_log_flows_is_late_or_silent_however_late_its_log_is_read(
+    every_s: float, count: int, read: float, sent: float, quiet_s: float
+) -> None:
+    """Of ``count`` readings a part is read, and a part of that sent; then none comes any more."""
+    at = [100.0 + every_s * n for n in range(count + 1)]
+    been_read = 10 + round(read * (count - 10))
+    been_sent = 10 + round(sent * (been_read - 10))
+    points = tuple((n, 9.0, t) for n, t in enumerate(at[:been_sent]))
+    told = ev.ReadingsArrived(t=2.0, run_id=A, first=0, readings=points)
+    events = [planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A), told]
+    host = SimpleNamespace(name="h1")
+    of = SimpleNamespace(
+        members=[host],
+        _mirrors={"h1": SimpleNamespace(unread_since=at[been_read] if been_read < count else None)},
+        feed=SimpleNamespace(untold_since=at[been_sent] if been_sent < been_read else None),
+    )
+    unread = RunSupervisor.unread_since.fget(of)  # type: ignore[attr-defined]
+    now = at[count - 1] + quiet_s
+    since = {} if unread is None else {A: unread}
+    [run] = take(fold(events), Path("c"), now=now, unread=since).runs
+    said = "no reading for" in run.state_text
+    assert said == (been_sent == count and quiet_s > max(5.0, 3 * (every_s + 1e-6)))
 
 
 class Clock:

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from profiles.durations import format_duration, parse_duration
+from profiles.durations import format_duration, in_three_columns, parse_duration
 from profiles.errors import ProfileError
 
 
@@ -24,3 +26,14 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
 )
 def test_durations_read_well(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+@given(st.floats(0, 99 * 86_400))
+@example(114.0)
+@example(417.0)
+@example(99.6)
+def test_a_duration_in_three_columns_is_the_nearest_of_its_unit(seconds: float) -> None:
+    text = in_three_columns(seconds)
+    assert len(text) <= 3
+    assert abs(parse_duration(text) - seconds) <= parse_duration(f"1{text[-1]}") / 2
+    assert text[-1] == "s" or abs(parse_duration(text) - seconds) <= 0.25 * seconds
