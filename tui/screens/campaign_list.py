@@ -30,7 +30,6 @@ from tui.screens.campaign_text import (
     AGE_S,
     BY_AGE,
     COLUMNS,
-    NO_RESULTS,
     Listed,
     Results,
     ages,
@@ -111,7 +110,7 @@ class CampaignList(Dialog[str]):
         self._past = PastReading(session)
         self._panel = TablePanel(KeyedTable(COLUMNS), title, bare=True)
         self._about = Static(classes="chosen", markup=False)  # of the campaign under the cursor
-        self._results: Results = NO_RESULTS
+        self._results: Results = self._past.by_campaign
         self._led = Sight(self, self.paint)  # since when the cursor is where it went by itself
         self._led.since = -inf
 
@@ -163,9 +162,9 @@ class CampaignList(Dialog[str]):
         self.run_worker(self._look_at_logs(), group="campaign-results")
 
     def _show_results(self) -> None:
-        index = self._past.index
-        if index is not None and index.by_campaign is not self._results and self.here:
-            self._results = index.by_campaign
+        read = self._past.by_campaign
+        if read is not self._results and self.here:
+            self._results = read
             self._fill()
             self._say_chosen()
 
