@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from backends.campaign.folder.past_index import PastIndex
     from backends.campaign.record.status_view import CampaignSnapshot
+    from backends.results.past_result import Past
     from tui.session import Session
 
 AGAIN_S = 15.0
@@ -32,6 +34,8 @@ class PastReading:
         self._next: asyncio.Task[None] | None = None
         self._begun = False  # the next one has, so that it is none any more
         self.index: PastIndex | None = None
+        self._looks = 0  # that the index had made before
+        self._none: Mapping[Path, Sequence[Past]] = {}
         self.known = False  # all was read once; what comes later is only newer
 
     def is_due(self, viewed: CampaignSnapshot | None) -> bool:
@@ -48,14 +52,24 @@ class PastReading:
         """All was read that there is, as far as the last look could tell."""
         return self.index is not None and self.index.complete
 
+    @property
+    def by_campaign(self) -> Mapping[Path, Sequence[Past]]:
+        """What each measured, by its directory; until all was read once without those of which only
+        is known what they had measured before."""
+        if self.index is None or self.index.looks == self._looks:
+            return self._none
+        return self.index.by_campaign if self.known else self.index.current
+
     async def read(self) -> None:
         """Read what is new. What that takes is loaded in the thread as well."""
         async with self._turn:
             self._begun = self._wanted = True
             try:
-                self.index = await asyncio.to_thread(lambda: self._session.workspace.past)
-                await asyncio.to_thread(self.index.read, lambda: self._wanted)
-                self.known = self.known or self.index.complete
+                index = await asyncio.to_thread(lambda: self._session.workspace.past)
+                if self.index is None:
+                    self.index, self._looks = index, index.looks
+                await asyncio.to_thread(index.read, lambda: self._wanted)
+                self.known = self.known or index.complete
             finally:
                 self._wanted, self._read_at = False, self._clock()
 

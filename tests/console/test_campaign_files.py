@@ -715,8 +715,9 @@ async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in
     async with console(workspace, SMALL) as (app, pilot):
         table = await open_list(app, pilot, 40)
         assert isinstance(app.screen, CampaignList)
-        index = SimpleNamespace(by_campaign=results)
-        read = SimpleNamespace(index=index, stop=lambda: None, look_at_logs=nothing, known=True)
+        read = SimpleNamespace(
+            by_campaign=results, stop=lambda: None, look_at_logs=nothing, known=True
+        )
         app.screen._past = cast("PastReading", read)
         app.screen._show_results()
         await until(pilot, lambda: "speedup" in table.shown_columns)

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -993,6 +993,47 @@ async def test_marking_moves_no_column_and_what_is_typed_to_filter_is_in_sight(
         current = table.current_key or ""
         assert shows(app, Path(current).name), "the last row is above it"
     await workspace.close()
+
+
+@example(tagged={0, 2, 4}, noted={1}, long={1}, sought="even")
+@example(tagged={1}, noted={0, 2}, long={3}, sought="even")
+@given(
+    tagged=st.sets(st.integers(0, 7)),
+    noted=st.sets(st.integers(0, 7)),
+    long=st.sets(st.integers(0, 7)),
+    sought=st.sampled_from(["even", "odd", "campaign", "b0"]),
+)
+@settings(
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_columns_of_a_filtered_list_are_those_of_what_it_shows_and_none_is_empty(
+    tmp_path_factory: pytest.TempPathFactory,
+    tagged: set[int],
+    noted: set[int],
+    long: set[int],
+    sought: str,
+) -> None:
+    def summary(n: int) -> FakeSummary:
+        name = f"campaign-b{n}-{'odd' if n % 2 else 'even'}{'-and-more' * 6 * (n in long)}"
+        about = About(("baseline",) * (n in tagged), "a note of some words" * (n in noted))
+        return FakeSummary(name, Path(f"/c/{name}"), "finished", 2, 2, START, about=about)
+
+    every = [summary(n) for n in range(8)]
+    shown = []
+    for listed in (every, [one for one in every if sought in one.name]):
+        workspace = FakeWorkspace(tmp_path_factory.mktemp("campaigns"))
+        workspace.summaries = listed
+        async with console(workspace, HUGE) as (app, pilot):
+            await pilot.press("O")
+            await pilot.press("slash", *sought, "enter")
+            table = app.screen.query_one(KeyedTable)
+            shown.append([(str(one.label), one.width) for one in table.ordered_columns])
+            there = [one for one in listed if str(one.path) in table.shown_keys]
+            assert len(there) == len([one for one in every if sought in one.name])
+            labels = {label for label, _ in shown[-1]}
+            assert any(one.about.tags for one in there) or "Tags" not in labels
+            assert any(one.about.note for one in there) or "Remarks" not in labels
+    assert shown[0] == shown[1]
 
 
 async def test_what_was_left_unfinished_stays_all_that_is_asked_about_and_goes_when_none_is(

@@ -168,30 +168,6 @@ async def test_a_campaign_is_opened_by_keys_typed_before_the_list_was_read(
         assert app.session.viewed_path == paths[down]
 
 
-def listed(app: App[Any]) -> bool:
-    return isinstance(app.screen, CampaignList) and app.screen._listed.seen
-
-
-@pytest.mark.parametrize("ahead", [True, False])
-async def test_campaigns_are_marked_by_keys_that_were_typed_at_the_list(
-    workspace: FakeWorkspace, ahead: bool
-) -> None:
-    """As fast as they may come; those that were typed before it was there mark nothing."""
-    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 1))
-    paths = [workspace.controller(plan, f"2026-11-2{day}-resnet50").path for day in (3, 2, 1)]
-    workspace.summaries = [FakeSummary(path.name, path, "finished", 1, 1) for path in paths]
-    async with console(workspace, LARGE) as (app, pilot):
-        if ahead:
-            await type_ahead(app, pilot, "O", "space", "j", "space")
-        else:
-            await pilot.press("O")
-            await until(pilot, partial(listed, app))
-            await type_ahead(app, pilot, "space", "j", "space")
-        dialog = app.screen
-        assert isinstance(dialog, CampaignList)
-        assert list(dialog._marked) == ([] if ahead else paths[:2])
-
-
 @pytest.mark.parametrize(("key", "title"), [("t", "Tags"), ("n", "Note")])
 async def test_tags_and_a_note_can_be_typed_in_one_go_with_the_way_to_their_campaign(
     workspace: FakeWorkspace, key: str, title: str
@@ -337,7 +313,69 @@ def test_keys_typed_on_the_way_to_a_page_do_there_what_they_do_typed_slowly(
     asyncio.run(compare())
 
 
-CHARACTER = {"plus": "+"}
+CHARACTER = {"plus": "+", "slash": "/", "asterisk": "*"}
+
+
+HARMLESS = ("space", "space", "j", "j", "k", "g", "G", "asterisk", "u", "s", "S")
+FILTERS = (("slash", *"2g", "enter"), ("slash", *"no", "enter"), ("slash", *"a", "escape"))
+BURSTS = st.tuples(
+    st.lists(st.sampled_from([*((key,) for key in HARMLESS), *FILTERS]), min_size=1, max_size=9),
+    st.sampled_from([(), ("c",), ("escape",)]),
+).map(lambda one: [key for part in (*one[0], one[1]) for key in part])
+
+
+@example(keys=["space", "j", "space", "c"])
+@example(keys=["j", "j", "space"])
+@example(keys=["slash", *"2g", "enter", "space", "escape"])
+@example(keys=["asterisk", "j", "space", "s", "S", "c"])
+@given(keys=BURSTS)
+@settings(max_examples=6, deadline=None, phases=QUICK)
+def test_keys_typed_with_the_one_that_lists_campaigns_do_what_they_do_typed_slowly(
+    keys: list[str],
+) -> None:
+    """But those that start, end or say something."""
+
+    async def left(*, fast: bool) -> object:
+        with tempfile.TemporaryDirectory() as directory:
+            workspace = FakeWorkspace(Path(directory))
+            for name in ("1g", "2ga", "2gb", "4g"):
+                await prepared(workspace, "finished", name)
+            async with console(workspace, LARGE) as (app, pilot):
+                typed = [CHARACTER.get(key, key) for key in keys]
+                if fast:
+                    await type_ahead(app, pilot, "O", *typed)
+                for key in () if fast else ("O", *keys):
+                    await pilot.press(key)
+                await settled(app, at_work=lambda: at_work(app))
+                marked = [path.name for path in app.session.marked]
+                return marked, [type(one) for one in app.screen_stack], screen_text(app)
+
+    async def compare() -> None:
+        assert await left(fast=True) == await left(fast=False)
+
+    asyncio.run(compare())
+
+
+def at_work(app: App[Any]) -> bool:
+    return any(not one.is_finished and one.group not in ("watch", "follow") for one in app.workers)
+
+
+async def test_a_campaign_that_the_cursor_went_to_by_itself_is_not_marked_unseen(
+    workspace: FakeWorkspace,
+) -> None:
+    for name in ("a", "b"):
+        await prepared(workspace, "finished", name)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        listed = app.screen
+        assert isinstance(listed, CampaignList)
+        typed = Key("space", " ")
+        listed.show(workspace.summaries[1:])  # the one under the cursor was removed
+        app.post_message(typed)
+        await settled(app)
+        assert not listed._marked
+        await pilot.press("space")
+        assert [*listed._marked] == [workspace.summaries[1].path]
 
 
 async def test_keys_wait_for_the_list_of_campaigns(workspace: FakeWorkspace) -> None:

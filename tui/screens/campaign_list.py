@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 from rich.text import Text
@@ -29,7 +30,6 @@ from tui.screens.campaign_text import (
     AGE_S,
     BY_AGE,
     COLUMNS,
-    NO_RESULTS,
     Listed,
     Results,
     ages,
@@ -110,8 +110,9 @@ class CampaignList(Dialog[str]):
         self._past = PastReading(session)
         self._panel = TablePanel(KeyedTable(COLUMNS), title, bare=True)
         self._about = Static(classes="chosen", markup=False)  # of the campaign under the cursor
-        self._results: Results = NO_RESULTS
-        self._listed = Sight(self, self.paint)  # since when these campaigns are shown
+        self._results: Results = self._past.by_campaign
+        self._led = Sight(self, self.paint)  # since when the cursor is where it went by itself
+        self._led.since = -inf
 
     def compose(self) -> ComposeResult:
         with self.box(widest=True) as box:
@@ -136,7 +137,6 @@ class CampaignList(Dialog[str]):
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
         self._fill()
-        self._listed.changed()
         self.set_interval(AGAIN_S, self._look_again)
         self.set_interval(AGE_S, self._look)
         if self.READS_RESULTS:
@@ -162,9 +162,9 @@ class CampaignList(Dialog[str]):
         self.run_worker(self._look_at_logs(), group="campaign-results")
 
     def _show_results(self) -> None:
-        index = self._past.index
-        if index is not None and index.by_campaign is not self._results and self.here:
-            self._results = index.by_campaign
+        read = self._past.by_campaign
+        if read is not self._results and self.here:
+            self._results = read
             self._fill()
             self._say_chosen()
 
@@ -194,7 +194,6 @@ class CampaignList(Dialog[str]):
             in_view = self._session.moved_to or self._session.viewed_path
             if first and in_view is not None:
                 self.call_after_refresh(self._panel.table.select, str(in_view))
-            self._listed.changed()
             self.sight.renew()
 
     def _listed_of(self, found: Sequence[CampaignSummary]) -> Sequence[CampaignSummary]:
@@ -209,7 +208,10 @@ class CampaignList(Dialog[str]):
         for gone in [path for path in self._marked if path not in there]:
             del self._marked[gone]
         if self.here:
+            before = self._panel.table.current_key
             self._fill()
+            if before not in (None, self._panel.table.current_key):  # it was removed
+                self._led.changed()
             self._say_chosen()
             if new and self.READS_RESULTS:
                 self.read_results()
@@ -328,7 +330,7 @@ class CampaignList(Dialog[str]):
         of_list = {
             **dict.fromkeys(("filter", "sort", "reverse"), bool(self._summaries)),
             **dict.fromkeys(("compare", "unmark"), bool(self._marked and self._summaries)),
-            "mark_all": bool(self._markable) and self._listed.seen,
+            "mark_all": bool(self._markable),
         }
         if action in of_list:
             return of_list[action]
@@ -340,7 +342,7 @@ class CampaignList(Dialog[str]):
         same = chosen.simulated == simulated
         return {
             "open": True,
-            "mark": chosen.total > 0 and self._listed.seen,
+            "mark": chosen.total > 0 and self._led.seen,
             "replay": chosen.total > 0,
             "keep": same and not simulated and chosen.state == "unfinished",
             "resume": same and chosen.state != "finished" and not self._ours(chosen),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import inf
 
 from rich.cells import cell_len
 
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.case_result import CaseResult
+from backends.results.layouts.cells import speedup_cell
+from backends.results.numbers import readable
 from backends.results.summary import Group, summarise
 from profiles.counted import counted
-from tui.screens.result_text import case_names, labels_of, speedup_text
-from tui.text import BETWEEN, number, plain, told_apart
+from tui.screens.result_text import case_names, labels_of
+from tui.text import BETWEEN, plain, told_apart
 
 MOST = 4
 """Lines."""
@@ -42,7 +45,8 @@ def result_lines(groups: Sequence[Group]) -> list[str]:
     shown = cases
     if len(cases) > MOST:
         shown = sorted(cases, key=lambda one: one[1].throughput is None)[: MOST - 1]
-    figures = _aligned([_figures(group, case) for group, case in shown])
+    decimals = _decimals([case for _, case in shown])
+    figures = _aligned([_figures(group, case, decimals) for group, case in shown])
     named = case_names(groups, labels_of(groups))
     names = [named[case.as_case.key].plain for _, case in shown]
     short = told_apart(set(names), COLUMNS - cell_len(f"{BETWEEN}{figures[0]}"))
@@ -55,13 +59,24 @@ def result_lines(groups: Sequence[Group]) -> list[str]:
     return [*lines, *[f"… and {counted(others, 'other case')}: its report has them"] * bool(others)]
 
 
-def _figures(group: Group, case: CaseResult) -> tuple[str, str, str]:
+def _decimals(cases: Sequence[CaseResult]) -> Mapping[str, int]:
+    """By unit, those of its least throughput, at most two."""
+    least: dict[str, float] = {}
+    for case in cases:
+        if case.throughput is not None:
+            least[case.unit] = min(case.throughput, least.get(case.unit, inf))
+    return {unit: min(2, len(readable(rate).partition(".")[2])) for unit, rate in least.items()}
+
+
+def _figures(group: Group, case: CaseResult, decimals: Mapping[str, int]) -> tuple[str, str, str]:
+    """All of a unit, and all speedups, with as many decimals; only what is below 1 has more."""
     if case.throughput is None:
         return "no figure", "", ""
-    speedup = f"speedup {speedup_text(case, group)}" if case.speedup is not None else ""
+    speedup = f"speedup {speedup_cell(case, group)}" if case.speedup is not None else ""
     if case.case == group.base:
         speedup = "base" * (len(group.cases) > 1 and group.scales)
-    return f"{number(case.throughput)} {plain(case.unit)}", speedup, f"grade {case.grade}"
+    rate = readable(case.throughput, decimals[case.unit])
+    return f"{rate} {plain(case.unit)}", speedup, f"grade {case.grade}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

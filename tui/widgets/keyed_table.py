@@ -62,8 +62,8 @@ class Column:
     ``first``: what must be whole: it grows while the other column has more than the least; to
     ``must`` also where the other is left with ``least``, whatever that shows of its cells.
 
-    What a column needs is the most that it has held at this width: columns stand still while their
-    cells come and go.
+    What a column needs is the most that it has held at this width, in the rows that the filter
+    leaves: columns stand still while their cells come and go.
     """
 
     key: str
@@ -219,7 +219,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def filter_rows(self, text: str) -> None:
         """Show only rows that contain every word of ``text``, whatever the case."""
         kept = self.current_key or self._lost
-        self._words = tuple(text.casefold().split())
+        words = tuple(text.casefold().split())
+        if words != self._words:
+            self._words = words
+            self.forget()
         self._read = None
         self._draw()
         if self._keys and self.current_key != kept:
@@ -246,7 +249,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._draw()
 
     def forget(self) -> None:
-        """What columns have held: they stand still while the content and the width are the same."""
+        """What columns have held: they stand still while content, width and filter are the same."""
         self._needed.clear()
         self._bearable.clear()
         self._filled.clear()
@@ -350,16 +353,17 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def _note_needed(self) -> dict[str, int]:
         """By column, the longest that it has held; and in which there has been anything."""
+        rows = [row for row in self._rows if self._is_shown(row)]
         for number, column in enumerate(self._all_columns):
-            longest = max((row.widths[number] for row in self._rows), default=0)
+            longest = max((row.widths[number] for row in rows), default=0)
             self._needed[column.key] = max(self._needed.get(column.key, 0), longest)
             if column.gravest or column.parts:
                 alone = first_part if column.parts else partial(gravest_parts, width=0)
-                cells = (row.cells[number] for row in self._rows)
+                cells = (row.cells[number] for row in rows)
                 longest = max((alone(text).cell_len for text in cells), default=0)
             self._bearable[column.key] = max(self._bearable.get(column.key, 0), longest)
             if column.key not in self._filled and any(
-                row.cells[number].plain not in NOTHING for row in self._rows
+                row.cells[number].plain not in NOTHING for row in rows
             ):
                 self._filled.add(column.key)
         return self._needed

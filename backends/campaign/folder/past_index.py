@@ -71,9 +71,13 @@ class PastIndex:
         self._checks = checks
         self._reading = threading.Lock()
         self._read: dict[Path, _Read] = {}
+        self._changed_since: set[Path] = set()  # journals, since they were read
         self.found: Found = {}
         self.by_campaign: Mapping[Path, tuple[Past, ...]] = {}
         """By its directory."""
+        self.current: Mapping[Path, tuple[Past, ...]] = {}
+        """The same of those that were read as their journals are, by the last look."""
+        self.looks = 0
         self.complete = False
         """All were read, as far as the last look could tell."""
 
@@ -86,12 +90,16 @@ class PastIndex:
             for path in gone:
                 del self._read[path]
             new = [one for one in journals if self._changed(one.path) != one.changed]
+            self._changed_since = {one.path for one in new}
+            self._show_current()
+            self.looks += 1
             self.complete = not new
             show_at = FIRST
             for number, one in enumerate(new, 1):
                 if not go_on():
                     return
                 self._read[one.path] = self._read_one(one)
+                self._changed_since.discard(one.path)
                 if number == show_at:
                     show_at *= 2
                     self._show()
@@ -147,9 +155,17 @@ class PastIndex:
             for past in one.results:
                 found.setdefault((past.profile, past.tag), []).append(past)
         self.by_campaign = {path.parent: one.results for path, one in self._read.items()}
+        self._show_current()
         now = {key: tuple(results) for key, results in found.items()}
         if now != self.found:  # who looks sees by the object whether it is another
             self.found = now
+
+    def _show_current(self) -> None:
+        changed = {path.parent for path in self._changed_since}
+        told: Mapping[Path, tuple[Past, ...]] = self.by_campaign
+        if changed & told.keys():
+            told = {path: results for path, results in told.items() if path not in changed}
+        self.current = told
 
 
 def _journals(directory: Path) -> list[_Journal]:

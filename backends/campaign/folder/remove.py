@@ -204,7 +204,7 @@ def _exports_in(path: Path) -> tuple[str, ...]:
 
 def _left_on_hosts(state: CampaignState) -> str:
     """What may be on a host of which only this campaign knows; empty where nothing can be."""
-    if elsewhere_words(state) or state.imported:
+    if elsewhere_words(state) or state.imported or state.simulated:
         return ""
     open_runs = [
         run for run in state.runs.values() if run.state.active or run.state is RunState.QUEUED

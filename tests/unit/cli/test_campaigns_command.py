@@ -441,6 +441,26 @@ def test_what_may_be_left_on_a_host_keeps_a_campaign_unless_told(
     assert names(cli) == []
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        (assigned("a", "sim1"),),
+        (ev.RunQueued(t=BEGUN, run_id="a"),),
+        (assigned("a", "sim1"), ev.RunCancelled(t=BEGUN, run_id="a", cleanup=AWAY)),
+    ],
+)
+def test_of_a_demo_nothing_is_left_on_a_host_so_that_it_is_removed_unless_somebody_is_at_work(
+    cli: Cli, campaign: Campaign, more: Sequence[ev.Event]
+) -> None:
+    path = campaign("demo", planned("a"), *more, simulated=True)
+    hold(path)
+    assert "writes the campaign" in cli.complaint("campaigns", "rm", "demo", "--yes")
+    (path / "writer.lock").unlink()
+    cli("campaigns", "rm", "demo", "--yes")
+    assert names(cli) == []
+
+
 def test_one_that_a_console_is_at_work_on_is_never_removed(cli: Cli, campaign: Campaign) -> None:
     path = campaign("live", *DONE)
     hold(path)
