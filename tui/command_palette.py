@@ -44,6 +44,10 @@ where that has a name."""
 NOTHING_FOUND = (
     "Nothing has these words: no action, run, case, host or help. dlperf-tui --help lists commands."
 )
+NOTHING_IN_A_DIALOG = (
+    "Nothing has these words here: in a dialog only its own actions are found. Leave it, with Esc, "
+    "for all others."
+)
 NOTHING_AFTER_S = 0.1
 """Without a find, until that is said; what is found later takes its place."""
 CHANGES_PLAN = "changes the plan: "
@@ -101,7 +105,9 @@ class Palette(CommandPalette):
         def say() -> None:
             self._list_visible = bool(search_value)
             if search_value:
-                option = Option(NOTHING_FOUND, disabled=True, id=self._NO_MATCHES)
+                below = self.app.screen_stack[-2]
+                words = NOTHING_IN_A_DIALOG if below.is_modal else NOTHING_FOUND
+                option = Option(words, disabled=True, id=self._NO_MATCHES)
                 self.query_one(CommandList).add_option(option)
 
         self._no_matches_timer = self.set_timer(NOTHING_AFTER_S, say)

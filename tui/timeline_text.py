@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from backends.inventory.nodesets import fold_nodeset, natural_order
@@ -18,6 +19,8 @@ from tui.theme import MUTED
 
 MOST_ROWS = 64
 """Lines; hosts beyond them are counted. Such as do the same at the same times are one line."""
+MOST_LEGEND = 4
+"""Lines of the names for which bars have no room; all names are in the list of the runs."""
 MOST_NAME = 16
 NOW = "┊"
 
@@ -44,7 +47,8 @@ _Drawn = tuple[tuple[int, str, str], ...]  # of one line: column, characters, st
 
 def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
     """With an axis above, in so many columns; nothing where nobody knows how long the runs take.
-    A run has its number, and its label where there is room for all of it."""
+    A run has its number, and its label where there is room for all of it; others have theirs
+    below."""
     short = told_apart([(run.label, run.short) for run in runs])
     bars = [
         Bar(run.hosts, _names(run, name), run.start_s or 0.0, run.end_s)
@@ -56,7 +60,34 @@ def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
         return []
     columns = width - MOST_NAME - 1
     axis = f"{'':{MOST_NAME}} {_axis(columns, total)}"
-    return [axis, *(line.plain for line in host_lines(bars, width, total))]
+    drawn_lines = [line.plain for line in host_lines(bars, width, total)]
+    return [axis, *drawn_lines, *_legend(runs, short, bars, columns, total, width)]
+
+
+def _legend(
+    runs: Sequence[DryRun],
+    short: Sequence[str],
+    bars: Sequence[Bar],
+    columns: int,
+    total: float,
+    width: int,
+) -> list[str]:
+    """Number and ``short`` name of those of which the bar has a number alone, side by side."""
+    told = [
+        f"{run.number} {plain(name)}"
+        for run, name, bar in zip(runs, short, bars, strict=True)
+        if len(bar.names[2])
+        <= drawn(bar, columns, total)[1]
+        < min(len(clean_text(one)) for one in bar.names[:2])
+    ]
+    wide = min(width, max(map(cell_len, told), default=0))
+    beside = max(1, (width + 2) // (wide + 2))
+    more = len(told) - beside * MOST_LEGEND
+    if more > 0:
+        told[beside * MOST_LEGEND - 1 :] = [f"… {more + 1} more"]
+    cells = [shorten(one, wide) for one in told]
+    cells = [one + " " * (wide - cell_len(one)) for one in cells]
+    return ["  ".join(cells[at : at + beside]).rstrip() for at in range(0, len(cells), beside)]
 
 
 def told_apart(names: Sequence[tuple[str, str]]) -> list[str]:

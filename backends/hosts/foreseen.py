@@ -62,9 +62,8 @@ def foreseen(
             findings.append(Finding(name, Level.WARN, what, LINKS_REMEDY, bearing=about))
         if own.lease is not None:
             ours = own.lease.of(person)
-            account = person.partition("@")[0]
             named = ours.removeprefix("campaign ")
-            holder = f"another campaign of {account} ({named})" if ours else own.lease
+            holder = f"another campaign of {person} ({named})" if ours else own.lease
             what = f"held by {holder}: runs wait for it"
             remedy = WAIT if ours else own.lease.remedy
             findings.append(Finding(name, Level.WARN, what, remedy, harmless=True))

@@ -17,7 +17,7 @@ from profiles.counted import counted
 from profiles.durations import format_duration
 
 PROPOSED = "Proposed to leave out"
-UNJUDGED = "would not be judged now"
+UNJUDGED = "measured, and not judged while the load is so unless found broken or slow"
 NO_TWO_LEFT = "no two hosts are left for runs of several hosts"
 MOST_ROWS = 66
 """Of pairs: those of twelve hosts; of more only what is named is printed."""
@@ -416,8 +416,6 @@ def plan_lines(plan: PrecheckPlan) -> tuple[str, ...]:
     for host, load in plan.busy.items():
         loads.setdefault(load, []).append(host)
     lines += [f"{UNJUDGED}: {fold_nodeset(hosts)}: {load}" for load, hosts in loads.items()]
-    if loads:
-        lines.append("  measured all the same: who is broken or slow is named, with that load")
     lines += [f"left out: {host}: {why}" for host, why in plan.left_out.items()]
     return tuple(lines)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from profiles.cleantext import clean_text
 
 WAIT = "wait for its end, or choose other hosts"
-ANOTHERS = "another console's "
 _ANSWER = re.compile(r"^@lease (?:free$|held )", re.MULTILINE)
 _HELD = re.compile(r"^@lease held since=(\d+) run=(\S+) who=(.*)$", re.MULTILINE)
 _CAMPAIGN = ", campaign "
@@ -73,7 +72,8 @@ class Lease:
 
     def of_another_console(self, person: str) -> Lease:
         """The same, of ``person``'s, for a console whose campaigns directory does not have it."""
-        return replace(self, holder=self.holder.replace(f"{person}, ", ANOTHERS, 1), owner="")
+        whose = f"{person}, another console's "
+        return replace(self, holder=self.holder.replace(f"{person}, ", whose, 1))
 
     @property
     def remedy(self) -> str:

@@ -471,7 +471,7 @@ async def test_a_run_of_the_same_user_that_no_campaign_here_has_is_another_conso
     workspace = FakeWorkspace(workspace.campaigns_dir, hosts=[found])
     async with console(workspace, HUGE) as (app, pilot):
         others = user == "me" and not here
-        said = f"another console's campaign {name}, run {run}" if others else holder
+        said = f"{person}, another console's campaign {name}, run {run}" if others else holder
         await until(pilot, partial(shows, app, f"held by {said}"))
         await pilot.pause()
         row = next(line for line in screen_text(app).splitlines() if " node1 " in line)

@@ -47,6 +47,20 @@ async def test_it_has_one_whole_frame_and_looks_for_actions(
         assert all(line[0] == line[-1] == "│" for line in lines[1:end])
 
 
+@pytest.mark.parametrize("dialog", [False, True])
+async def test_in_a_dialog_it_says_that_only_the_dialogs_own_actions_are_found(
+    workspace: FakeWorkspace, dialog: bool
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        await pilot.press("2", *["question_mark"] * dialog)
+        await until(pilot, lambda: app.screen.is_modal is dialog)
+        await pilot.press("ctrl+p", *"theme")
+        await until(pilot, lambda: shows(app, "Theme") or shows(app, "Nothing has these words"))
+        assert shows(app, "Theme") is not dialog
+        told = " ".join(screen_text(app).replace("│", " ").split())
+        assert ("in a dialog only its own actions are found. Leave it, with Esc" in told) is dialog
+
+
 @pytest.mark.parametrize("typed", ["", "r"])
 @pytest.mark.parametrize("size", [SMALL, LARGE, HUGE], ids=str)
 async def test_an_action_has_a_row_with_what_it_does_and_its_key_in_a_column_at_the_right(

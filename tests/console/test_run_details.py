@@ -384,6 +384,26 @@ async def test_a_reason_is_whole_in_sight_whatever_panel_is_shown(
         assert reason in shown
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_a_diagnosis_gives_way_to_a_schedule_that_needs_its_lines(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    suspect = Suspect("node3", 5, 3, None, (Finding(Sign.XID, xid=79),))
+    workspace.fails = {"1n8g": "NCCL error"}
+    workspace.diagnoses = {"1n8g": Diagnosis((suspect,), ranks=8)}
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press("j", "s")
+        tick(app)
+        await pilot.pause()
+        schedule = page.panels.schedule
+        assert schedule.is_on_screen
+        assert page.query_one("#reason").is_on_screen is (size != SMALL)
+        assert schedule.max_scroll_y == 0
+
+
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_run_that_does_not_move_says_what_to_do_before_what_shows_why(
     tmp_path: Path, asked: bool

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate, cycle
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.plan.plan import DryRun
-from tui.timeline_text import MOST_NAME, MOST_ROWS, Bar, host_lines, timeline_lines, told_apart
+from tui.timeline_text import (
+    MOST_LEGEND,
+    MOST_NAME,
+    MOST_ROWS,
+    Bar,
+    host_lines,
+    timeline_lines,
+    told_apart,
+)
 
 
 def run(tag: str, hosts: str, start: float | None, end: float | None, number: int = 1) -> DryRun:
@@ -34,8 +43,8 @@ def test_hosts_that_do_the_same_are_one_line() -> None:
     assert lines[1].startswith("n[1-4]           │1 p 4n8g #1──")
     many = [run("1n1g", f"host{n}", 0, n) for n in range(1, 200)]
     lines = timeline_lines(many, 300)
-    assert len(lines) == MOST_ROWS + 2
-    assert lines[-1].startswith("… ")
+    assert lines[MOST_ROWS + 1].startswith("… ")
+    assert len(lines) <= MOST_ROWS + 2 + MOST_LEGEND
 
 
 def test_runs_side_by_side_on_one_host_have_a_line_each() -> None:
@@ -68,7 +77,7 @@ def test_a_bar_has_its_number_whole_or_none_and_labels_are_never_cut(
             zip(lengths, ends, cycle(["paddle", "oneflow"]), strict=False), 1
         )
     ]
-    lines = timeline_lines(runs, width)[1:]
+    lines = timeline_lines(runs, width)[1:2]
     drawn = [bar.strip(" ─") for line in lines for bar in line[17:].split("│")[1:]]
     whole = {str(n): run for n, run in enumerate(runs, 1)}
     numbers = [bar.partition(" ")[0] for bar in drawn if bar]
@@ -80,6 +89,30 @@ def test_a_bar_has_its_number_whole_or_none_and_labels_are_never_cut(
         assert label.rstrip() in {"", whole[number].label} | short
     if len(runs) * 4 <= (width - 17) * min(lengths) / ends[-1]:
         assert len(numbers) == len(runs), "there is room for every one"
+
+
+@given(st.lists(st.floats(1, 500), min_size=1, max_size=60), st.integers(40, 200))
+def test_who_has_a_number_alone_has_its_name_below_or_is_counted(
+    lengths: list[float], width: int
+) -> None:
+    ends = list(accumulate(lengths))
+    runs = [
+        run(f"{n}n8g", "a", end - length, end, n)
+        for n, (length, end) in enumerate(zip(lengths, ends, strict=True), 1)
+    ]
+    _, *lines = timeline_lines(runs, width)
+    bars = [line[MOST_NAME + 1 :] for line in lines if line[0] in "a "]
+    below = lines[len(bars) :]
+    drawn = [bar.strip(" ─") for line in bars for bar in line.split("│")[1:]]
+    alone = [f"{n} {n}n8g #1" for n in sorted(int(one) for one in drawn if one.isdigit())]
+    told = [entry for line in below for entry in re.split(r" {2,}", line)]
+    assert len(below) <= MOST_LEGEND
+    left = len(alone) - len(told) + 1
+    if told and told[-1].startswith("…"):
+        assert len(below) == MOST_LEGEND
+        assert told == [*alone[: len(told) - 1], f"… {left} more"]
+    else:
+        assert told == alone
 
 
 @given(st.floats(1, 500), st.integers(1, 30), st.floats(0, 900), st.integers(40, 200))

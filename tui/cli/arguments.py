@@ -27,6 +27,10 @@ class UnnamedError(Exception):
         self.parser = parser
 
 
+_SAME = {"remove": "rm", "delete": "rm"}
+"""What others call an action, and what it is called here."""
+
+
 class Parser(argparse.ArgumentParser):
     """Usage errors in one line: what, where, how to mend it; and what may have been meant.
 
@@ -80,7 +84,8 @@ class Parser(argparse.ArgumentParser):
             low, high = action.choices[0], action.choices[-1]
             raise argparse.ArgumentError(action, f"must be {low} to {high}, not {value}")
         names = [str(name) for name in action.choices]
-        near = did_you_mean(str(value), names) or self._elsewhere(action, str(value))
+        near = did_you_mean(_SAME.get(value, str(value)), names)
+        near = near or self._elsewhere(action, str(value))
         near = near or f", choose from {', '.join(names)}"
         raise argparse.ArgumentError(action, f"there is no {value!r}{near}")
 
@@ -111,6 +116,7 @@ class ProgramParser(Parser):
     def _elsewhere(self, action: argparse.Action, value: str) -> str:
         if value in ("export", "results"):
             return ", did you mean 'report'?"
+        value = _SAME.get(value, value)
         owner = next((name for name in COMMANDS if value in _words_of(name)), "")
         return f", did you mean '{owner} {value}'?" if owner else ""
 

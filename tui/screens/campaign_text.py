@@ -218,7 +218,7 @@ def summary_words(
     parts += [f"{succeeded(summary)} of {summary.total} runs succeeded{of_them}"]
     parts += again_words(summary)
     parts += lost_words(summary)
-    parts += _unended_words(summary)
+    parts += _unended_words(summary, now)
     parts += begun_words(summary)
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
@@ -228,14 +228,17 @@ def summary_words(
     return Text(" · ".join(map(plain, parts)), MUTED)
 
 
-def _unended_words(summary: CampaignSummary) -> list[str]:
-    """``2 at work``, or ``2 left at work`` where nobody is, ``1 to come``: with those of
-    :func:`lost_words` and what succeeded all of its runs."""
+def _unended_words(summary: CampaignSummary, now: float) -> list[str]:
+    """``2 at work``, or ``2 at work when last seen 5m ago`` where nobody goes on with it, ``1 to
+    come``: with those of :func:`lost_words` and what succeeded all of its runs."""
     if summary.state not in ("live", "unfinished"):
         return []
     unended = summary.total - summary.done
     at_work = min(summary.at_work, unended)
-    words = "left at work" if summary.state == "unfinished" else "at work"
+    words = "at work"
+    if summary.state == "unfinished":
+        words += " when last seen"
+        words += "" if (at := summary.seen_at) is None else f" {ago(max(1.0, now - at))}"
     counts = ((at_work, words), (unended - at_work, "to come"))
     return [f"{number} {word}" for number, word in counts if number]
 

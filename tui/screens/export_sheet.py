@@ -40,6 +40,7 @@ from tui.program_name import for_shell
 from tui.screens.dialogs import FRAME, Dialog, Prompt
 from tui.screens.export_text import (
     chosen_line,
+    columns_of,
     file_text,
     is_there,
     named_line,
@@ -70,12 +71,14 @@ Chosen = tuple[str, str, Lang]
 @dataclass(frozen=True, slots=True)
 class LaidOut:
     """``text``: of the file, None where there is nothing to write. ``shown``: it, or its tables
-    aligned, or why there is none. ``columns``: what it can be sorted by. ``exists``: the file that
-    is proposed for it. ``gone``: the directory of that."""
+    aligned, or why there is none. ``columns``: what it can be sorted by. ``headings``: of aligned
+    tables, with where they end. ``exists``: the file that is proposed for it. ``gone``: the
+    directory of that."""
 
     text: str | None
     shown: Sequence[Text]
     columns: tuple[Column, ...] = ()
+    headings: Sequence[tuple[int, str]] = ()
     exists: bool = False
     gone: bool = False
 
@@ -315,6 +318,7 @@ class ExportSheet(Dialog[None]):
             laid_out.shown,
             stay=what == (self._in_sight, self._aligned),
             csv=self._format == "csv",
+            headings=laid_out.headings,
         )
         self._in_sight, self._aligned = what
         self._show_choices()
@@ -356,7 +360,8 @@ class ExportSheet(Dialog[None]):
                 columns = tuple(map(Column, names))
             return LaidOut(text, file_text(text), columns)
         below = footer(groups, what.options, results.machines)
-        return LaidOut(text, tables_text(lays(groups, what.options), below), columns)
+        tables = lays(groups, what.options)
+        return LaidOut(text, tables_text(tables, below), columns, columns_of(tables))
 
     # Keys --------------------------------------------------------------------------------------
 

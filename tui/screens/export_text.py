@@ -20,6 +20,7 @@ MOST_LINES = 2_000
 LONGEST = 2_000
 """Characters of a line there: of a figure inside the file it is as well to see the beginning."""
 
+BETWEEN = "  "
 WIDEST = 60
 """Columns of an aligned cell: one that is wider is cut, as all others would stand far apart."""
 
@@ -30,6 +31,17 @@ def tables_text(tables: Sequence[Table], below: str = "") -> list[Text]:
     lines = [line for table in tables for line in _table_lines(table)]
     lines += [folded(Text(clean_text(below), MUTED))] if below else []
     return _shown(lines[:MOST_LINES], len(lines))
+
+
+def columns_of(tables: Sequence[Table]) -> list[tuple[int, str]]:
+    """Of those of :func:`tables_text` in which column of the screen each ends, and its heading."""
+    found = []
+    for table in tables:
+        end = -len(BETWEEN)
+        for width, heading in zip(_widths(_cells(table)), table.headings, strict=True):
+            end += len(BETWEEN) + width
+            found.append((end, clean_text(heading)))
+    return found
 
 
 def file_text(text: str) -> list[Text]:
@@ -44,11 +56,18 @@ def _shown(lines: Sequence[Text], of: int) -> list[Text]:
     return [*lines, *[Text(f"… {left:,} more lines are in the file", MUTED)] * (left > 0)]
 
 
+def _cells(table: Table) -> list[list[str]]:
+    rows = (table.headings, *table.rows)
+    return [[shorten(clean_text(cell), WIDEST) for cell in row] for row in rows]
+
+
+def _widths(cells: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+
+
 def _table_lines(table: Table) -> Iterator[Text]:
-    cells = [
-        [shorten(clean_text(cell), WIDEST) for cell in row] for row in (table.headings, *table.rows)
-    ]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    cells = _cells(table)
+    widths = _widths(cells)
     if table.title:
         yield folded(Text(clean_text(table.title), "bold"))
     if table.caption:
@@ -58,7 +77,7 @@ def _table_lines(table: Table) -> Iterator[Text]:
             _padded(cell, width, column.align)
             for cell, width, column in zip(row, widths, table.columns, strict=True)
         )
-        yield Text("  ".join(padded).rstrip(), MUTED if number == 0 else "")
+        yield Text(BETWEEN.join(padded).rstrip(), MUTED if number == 0 else "")
     for note in table.notes:
         yield folded(Text(clean_text(note), MUTED))
     if table.links:

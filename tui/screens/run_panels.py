@@ -163,7 +163,8 @@ class RunPanels(Vertical):
             return
         failed = run.state is RunState.FAILED
         reason = plain(run.reason) * (cut and failed)
-        stuck = failed or run.silent_s is not None
+        rows_left = self.tall or not self.schedule.display  # its legend needs all others
+        stuck = rows_left and (failed or run.silent_s is not None)
         verdict = verdict_of(run, viewed.state.runs[run.run_id]) if stuck else ""
         told = self.told_in_sight or self.alone
         self.reason.display = bool(reason or verdict) and not told
@@ -442,7 +443,8 @@ class RunPanels(Vertical):
         now = self._session.workspace.cluster.now()
         width = self.schedule.content_size.width - 1  # beside the scrollbar
         second = 0 if is_over(viewed) else int(now)
-        whole = self.size.height if self.alone or not self.tall else self.size.height * 66 // 100
+        whole = self.size.height - self.reason.outer_size.height * self.reason.display
+        whole = whole if self.alone or not self.tall else self.size.height * 66 // 100
         rows = whole - FRAME
         told = (viewed.identity, viewed.revision, run.run_id, second, width, rows, len(self._hosts))
         if told != self._scheduled and width > MOST_NAME:

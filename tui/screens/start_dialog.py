@@ -260,9 +260,10 @@ class StartDialog(Dialog[str]):
         adds = f"A adds {self._session.what_is_added(self._plan)}"
         ways = {adds: not_added is None, BESIDE: self._refusal("start_kept") is None}
         told = [] if self.stopped else [words for words, so in ways.items() if so]
+        adds_at_all = self._session.at_work and not self._session.readonly
+        why = f". A cannot add these to it: {not_added.what}" if not_added and adds_at_all else ""
         if not told:
-            return f"nothing starts from here: {refused}"
-        why = f". Nothing is added to it: {not_added.what}" if not_added else ""
+            return f"nothing starts from here: {refused}{why}"
         return f"{refused.what}{why}. {'; '.join(told)}"
 
     def _keys(self) -> Text:

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.text import fitting
 from tui.widgets.cut_marks import cropped
@@ -18,6 +19,8 @@ from tui.widgets.filter_table import set_frame
 
 _CELL = re.compile(r"[^\s,|](?:[^\s,|]| (?=[^\s,|])|,(?=\d{3}))*")
 """Of a table, aligned or in markdown."""
+LEAST = 8
+"""Columns that a beginning of what a text is about takes."""
 CSV_CELL = re.compile(r'"[^"]*"|[^",]+')
 
 
@@ -53,6 +56,7 @@ class TextLines(ScrollView, can_focus=True):
         self._given: Sequence[Text] = ()
         self._lines: list[Text] = []
         self._about = ""
+        self._headings: Sequence[tuple[int, str]] = ()
         self._cells = _CELL
 
     @property
@@ -60,9 +64,17 @@ class TextLines(ScrollView, can_focus=True):
         """Beside the scrollbar, which stands over what is behind it."""
         return self.scrollable_content_region.width
 
-    def show(self, lines: Sequence[Text], *, stay: bool = False, csv: bool = False) -> None:
-        """From the top; ``stay``: where it was read, for it is the same text with other figures."""
-        self._given, self._cells = lines, CSV_CELL if csv else _CELL
+    def show(
+        self,
+        lines: Sequence[Text],
+        *,
+        stay: bool = False,
+        csv: bool = False,
+        headings: Sequence[tuple[int, str]] = (),
+    ) -> None:
+        """From the top; ``stay``: where it was read, for it is the same text with other figures.
+        ``headings``: of columns, with where they end."""
+        self._given, self._cells, self._headings = lines, CSV_CELL if csv else _CELL, headings
         self._lay_out()
         if not stay:
             self.scroll_home(animate=False)
@@ -80,12 +92,19 @@ class TextLines(ScrollView, can_focus=True):
         self.refresh()
 
     def entitle(self, about: str) -> None:
-        """In the frame, with which characters of a line are in sight where that is not all."""
+        """In the frame, with the columns of tables at the right that are not in sight, or which
+        characters of a line are where that is not all."""
         self._about = about
         first, room, widest = self.scroll_offset.x, self._width, self.virtual_size.width
         if 0 < room < widest:
             more = f" · characters {first + 1} to {min(first + room, widest)} of {widest}: ← →"
-            about = fitting(about.split(", "), max(1, room - cell_len(more) - 2), ", ") + more
+            last = first + room - (first + room < widest)  # where the mark of the edge stands
+            if right := dict.fromkeys(name for end, name in self._headings if end > last):
+                more = f" · {'← ' * (first > 0)}→ {counted(len(right), 'more column')}: "
+                more += fitting([*right], room - cell_len(more) - 2, ", ")
+            left = room - cell_len(more) - 2
+            said = fitting(about.split(", "), left, ", ") if left >= LEAST else ""
+            about = (said + more).removeprefix(" · ")
         set_frame(self, about)
 
     def on_resize(self) -> None:

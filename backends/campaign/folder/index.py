@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from backends.campaign.folder.by_our_clock import begun_at
+from backends.campaign.folder.by_our_clock import begun_at, was_at
 from backends.campaign.folder.directory_identity import copied_from, elsewhere_words
 from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refuse_strange
 from backends.campaign.folder.tags_and_note import About, read_about
@@ -50,6 +50,7 @@ class CampaignSummary:
     skipped: int = 0  # of the cancelled: before they had started
     not_begun: int = 0  # of the failed: running them was in vain
     at_work: int = 0  # of those that have not ended: as far as was written
+    seen_at: float | None = None  # of an unfinished one, when something of it was written last
     paused: int = 0  # runs that are not to be started
     keeper: bool = False  # it is live, and a keeper goes on with it
     profiles: tuple[str, ...] = ()
@@ -227,10 +228,12 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     writer = CampaignLock(path, clock).living()
     copy_of = copied_from(path, state)
     elsewhere = elsewhere_words(state.found(path.name, frozen_damage="", copy_of=copy_of))
+    stands = "finished" if over else "copy" if elsewhere else "live" if writer else "unfinished"
+    last = _last_done(path, state.created_at or 0.0)
     return CampaignSummary(
         name=state.campaign or path.name,
         path=path,
-        state=("finished" if over else "copy" if elsewhere else "live" if writer else "unfinished"),
+        state=stands,
         total=len(latest) + len(profiled_to_come(state, latest)),
         created_at=begun_at(state, path),
         simulated=state.simulated,
@@ -239,6 +242,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         elsewhere=bool(elsewhere),
         about=read_about(path),
         at_work=sum(run.state.active and run.run_id not in state.lost_ends for run in latest),
+        seen_at=was_at(last, state, path) if stands == "unfinished" else None,
         paused=sum(run.paused for run in latest),
         keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),

@@ -292,7 +292,7 @@ def test_what_is_told_of_a_campaign_before_its_end_adds_up_to_its_runs(
         (Path(directory) / journal.FILE_NAME).write_bytes(b"".join(map(encode, events)))
         listed = summarise_campaign(Path(directory), lambda: 20.0)
     told = summary_words(replace(listed, state="live") if attended else listed, 20.0).plain
-    left = "at work" if attended else "left at work"
+    left = f"at work when last seen {20 - events[-1].t:.0f}s ago" if not attended else "at work"
     for state, words in (("failed", "failed"), ("running", left), ("planned", "to come")):
         number = states.count(state)
         assert (f"· {number} {words} ·" in told) is (number > 0)

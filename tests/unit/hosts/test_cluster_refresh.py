@@ -208,6 +208,6 @@ async def test_a_check_asks_the_hosts_of_its_plan_unless_they_have_just_answered
     held = replace(held, facts=held.facts and replace(held.facts, lease=mine))
     await cluster.probe([held.name])
     [said] = [f for f in await plan_preflight(cluster, cast(Plan, plan), clock) if "held" in f.what]
-    whose = f"another campaign of {getpass.getuser()} (c, run r)"
+    whose = f"another campaign of {cluster.person} (c, run r)"
     assert said.what == f"held by {whose}: runs wait for it"
     assert "ask them" not in said.remedy

@@ -27,7 +27,7 @@ from backends.precheck.naming import Ranking, Verdict
 from backends.precheck.plan_precheck import Wishes, make_plan
 from backends.precheck.programs import Installed, Target
 from backends.precheck.ranking import rank
-from backends.precheck.words import conclusions, plan_lines, ranking_table
+from backends.precheck.words import UNJUDGED, conclusions, plan_lines, ranking_table
 
 Outcome = Callable[[tuple[str, ...]], How | float]
 
@@ -158,8 +158,8 @@ async def test_a_plan_says_which_hosts_would_not_be_judged_as_they_are_now(
     unjudged = {host for host, it in verdicts(ranking).items() if it is Verdict.NOT_JUDGED}
     assert {*measuring._plan.busy} == unjudged
     assert ("node1" in unjudged) == (load > 1.4)
-    lines = [line for line in plan_lines(measuring._plan) if "not be judged" in line]
-    said = f"would not be judged now: node[1,3-4]: load {load} on 2 CPUs"
+    lines = [line for line in plan_lines(measuring._plan) if "not judged" in line]
+    said = f"{UNJUDGED}: node[1,3-4]: load {load} on 2 CPUs"
     assert lines == [said] * bool(unjudged)
 
 
