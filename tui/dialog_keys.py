@@ -238,8 +238,8 @@ DIALOGS: Mapping[str, Panel] = {
                 "c",
                 "compare",
                 "Compare",
-                "those that are marked, side by side; of one alone what it has with different "
-                "parameters",
+                "those that are marked, side by side, against the oldest; of one alone what it has "
+                "with different parameters",
                 footer=5,
             ),
             Key(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.record.lock import CampaignLock
 from profiles.counted import counted
+from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
 from tui.log_look import LogLook
@@ -380,12 +381,14 @@ class Session:
         return self.controller.why_not_added(plan, findings)
 
     def what_is_added(self, plan: Plan) -> str:
-        """ "2 runs of 1 new case to it": what of the plan the campaign at work here gets, and why
-        it gets no others."""
+        """ "2 runs of 1 new case to it, about 3m30s alone": what of the plan the campaign at work
+        here gets, and why it gets no others."""
         if self.controller is None:
             return ""
         new, others = self.controller.to_add(plan)
         told = f"{counted(new.run_count, 'run')} of {counted(len(new.cases), 'new case')} to it"
+        if (seconds := new.expected_s) is not None:
+            told = f"{told}, about {format_duration(seconds)} alone"
         return f"{told} and no others ({', '.join(others)})" if others else told
 
     def add(self, plan: Plan, findings: Sequence[Finding]) -> int:
