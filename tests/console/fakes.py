@@ -196,6 +196,7 @@ class FakeSummary:
     problem: str = ""
     keeper: bool = False
     at_work: int = 0
+    seen_at: float | None = None
     tried_again: int = 0
     planned_again: int = 0
     forced: bool = False

@@ -37,6 +37,7 @@ from tests.console.conftest import (
     shows,
     tick,
     until,
+    words,
 )
 from tests.console.fakes import FakeFinding, FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_campaigns import prepared
@@ -611,15 +612,19 @@ async def test_cases_are_added_to_the_campaign_at_work_and_seen_there(
         assert workspace.started == keepers.left == []
 
 
+@pytest.mark.parametrize("kept", [True, False])
 async def test_why_nothing_is_added_to_the_campaign_at_work_is_said(
-    workspace: FakeWorkspace, keepers: Keepers
+    workspace: FakeWorkspace, keepers: Keepers, monkeypatch: pytest.MonkeyPatch, *, kept: bool
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
+        why = None if kept else DlperfError("no keeper here")
+        monkeypatch.setattr(app.session, "why_not_kept", lambda plan: why)
         ours = begin(app, workspace)
         await start_dialog(app, pilot)
         assert "A Add to it" not in screen_text(app)
-        assert shows(app, "A cannot add these to it: it has no")
-        assert shows(app, "K has a keeper start")
+        told = " ".join(words(app.screen.query_one("#checks")).split())
+        assert "A cannot add these to it: it has no cpu-smoke" in told
+        assert ("K has a keeper start" in told) is kept
         await pilot.press("A")
         await until(pilot, partial(shows, app, "it has no cpu-smoke"))
         assert isinstance(app.screen, StartDialog)
