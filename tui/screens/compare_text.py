@@ -40,7 +40,7 @@ COLUMNS = (
     Column("candidate", "Candidate", 9, right=True, most=16, first=True, gives_way=3),
     Column("n", "n", 3, right=True, most=13, first=True, gives_way=1),
     Column("ratio", "Ratio", 5, right=True),
-    Column("interval", "95% interval", 13, right=True),
+    Column("interval", "95% interval", 13, right=True, most=22, first=True),
     Column("verdict", "Verdict", None, words=True),
 )
 

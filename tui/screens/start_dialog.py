@@ -16,7 +16,7 @@ from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.hosts_now import HostsNow
 from tui.key_bindings import bindings
-from tui.messages import Problem
+from tui.messages import Problem, Said
 from tui.plan_words import (
     READING_PAST,
     able_alone,
@@ -148,8 +148,10 @@ class StartDialog(Dialog[str]):
         changed = (before is None) != (self._refused is None)
         if not changed or self._findings is None or self._starting:
             return
-        if self._refused is None:  # what it had it has let go
+        if self._refused is None:  # what it had it has let go, and measured
+            self.post_message(Said("nothing is at work here any more: ⏎ starts all of these"))
             self._check_again()
+            self.read_past()
         else:
             self._show(self._findings)
 
