@@ -631,6 +631,18 @@ async def test_why_nothing_is_added_to_the_campaign_at_work_is_said(
         assert ours.added == keepers.left == []
 
 
+async def test_that_what_was_at_work_has_ended_is_said_where_a_start_was_refused(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await start_dialog(app, pilot)
+        assert shows(app, "a campaign is at work here")
+        workspace.clock.tick(9000)
+        await until(pilot, partial(shows, app, "nothing is at work here any more"))
+        await until(pilot, lambda: not shows(app, "a campaign is at work here"))
+
+
 @pytest.mark.parametrize("host", ["node1", "node4"])
 async def test_a_key_counts_though_another_run_of_ours_has_a_host_by_then(
     workspace: FakeWorkspace, keepers: Keepers, host: str
