@@ -1813,7 +1813,7 @@ def test_the_state_of_a_run_is_said_in_a_sentence(state: RunState) -> None:
 
 
 @pytest.mark.parametrize(
-    ("silent_s", "said"), [(9.0, "9s"), (99.9, "99s"), (100.0, "1m"), (7300.0, "2h"), (1e6, "11d")]
+    ("silent_s", "said"), [(9.0, "9s"), (99.4, "99s"), (114.0, "2m"), (7300.0, "2h"), (1e6, "12d")]
 )
 def test_a_silent_run_says_for_how_long_in_its_state_and_why_elsewhere(
     silent_s: float, said: str
