@@ -9,6 +9,7 @@ from pathlib import Path
 from backends import debug
 from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
+from tui.campaign_words import MARKS
 from tui.kept_words import titled
 from tui.program_name import COMMAND, called_again, called_as, demo_of, for_shell, named
 from tui.screens.quit_question import detached_words, followed_words, left_words
@@ -97,7 +98,11 @@ def finished_words(live: CampaignSnapshot) -> str:
     look = f"Look at it with O in:\n{COMMAND}{plain(again)}"
     path = for_shell(lies)
     files = "" if path in report else f"Its files:\n{COMMAND}{plain(path)}\n"
-    result = "\n".join([f"{plain(titled(live))}.", *result_lines(groups_of(live))])
+    lines = result_lines(groups_of(live))
+    marks = [
+        f"{mark} {words}" for mark, words in MARKS.items() if any(mark in one for one in lines)
+    ]
+    result = "\n".join([f"{plain(titled(live))}.", *lines, *marks])
     return f"{result}\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"
 
 

@@ -226,8 +226,10 @@ def _row(
     units: bool,
     but: frozenset[Concern],
 ) -> Row:
-    base = case.case == group.base and not group.alone
+    base = case.case == group.base
     speedup = "base" if base and case.speedup else speedup_text(case, group)
+    if group.alone:
+        speedup = NOTHING
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
     rate = number(case.throughput)

@@ -73,6 +73,7 @@ def test_each_line_is_a_case_as_results_has_it_and_no_terminal_of_80_columns_bre
             columns[case.unit].append((case.throughput, figure))
         assert case.throughput is None or f"grade {case.grade}" in line
         assert ("speedup" in line) is (speedup not in ("base", "–"))
+        assert ("  base  " in line) is (speedup == "base")
         if "speedup" in line:
             ratio = line.partition("speedup ")[2].split()[0]
             assert ratio == fixed(case.speedup, decimals_of(ratio))
