@@ -99,9 +99,7 @@ def finished_words(live: CampaignSnapshot) -> str:
     path = for_shell(lies)
     files = "" if path in report else f"Its files:\n{COMMAND}{plain(path)}\n"
     lines = result_lines(groups_of(live))
-    marks = [
-        f"{mark} {words}" for mark, words in MARKS.items() if any(mark in one for one in lines)
-    ]
+    marks = [f"{mark} {MARKS[mark]}" for mark in "†‡§" if any(mark in line for line in lines)]
     result = "\n".join([f"{plain(titled(live))}.", *lines, *marks])
     return f"{result}\n{files}{look}\nor print it with:\n{COMMAND}{plain(report)}"
 

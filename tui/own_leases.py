@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from backends.campaign.record.run_state import RunState
@@ -15,7 +14,7 @@ from backends.hosts.same_machine import by_machine
 from backends.remote.lease import Lease
 from backends.transports.transport import Problem
 from profiles.durations import format_duration
-from tui.run_names import full_names
+from tui.run_names import names_in_each
 
 if TYPE_CHECKING:
     from backends.campaign.record.run_record import RunRecord
@@ -46,7 +45,7 @@ class OwnLeases:
         if not campaigns:
             return hosts
         runs = _runs_of(campaigns)
-        self._called = dict(chain.from_iterable(full_names(one.runs).items() for one in campaigns))
+        self._called = names_in_each(campaigns)
         oldest = min((host.probed_at or 0.0 for host in hosts), default=0.0)
         there: dict[str, list[str]] = {}
         for run in runs.values():

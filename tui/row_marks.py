@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -26,9 +26,14 @@ def mark_cell(*, marked: bool) -> Text:
     return cell("[x]", ACCENT) if marked else cell("")
 
 
+def all_marked(marked: Mapping[Key, None], keys: Iterable[Key]) -> bool:
+    """That there are any, and each has a mark."""
+    return bool(asked := {*keys}) and asked <= marked.keys()
+
+
 def toggle_marks(marked: MutableMapping[Key, None], keys: Iterable[Key]) -> None:
     """Mark all of them, or take their marks away where all have one."""
-    if {*(keys := tuple(keys))} <= marked.keys():
+    if all_marked(marked, keys := tuple(keys)):
         for key in keys:
             marked.pop(key, None)
     else:

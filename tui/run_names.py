@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from profiles.format.case_labels import CaseLabels, case_labels
@@ -10,6 +11,7 @@ from profiles.format.case_labels import CaseLabels, case_labels
 if TYPE_CHECKING:
     from backends.campaign.record.run_record import RunRecord
     from backends.campaign.record.run_view import RunView
+    from backends.campaign.record.status_view import CampaignSnapshot
 
 Run = TypeVar("Run", "RunRecord", "RunView")
 
@@ -29,6 +31,11 @@ def full_names(runs: Collection[Run]) -> dict[str, str]:
     """By run id, with all parameters."""
     several = _several(runs)
     return {run.run_id: f"{run.profile} " * several + run.label for run in runs}
+
+
+def names_in_each(campaigns: Iterable[CampaignSnapshot]) -> dict[str, str]:
+    """The same of the runs of several campaigns."""
+    return dict(chain.from_iterable(full_names(one.runs).items() for one in campaigns))
 
 
 def _several(runs: Collection[Run]) -> bool:

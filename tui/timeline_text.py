@@ -14,7 +14,7 @@ from backends.inventory.nodesets import fold_nodeset, natural_order
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from tui.backend_protocols import DryRun
-from tui.text import plain, shorten
+from tui.text import join, plain, shorten
 from tui.theme import MUTED
 
 MOST_ROWS = 64
@@ -80,14 +80,23 @@ def _legend(
         <= drawn(bar, columns, total)[1]
         < min(len(clean_text(one)) for one in bar.names[:2])
     ]
-    wide = min(width, max(map(cell_len, told), default=0))
+    lines = side_by_side([(one, "") for one in told], width, MOST_LEGEND)
+    return [line.plain.rstrip() for line in lines]
+
+
+def side_by_side(
+    entries: Sequence[tuple[str, str]], width: int, rows: int, whole: str = ""
+) -> list[Text]:
+    """Names with their styles in columns of one width. Where ``rows`` are too few for all of them
+    the last place has how many more there are, and ``whole``, how those come into sight."""
+    wide = min(width, max((cell_len(name) for name, _ in entries), default=0))
     beside = max(1, (width + 2) // (wide + 2))
-    more = len(told) - beside * MOST_LEGEND
-    if more > 0:
-        told[beside * MOST_LEGEND - 1 :] = [f"… {more + 1} more"]
-    cells = [shorten(one, wide) for one in told]
-    cells = [one + " " * (wide - cell_len(one)) for one in cells]
-    return ["  ".join(cells[at : at + beside]).rstrip() for at in range(0, len(cells), beside)]
+    told = entries if len(entries) <= beside * rows else entries[: beside * rows - 1]
+    short = [(shorten(name, wide), style) for name, style in told]
+    cells = [(name + " " * (wide - cell_len(name)), style) for name, style in short]
+    if more := len(entries) - len(told):
+        cells.append((f"… {more} more{whole}", MUTED))
+    return [join(cells[at : at + beside], "  ") for at in range(0, len(cells), beside)]
 
 
 def told_apart(names: Sequence[tuple[str, str]]) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 from backends import debug
@@ -144,14 +145,16 @@ class Dispatcher:
     @property
     def given_up(self) -> Mapping[str, float]:
         """By run: when it will be ended as stalled, of those without a reading for a while."""
-        at = {run_id: one.given_up_at for run_id, one in self._supervisors.items()}
-        return {run_id: t for run_id, t in at.items() if t is not None}
+        return self._told_of_each(attrgetter("given_up_at"))
 
     @property
     def unread(self) -> Mapping[str, float]:
         """By run: since when what it printed waits to be read, of those where something does."""
-        since = {run_id: one.unread_since for run_id, one in self._supervisors.items()}
-        return {run_id: t for run_id, t in since.items() if t is not None}
+        return self._told_of_each(attrgetter("unread_since"))
+
+    def _told_of_each(self, when: Callable[[RunSupervisor], float | None]) -> dict[str, float]:
+        at = {run_id: when(one) for run_id, one in self._supervisors.items()}
+        return {run_id: t for run_id, t in at.items() if t is not None}
 
     def diagnose(self, run_id: str) -> bool:
         """Have the run's hosts asked what keeps it; False: it is not at work."""

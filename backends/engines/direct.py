@@ -80,13 +80,13 @@ class _HostUse:
     def expected(self, now: float, silent_s: Mapping[str, float]) -> tuple[Use, ...]:
         """As :attr:`uses`, but of what is late and silent until it is ended: so long it may stay,
         for all that is known."""
-        runs = {
-            run_id: part.use._replace(until=now + silent_s[run_id])
+        late = {run_id for run_id, part in self.runs.items() if part.use.until <= now}
+        until = {run_id: now + silent_s[run_id] for run_id in late & silent_s.keys()}
+        runs = (
+            part.use._replace(until=until.get(run_id, part.use.until))
             for run_id, part in self.runs.items()
-            if run_id in silent_s and part.use.until <= now
-        }
-        kept = (part.use for run_id, part in self.runs.items() if run_id not in runs)
-        return (*runs.values(), *kept, *self.rests)
+        )
+        return (*runs, *self.rests)
 
     def free(self, now: float) -> Collection[int] | None:
         """The devices that nothing is on, where runs may share it; None: it is not known which."""
@@ -147,11 +147,11 @@ class DirectEngine:
     # Runs ----------------------------------------------------------------------------------------
 
     def schedule(self, wanted: Sequence[Wanted], silent_s: Mapping[str, float]) -> Schedule:
-        offers = [self._offer(use, silent_s) for use in self._hosts.values()]
         now = self._monotonic()
+        offers = [self._offer(use, now, silent_s) for use in self._hosts.values()]
         return _dated(schedule_on(offers, wanted, now), self._clock() - now)
 
-    def _offer(self, use: _HostUse, silent_s: Mapping[str, float]) -> Offer:
+    def _offer(self, use: _HostUse, now: float, silent_s: Mapping[str, float]) -> Offer:
         snapshot = use.snapshot
         unusable = ""
         if snapshot.state is HostState.UNREACHABLE:
@@ -162,9 +162,9 @@ class DirectEngine:
             unusable = f"{HELD_BY}{use.held_by}"
         return Offer(
             snapshot.capacity,
-            use.expected(self._monotonic(), silent_s),
+            use.expected(now, silent_s),
             unusable=unusable,
-            away_s=None if use.away_since is None else self._monotonic() - use.away_since,
+            away_s=None if use.away_since is None else now - use.away_since,
         )
 
     @property

@@ -29,7 +29,7 @@ from backends.results.telemetry_figures import (
     unwatched,
 )
 from backends.results.verdict_doubts import Doubt, by_other_rules, environment_doubt
-from profiles.throughput.steady import Shape
+from profiles.throughput.steady import lost_to_stalls
 
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
@@ -111,9 +111,7 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield _usual(Concern.FORCED)
     yield from _of_the_attempts(case)
     if case.spread is not None:
-        slow_by_itself = not stood_still(case)
-        found = _of_the_spread(case.spread)
-        yield from (f for f in found if f.concern is not Concern.FIRST_RUN_SLOW or slow_by_itself)
+        yield from _of_the_spread(case.spread, case.measured_runs[0])
     if unsteady := [found.cost for run in case.measured_runs for found in run.steady or ()]:
         yield unsteady_by(max(unsteady))
     if any(map(not_looked_at, case.measured_runs)):
@@ -151,7 +149,7 @@ def _at_most(value: float, limits: Mapping[Grade, float]) -> Grade:
     return next((grade for grade, limit in limits.items() if value <= limit), Grade.D)
 
 
-def _of_the_spread(spread: Spread) -> Iterator[Finding]:
+def _of_the_spread(spread: Spread, first: RunResult) -> Iterator[Finding]:
     by_repeats = next((g for g, fewest in FEWEST_REPEATS.items() if spread.n >= fewest), Grade.D)
     if by_repeats is not Grade.A:
         yield Finding(Concern.FEW_REPEATS, by_repeats)
@@ -163,7 +161,7 @@ def _of_the_spread(spread: Spread) -> Iterator[Finding]:
         yield _usual(Concern.CV_RED if spread.cv > CV_RED else Concern.CV_AMBER)
     if spread.outliers:
         yield outlier_by(spread.largest_outlier)
-    if spread.first_run_slow:
+    if spread.first_run_slow and not stood_still(first, spread):
         yield _usual(Concern.FIRST_RUN_SLOW)
     if spread.drift is not None:
         yield _usual(Concern.DRIFT)
@@ -171,13 +169,10 @@ def _of_the_spread(spread: Spread) -> Iterator[Finding]:
         yield _usual(Concern.DEPENDENT_REPEATS)
 
 
-def stood_still(case: CaseResult) -> bool:
-    """Whether stalls in the first repeat are most of what its figure lacks: then that is why it is
-    slow, and not that it came first."""
-    first = case.measured_runs[0]
-    stalls = [found.cost for found in first.steady or () if found.shape is Shape.STALLS]
-    lacks = 1 - (first.measured or 0.0) / case.spread.median if case.spread else 0.0
-    return bool(stalls) and sum(stalls) >= lacks / 2
+def stood_still(first: RunResult, spread: Spread) -> bool:
+    """Whether stalls in the first repeat are half of what its figure lacks or more: then that is
+    why it is slow, and not that it came first."""
+    return lost_to_stalls(first.steady) >= (1 - (first.measured or 0.0) / spread.median) / 2
 
 
 def unsteady_by(cost: float) -> Finding:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate, pairwise
@@ -104,6 +104,11 @@ class Disturbance:
         if not math.isfinite(disturbance.size) or not math.isfinite(disturbance.cost):
             raise ValueError("not a number")
         return disturbance
+
+
+def lost_to_stalls(found: Iterable[Disturbance] | None) -> float:
+    """The share of a figure that stalls cost, 0 to 1; 0 where nobody looked."""
+    return min(1.0, sum(one.cost for one in found or () if one.shape is Shape.STALLS))
 
 
 def disturbances(

@@ -24,7 +24,7 @@ from tui.campaign_words import state_words
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.past_reading import PastReading
-from tui.row_marks import NO_ROW, NONE_IS_MARKED, UNMARK, marks_words, toggle_marks
+from tui.row_marks import NO_ROW, NONE_IS_MARKED, UNMARK, all_marked, marks_words, toggle_marks
 from tui.row_order import RowOrder
 from tui.screens.campaign_text import (
     AGE_S,
@@ -319,9 +319,7 @@ class CampaignList(Dialog[str]):
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        shown = self._markable
-        all_marked = bool(shown) and {*shown} <= self._marked.keys()
-        labels = {"mark_all": UNMARK} if all_marked else {}
+        labels = {"mark_all": UNMARK} if all_marked(self._marked, self._markable) else {}
         return labels | ({"leave": "All"} if self._panel.filter_text else {})
 
     def able(self, action: str) -> bool:

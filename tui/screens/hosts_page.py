@@ -9,7 +9,6 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from operator import is_not
 from pathlib import Path
 from time import monotonic
@@ -29,7 +28,7 @@ from tui.lent_terminal import SSH_FAILED, lend_from
 from tui.messages import Problem
 from tui.program_name import NAME
 from tui.row_order import OUT_OF_SIGHT
-from tui.run_names import full_names
+from tui.run_names import names_in_each
 from tui.screens.host_order import INVENTORY
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
@@ -342,7 +341,7 @@ class HostsPage(Page):
         """What to call the runs of the campaigns at work and looked at, by run id."""
         opened = self.session.opened
         campaigns = (*self._told_by, *((opened,) if opened is not None else ()))
-        return dict(chain.from_iterable(full_names(one.runs).items() for one in campaigns))
+        return names_in_each(campaigns)
 
     @on(KeyedTable.Moved)
     def _show_detail(self) -> None:

@@ -27,12 +27,11 @@ from backends.results.layouts.cells import (
     count_cell,
     efficiency_cell,
     efficiency_interval_cell,
-    ratio_decimals,
+    speedup_cell,
     speedup_interval_cell,
-    speedup_marks,
 )
 from backends.results.mixed_environments import mixed_models
-from backends.results.numbers import NOTHING, fixed, percent, scatter
+from backends.results.numbers import NOTHING, percent, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
@@ -226,10 +225,8 @@ def _row(
     units: bool,
     but: frozenset[Concern],
 ) -> Row:
-    base = case.case == group.base
-    speedup = "base" if base and case.speedup else speedup_text(case, group)
-    if group.alone:
-        speedup = NOTHING
+    base = case.case == group.base and bool(case.speedup) and not group.alone
+    speedup = "base" if base else _speedup(case, group)
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
     rate = number(case.throughput)
@@ -493,7 +490,7 @@ def _in_a_line(case: CaseResult, group: Group, spread: Spread) -> Text:
     """What matters most, which no flag pushes out of sight."""
     told = [("median", f"{number(spread.median)} {plain(case.unit)}")]
     if group.scales and case.case != group.base:
-        told += [("speedup", speedup_text(case, group))]
+        told += [("speedup", _speedup(case, group))]
     told += [("n", count_cell(case))]
     text = Text(" · ").join(
         Text.assemble((f"{name} ", MUTED), (value, "bold")) for name, value in told
@@ -576,9 +573,9 @@ def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str,
     return rows
 
 
-def speedup_text(case: CaseResult, group: Group) -> str:
-    told = fixed(case.speedup, ratio_decimals(case.speedup_interval))
-    return " ".join([told, *speedup_marks(case, group)])
+def _speedup(case: CaseResult, group: Group) -> str:
+    """With as many decimals as its interval, which stands beside it or below."""
+    return speedup_cell(case, group, beside=case.speedup_interval)
 
 
 def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
@@ -592,7 +589,7 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
     share, range_of_it = efficiency_cell(case, group), efficiency_interval_cell(case)
     return [
         ("base", group.base),
-        ("speedup", f"{speedup_text(case, group)}{_bracketed(speedup_interval_cell(case))}"),
+        ("speedup", f"{_speedup(case, group)}{_bracketed(speedup_interval_cell(case))}"),
         ("efficiency", f"{share}{_bracketed(range_of_it)}"),
         *([("lost to", lost)] if (lost := explained_text(case, group)) else []),
     ]

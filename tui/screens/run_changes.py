@@ -286,7 +286,12 @@ class RunChanges(Page):
         if self.session.opened is not None:
             self._ask(verb, run_ids)
         elif self.session.controller is not None:
-            before = self.session.controller.snapshot().runs
+            ending = [
+                run.run_id
+                for run in (self.session.controller.snapshot().runs if verb is Verb.CANCEL else ())
+                if (run_ids is None or run.run_id in run_ids)
+                and not (run.state is RunState.PLANNED or run.state.ended)
+            ]
             try:
                 said = change(self.session.controller, verb, run_ids)
             except DlperfError as error:
@@ -295,9 +300,7 @@ class RunChanges(Page):
             if said:
                 self.post_message(Said(said))
             if verb is Verb.CANCEL:
-                asked = [run for run in before if run_ids is None or run.run_id in run_ids]
-                begun = [run for run in asked if run.state is not RunState.PLANNED]
-                self._ending = said, [run.run_id for run in begun if not run.state.ended]
+                self._ending = said, ending
             self.tick()
 
     def _still_shown(self, asked: object) -> bool:

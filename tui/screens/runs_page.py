@@ -16,7 +16,7 @@ from backends.keeper.request import Verb
 from tui.clipboard import hand_over
 from tui.key_bindings import PANELS, bindings
 from tui.messages import Said
-from tui.row_marks import NO_ROW, NONE_IS_MARKED, UNMARK, marks_words, toggle_marks
+from tui.row_marks import NO_ROW, NONE_IS_MARKED, UNMARK, all_marked, marks_words, toggle_marks
 from tui.screens.campaign_text import none_shown
 from tui.screens.dialogs import Reading
 from tui.screens.marked_runs import ON_MARKED, able, marked_labels, verb_of, why_none
@@ -311,7 +311,7 @@ class RunsPage(RunChanges):
             "schedule": "Close schedule" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
             "window": self.panels.window_label,
-            "mark_all": UNMARK * self._all_marked,
+            "mark_all": UNMARK * all_marked(self._marked, self.main_panel().table.matching_keys),
         }
         return _Able(
             changes=changes,
@@ -580,12 +580,6 @@ class RunsPage(RunChanges):
     def _filters_all(self) -> bool:
         panel = self.main_panel()
         return bool(panel.filter_text) and not panel.table.matching_keys
-
-    @property
-    def _all_marked(self) -> bool:
-        """That the list shows."""
-        shown = self.main_panel().table.matching_keys
-        return bool(shown) and {*shown} <= self._marked.keys()
 
     @property
     def _may_mark(self) -> bool:

@@ -19,9 +19,18 @@ from backends.inventory.nodesets import ranked_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.run_names import full_names
-from tui.text import RUN_STATES, join, plain, run_state, shorten
+from tui.text import RUN_STATES, join, plain, run_state
 from tui.theme import CURSOR, MUTED
-from tui.timeline_text import MOST_NAME, NOW, Bar, column_of, drawn, host_lines, told_apart
+from tui.timeline_text import (
+    MOST_NAME,
+    NOW,
+    Bar,
+    column_of,
+    drawn,
+    host_lines,
+    side_by_side,
+    told_apart,
+)
 from tui.widgets.throughput_plot import time_ticks
 
 MOST_PLAYED = 200
@@ -215,23 +224,14 @@ def _legend(
     }
     if not short or rows < 1:
         return []
-    wide = min(width, max(map(cell_len, short.values())))
-    beside = max(1, (width + 2) // (wide + 2))
-    told = list(short)[: beside * rows]
-    if len(told) < len(short):
-        told.pop()  # its place has how many more there are
     for run_id in short:
         of_run = bars[run_id]
         symbol, number = of_run[0].names[-1], str(numbered[run_id])
         signs = (f"{symbol}{number}", number, symbol)
         of_run[:] = [replace(bar, names=(*bar.names[:-1], *signs)) for bar in of_run]
-    entries = [
-        (f"{shorten(short[run_id], wide):<{wide}}", bars[run_id][0].style) for run_id in told
-    ]
-    if more := len(short) - len(told):
-        entries.append((f"… {more} more{whole}", MUTED))
-    lines = [entries[n : n + beside] for n in range(0, len(entries), beside)]
-    return [Text()] * (len(lines) < rows) + [join(line, "  ") for line in lines]
+    entries = [(name, bars[run_id][0].style) for run_id, name in short.items()]
+    lines = side_by_side(entries, width, rows, whole)
+    return [Text()] * (len(lines) < rows) + lines
 
 
 def _signs(lines: Sequence[Text], states: Sequence[Text], width: int, to_come: str) -> Text:

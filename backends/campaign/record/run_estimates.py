@@ -17,7 +17,7 @@ from backends.engines.hosts_schedule import Slot, ends_at, timeline
 from backends.engines.waiting_line import in_turn
 from backends.results.usual_share import usual_share
 from profiles.format.host_capacity import HostCapacity
-from profiles.throughput.steady import Shape
+from profiles.throughput.steady import lost_to_stalls
 
 CaseKey = tuple[object, ...]
 
@@ -102,7 +102,8 @@ def durations(runs: Collection[RunRecord]) -> Durations:
     that several have run.
     """
     took = {
-        run.run_id: (run.ended_at - run.started_at) * (1 - _stalled(run))
+        # No other run will stand still for what this one did.
+        run.run_id: (run.ended_at - run.started_at) * (1 - lost_to_stalls(run.steady))
         for run in runs
         if run.state is RunState.SUCCEEDED and run.started_at and run.ended_at
     }
@@ -134,12 +135,6 @@ def durations(runs: Collection[RunRecord]) -> Durations:
     by_id = {run.run_id: run for run in runs}
     avoid = {run.run_id: hosts for run in runs if (hosts := avoided(run, by_id))}
     return replace(known, by_case=result, measured=frozenset(by_case), alike=alike, avoid=avoid)
-
-
-def _stalled(run: RunRecord) -> float:
-    """Of its time the share in which it stood still, as far as its figure tells: no other run will
-    stand still for that."""
-    return min(1.0, sum(one.cost for one in run.steady or () if one.shape is Shape.STALLS))
 
 
 def _slowness(ended: Iterable[RunRecord], took: Mapping[str, float]) -> dict[str, float]:
