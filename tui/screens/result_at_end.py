@@ -74,7 +74,7 @@ def _figures(group: Group, case: CaseResult, decimals: Mapping[str, int]) -> tup
         return "no figure", "", ""
     speedup = f"speedup {speedup_cell(case, group)}" if case.speedup is not None else ""
     if case.case == group.base:
-        speedup = "base" * (group.scales and not group.alone)
+        speedup = "base" * (len(group.cases) > 1 and group.scales)  # of the others
     rate = readable(case.throughput, decimals[case.unit])
     return f"{rate} {plain(case.unit)}", speedup, f"grade {case.grade}"
 
